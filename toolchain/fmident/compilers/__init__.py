@@ -1,0 +1,1 @@
+"""Modelica class to FMU."""

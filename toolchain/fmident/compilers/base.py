@@ -1,0 +1,82 @@
+"""What every Modelica compiler is to the host: one class to FMU, with diagnostics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fmident.errors import Diagnostic
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """One class to be compiled.
+
+    Parameters
+    ----------
+    class_name
+        Full Modelica name, such as ``Mechanisms.Robots.DeltaInverse``.
+    sources
+        Where the Modelica source stands: files, or folders with ``package.mo``. The first
+        one that holds the class's top-level package is used.
+    output
+        The FMU to write. Written atomically; an existing file is replaced only by a good one.
+    tolerance
+        Default relative tolerance of the integrator; ``None`` takes the ``experiment``
+        annotation, else 1e-6.
+    options
+        Options of the compiler, by name.
+    """
+
+    class_name: str
+    sources: tuple[Path, ...]
+    output: Path
+    tolerance: float | None = None
+    options: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """What a compiler hands back.
+
+    Parameters
+    ----------
+    fmu
+        The file written.
+    compiler
+        Name and version, such as ``"fmident embedded 0.1.0"``.
+    diagnostics
+        Warnings and notes; errors raise :class:`~fmident.errors.CompilationError`.
+    seconds
+        Wall time of the build.
+    """
+
+    fmu: Path
+    compiler: str
+    diagnostics: tuple[Diagnostic, ...]
+    seconds: float
+
+
+class Compiler(ABC):
+    """A Modelica compiler."""
+
+    name: str = ""
+
+    @abstractmethod
+    def unavailable(self) -> str | None:
+        """Return why this compiler cannot run here and what to do, or ``None``."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return name and version; part of the hash that finds stale FMUs."""
+
+    @abstractmethod
+    def build(self, request: BuildRequest) -> BuildResult:
+        """Compile one class.
+
+        Raises
+        ------
+        fmident.errors.CompilationError
+            With diagnostics that carry file, line and construct.
+        """

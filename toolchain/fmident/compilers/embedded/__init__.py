@@ -1,0 +1,1 @@
+"""The embedded Modelica compiler: rumoca, CasADi, SUNDIALS CVODE."""

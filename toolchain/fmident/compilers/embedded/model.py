@@ -1,0 +1,143 @@
+"""The compiled model: what the front end hands to the code generator.
+
+The front end (Modelica source to :class:`OdeModel`) and the back end (:class:`OdeModel`
+to FMU) know each other only through this module.
+
+All functions are ``casadi.Function`` objects of SX expressions with these vectors:
+
+``t``
+    time, scalar, s
+``x``
+    continuous states, in the order of ``states``
+``u``
+    top-level inputs, in the order of ``inputs``
+``p``
+    every parameter that can be set, in the order of ``parameters``
+``c``
+    constants and calculated parameters, in the order of ``calculated``; a function of ``p``
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Function: TypeAlias = Any
+"""A ``casadi.Function`` (CasADi ships no types)."""
+
+Kind = Literal["state", "derivative", "input", "output", "local", "parameter", "calculated"]
+
+
+@dataclass(frozen=True)
+class ScalarVariable:
+    """One scalar real variable of the flat model.
+
+    Parameters
+    ----------
+    name
+        Flat Modelica name such as ``arm[1].phi``.
+    kind
+        Its role.
+    start
+        Literal start value (default value of a parameter); ``None`` when computed.
+    unit, display_unit, quantity
+        Modelica attributes; empty string when absent.
+    minimum, maximum, nominal
+        Modelica attributes; ``None`` when absent.
+    description
+        Modelica description string.
+    derivative_of
+        For kind ``"derivative"``: name of the state.
+    """
+
+    name: str
+    kind: Kind
+    start: float | None = None
+    unit: str = ""
+    display_unit: str = ""
+    quantity: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    nominal: float | None = None
+    description: str = ""
+    derivative_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """``assert(condition, message)`` of the model; its value is an element of ``asserts``."""
+
+    message: str
+    level: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True)
+class ExperimentDefaults:
+    """The ``experiment`` annotation."""
+
+    start_time: float = 0.0
+    stop_time: float | None = None
+    tolerance: float | None = None
+    interval: float | None = None
+
+
+@dataclass(frozen=True)
+class OdeModel:
+    """A causalised model: explicit ordinary differential equations with outputs.
+
+    An output that is also a state appears once in `outputs` (kind ``"output"``) and once
+    in `states` under the same name; the FMU then shows one variable.
+
+    Parameters
+    ----------
+    name
+        Full Modelica class name.
+    description
+        Description string of the class.
+    states, derivatives, inputs, outputs, locals, parameters, calculated
+        Scalar variables, in the order of the vectors.
+    calculated_parameters
+        ``(p) -> (c)``
+    initial_states
+        ``(t, u, p, c) -> (x)``: start values and initial equations.
+    rhs
+        ``(t, x, u, p, c) -> (xdot)``
+    jacobian
+        ``(t, x, u, p, c) -> (d xdot / d x)``, dense column-major
+    output_values
+        ``(t, x, u, p, c) -> (y)``
+    local_values
+        ``(t, x, u, p, c) -> (w)``
+    assert_values
+        ``(t, x, u, p, c) -> (a)``; an element not greater than 0 means violated.
+    asserts
+        Messages, in the order of ``a``.
+    output_dependencies, derivative_dependencies
+        For each output (derivative): names of the states and inputs it depends on.
+    experiment
+        Defaults of the simulation.
+    library_version
+        ``version`` annotation of the top-level package, or empty.
+    """
+
+    name: str
+    description: str
+    states: tuple[ScalarVariable, ...]
+    derivatives: tuple[ScalarVariable, ...]
+    inputs: tuple[ScalarVariable, ...]
+    outputs: tuple[ScalarVariable, ...]
+    locals: tuple[ScalarVariable, ...]
+    parameters: tuple[ScalarVariable, ...]
+    calculated: tuple[ScalarVariable, ...]
+    calculated_parameters: Function
+    initial_states: Function
+    rhs: Function
+    jacobian: Function
+    output_values: Function
+    local_values: Function
+    assert_values: Function
+    asserts: tuple[Assertion, ...]
+    output_dependencies: tuple[tuple[str, ...], ...]
+    derivative_dependencies: tuple[tuple[str, ...], ...]
+    experiment: ExperimentDefaults = ExperimentDefaults()
+    library_version: str = ""

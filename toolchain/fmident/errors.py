@@ -1,0 +1,230 @@
+"""Errors and diagnostics.
+
+Every error that a user can cause is an :class:`FmidentError`. Its text says what is
+wrong, where (file, line, column or key), and what to do next. The command line prints
+it without a traceback and ends with :attr:`FmidentError.exit_code`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a text file.
+
+    Parameters
+    ----------
+    file
+        Path as the user would type it.
+    line, column
+        Counted from 1; ``None`` when unknown.
+    """
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file]
+        if self.line is not None:
+            parts.append(str(self.line))
+            if self.column is not None:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding of a compiler or a checker.
+
+    Parameters
+    ----------
+    severity
+        ``"error"``, ``"warning"`` or ``"note"``.
+    message
+        What is wrong, in one or two sentences.
+    location
+        Where, if it is known.
+    hint
+        What to do next, if there is something to say.
+    rule
+        A short identifier of the kind of finding, such as ``"unsupported-when"``.
+    """
+
+    severity: Severity
+    message: str
+    location: Location | None = None
+    hint: str | None = None
+    rule: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        rule = f" [{self.rule}]" if self.rule else ""
+        text = f"{place}{self.severity}: {self.message}{rule}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class FmidentError(Exception):
+    """Root of all errors that fmident raises on purpose.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    location
+        Where, if the error stems from a text file.
+    hint
+        What to do next.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(
+        self, message: str, *, location: Location | None = None, hint: str | None = None
+    ) -> None:
+        self.message = message
+        self.location = location
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        text = f"{place}{self.message}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class UnitError(FmidentError):
+    """A unit that cannot be read, or two units that do not fit."""
+
+
+class FmuError(FmidentError):
+    """An FMU cannot be used: not a zip, broken description, no binary, refused call."""
+
+
+class SimulationError(FmidentError):
+    """One simulation failed.
+
+    Parameters
+    ----------
+    message
+        What happened; contains the FMU's own message where it gave one.
+    time
+        Simulation time at which it happened, s.
+    log
+        The FMU's log messages of this run, oldest first.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        time: float | None = None,
+        log: Sequence[str] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.time = time
+        self.log = tuple(log)
+
+
+class CompilationError(FmidentError):
+    """A Modelica class could not be compiled.
+
+    Parameters
+    ----------
+    message
+        Summary.
+    diagnostics
+        Findings with their locations, errors first.
+    """
+
+    def __init__(
+        self, message: str, *, diagnostics: Sequence[Diagnostic] = (), hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.diagnostics = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        lines = [str(d) for d in self.diagnostics]
+        lines.append(super().__str__())
+        return "\n".join(lines)
+
+
+class DataError(FmidentError):
+    """Measured data that cannot be read or used."""
+
+
+class ProblemError(FmidentError):
+    """A problem description that is wrong or contradicts the FMU or the data."""
+
+
+class EstimationError(FmidentError):
+    """An estimation that cannot start or cannot go on."""
+
+
+class PluginError(FmidentError):
+    """A plugin that cannot be found, loaded or registered."""
+
+
+def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
+    """Return the candidates most similar to `name`, best first.
+
+    Parameters
+    ----------
+    name
+        What the user wrote.
+    candidates
+        Valid names.
+    count
+        At most this many.
+
+    Returns
+    -------
+    list of str
+        Empty when nothing is similar.
+    """
+    pool = sorted(set(candidates))
+    folded: dict[str, str] = {}
+    for candidate in pool:
+        folded.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(name.casefold(), list(folded), n=count, cutoff=0.5)
+    found = [folded[c] for c in close]
+    if len(found) < count:
+        key = name.casefold()
+        for candidate in pool:
+            low = candidate.casefold()
+            if candidate not in found and len(key) >= 3 and (key in low or low in key):
+                found.append(candidate)
+            if len(found) >= count:
+                break
+    return found
+
+
+def did_you_mean(name: str, candidates: Iterable[str], *, kind: str = "name") -> str:
+    """Return a hint that names the nearest valid names, or lists them when none is near.
+
+    Parameters
+    ----------
+    name
+        What the user wrote.
+    candidates
+        Valid names.
+    kind
+        The noun for them, such as ``"parameter"``.
+    """
+    pool = sorted(set(candidates))
+    close = nearest(name, pool)
+    if close:
+        return f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
+    if not pool:
+        return f"there is no {kind} to choose from"
+    shown = ", ".join(f"'{c}'" for c in pool[:12])
+    more = f", ... ({len(pool)} in all)" if len(pool) > 12 else ""
+    return f"known: {shown}{more}"
