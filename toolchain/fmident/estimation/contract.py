@@ -1,0 +1,131 @@
+"""What an estimator plugin is.
+
+An estimator sees a :class:`~fmident.problem.Problem` and an
+:class:`~fmident.evaluation.Evaluator`, never an FMU. It says how far it is through a
+:class:`Monitor` and returns an :class:`Estimate`; the host adds uncertainty, report and
+files.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+from fmident._types import F64
+
+if TYPE_CHECKING:
+    from fmident.evaluation import Evaluator
+    from fmident.problem.model import Problem
+
+Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
+
+
+class StopEstimation(Exception):  # noqa: N818 - a request, not an error
+    """Raised by a ``fmident_iteration`` hook to end the run with the best point so far."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """State of a run after one iteration.
+
+    Parameters
+    ----------
+    number
+        Counted from 0, the initial point.
+    parameters
+        Best free parameters so far, shape (n,).
+    cost
+        Cost at `parameters`.
+    simulations, jacobians
+        Counted from the start of the run.
+    seconds
+        Wall time since the start of the run.
+    details
+        What else the estimator wants in ``history.csv``, by column name.
+    """
+
+    number: int
+    parameters: F64
+    cost: float
+    simulations: int
+    jacobians: int
+    seconds: float
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+class Monitor(Protocol):
+    """Through which an estimator reports."""
+
+    def iteration(self, parameters: F64, cost: float, **details: float) -> None:
+        """Report the end of an iteration.
+
+        Raises
+        ------
+        StopEstimation
+            When a plugin asks for the end; let it pass through.
+        """
+
+    def note(self, message: str) -> None:
+        """Report something the user should know; it ends up in the result's notes."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an estimator returns.
+
+    Parameters
+    ----------
+    parameters
+        Free parameters found, shape (n,), physical units.
+    status
+        How it ended.
+    message
+        The same in words.
+    """
+
+    parameters: F64
+    status: Status
+    message: str
+
+
+Options = TypeVar("Options")
+
+
+class Estimator(ABC, Generic[Options]):
+    """Base class of all estimators.
+
+    Class attributes
+    ----------------
+    name
+        Name in the problem file's ``[estimator]`` table.
+    summary
+        One line for ``fmident plugins``.
+    options_type
+        A frozen dataclass whose fields, types and defaults define the keys that the
+        ``[estimator]`` table may have; the host validates and builds it.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    options_type: ClassVar[type[Any]]
+
+    @abstractmethod
+    def estimate(
+        self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
+    ) -> Estimate:
+        """Search for the parameters.
+
+        Parameters
+        ----------
+        problem
+            What is known: free parameters, bounds, experiments.
+        evaluator
+            Residuals, Jacobians, costs. A failed simulation is NaN (residuals) or
+            infinite (cost), never an exception.
+        options
+            An instance of `options_type`.
+        monitor
+            Call its ``iteration`` after each iteration.
+        """

@@ -1,0 +1,183 @@
+"""The result of an estimation as immutable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fmident._types import F64
+from fmident.estimation.contract import Iteration, Status
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """One parameter of the result.
+
+    Parameters
+    ----------
+    name, unit, description
+        As in the problem.
+    initial, value
+        Start and end of the search.
+    standard_error
+        ``nan`` when not identifiable or not computed.
+    interval_95
+        Lower and upper end of the 95 % interval; infinite when not identifiable.
+    lower, upper
+        Bounds.
+    at_bound
+        The value lies on a bound; its interval is then conditional.
+    fixed
+        It was not searched.
+    """
+
+    name: str
+    unit: str | None
+    description: str
+    initial: float
+    value: float
+    standard_error: float
+    interval_95: tuple[float, float]
+    lower: float
+    upper: float
+    at_bound: bool
+    fixed: bool
+
+
+@dataclass(frozen=True)
+class OutputFit:
+    """Measured against simulated for one output of one experiment.
+
+    Parameters
+    ----------
+    experiment, name, unit
+        Which output.
+    times, measured, initial, fitted
+        Shape (n,): as measured (NaN where missing), simulated at the initial and at the
+        final parameters, measurement model applied. With decimation, the decimated
+        signals.
+    sigma
+        Standard deviation used, shape (n,).
+    rms_initial, rms
+        Root mean square of the residual at the initial and at the final parameters.
+    relative_error
+        ``norm(measured - fitted) / norm(measured)``.
+    """
+
+    experiment: str
+    name: str
+    unit: str | None
+    times: F64
+    measured: F64
+    initial: F64
+    fitted: F64
+    sigma: F64
+    rms_initial: float
+    rms: float
+    relative_error: float
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """What the Jacobian at the solution says.
+
+    Parameters
+    ----------
+    singular_values
+        Of the column-scaled, whitened Jacobian, descending, shape (n,).
+    rank
+        Numerical rank.
+    verdict
+        In words: every parameter is identifiable, or which combination is not.
+    """
+
+    singular_values: F64
+    rank: int
+    verdict: str
+
+
+@dataclass(frozen=True)
+class EstimationResult:
+    """Everything a run found.
+
+    Parameters
+    ----------
+    status, message
+        How it ended.
+    estimator
+        Name.
+    estimates
+        All parameters, fixed ones included.
+    covariance, correlation
+        Of the free parameters, shape (n, n), physical units; NaN where not identifiable.
+    identifiability
+        ``None`` when the run ended before it could be computed.
+    cost_initial, cost_final
+        ``1/2 sum r^2`` of the whitened residuals.
+    simulations, jacobians
+        Counted over the run.
+    seconds
+        Wall time.
+    history
+        One row per iteration.
+    fits
+        One per output and experiment.
+    notes
+        What the user should know.
+    fmu_name, fmu_guid, fmu_tool, fmu_path
+        The FMU used.
+    """
+
+    status: Status
+    message: str
+    estimator: str
+    estimates: tuple[ParameterEstimate, ...]
+    covariance: F64
+    correlation: F64
+    identifiability: Identifiability | None
+    cost_initial: float
+    cost_final: float
+    simulations: int
+    jacobians: int
+    seconds: float
+    history: tuple[Iteration, ...]
+    fits: tuple[OutputFit, ...]
+    notes: tuple[str, ...] = ()
+    fmu_name: str = ""
+    fmu_guid: str = ""
+    fmu_tool: str = ""
+    fmu_path: Path | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """One row per parameter, indexed by name."""
+        rows = [
+            {
+                "initial": e.initial,
+                "value": e.value,
+                "unit": e.unit,
+                "standard_error": e.standard_error,
+                "interval_95_low": e.interval_95[0],
+                "interval_95_high": e.interval_95[1],
+                "lower": e.lower,
+                "upper": e.upper,
+                "at_bound": e.at_bound,
+                "fixed": e.fixed,
+            }
+            for e in self.estimates
+        ]
+        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.estimates], name="name"))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameter name to value."""
+        return {e.name: e.value for e in self.estimates}
+
+    def converged(self) -> bool:
+        """Whether the estimator met one of its own convergence criteria."""
+        return self.status == "converged" and bool(np.isfinite(self.cost_final))

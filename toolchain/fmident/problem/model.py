@@ -1,0 +1,146 @@
+"""The estimation problem as immutable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.data.experiment import Experiment
+
+Scaling = Literal["linear", "log"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the problem.
+
+    Parameters
+    ----------
+    name
+        Unique within the problem.
+    initial
+        Start of the search, in `unit`.
+    lower, upper
+        Bounds; infinite when absent.
+    variable
+        FMU variable it sets; ``None`` for a parameter of the measurement model only.
+    experiments
+        Names of the experiments it acts on; ``None`` means all (a shared parameter).
+    scaling
+        ``"linear"``: searched as ``p / scale``; ``"log"``: as ``log(p)``.
+    scale
+        Typical size, in `unit`; positive.
+    fixed
+        Held at `initial`.
+    unit
+        The FMU's unit, or ``None``.
+    description
+        From the FMU.
+    """
+
+    name: str
+    initial: float
+    lower: float = -np.inf
+    upper: float = np.inf
+    variable: str | None = None
+    experiments: tuple[str, ...] | None = None
+    scaling: Scaling = "linear"
+    scale: float = 1.0
+    fixed: bool = False
+    unit: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class EstimatorSettings:
+    """Name of the estimator and its options as the user wrote them (not yet validated)."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How simulations are run.
+
+    Parameters
+    ----------
+    tolerance
+        Relative tolerance handed to the FMU, or ``None`` for its own default.
+    interpolation
+        Inputs between samples: ``"auto"``, ``"hold"`` or ``"linear"``.
+    difference
+        Scheme of the finite-difference Jacobian.
+    relative_step
+        Step in the search space; ``None`` chooses it from the measured noise.
+    check
+        Run the first simulation in a child process, so that a crash is an error.
+    timeout
+        Limit of one simulation in that check, s.
+    """
+
+    tolerance: float | None = None
+    interpolation: Literal["auto", "hold", "linear"] = "auto"
+    difference: Literal["forward", "central"] = "forward"
+    relative_step: float | None = None
+    check: bool = True
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything an estimation needs but the FMU's code.
+
+    Parameters
+    ----------
+    fmu
+        Path of the FMU.
+    parameters
+        All parameters, fixed ones included.
+    experiments
+        At least one.
+    estimator
+        Estimator and options.
+    evaluation
+        How to simulate.
+    start_values
+        Values of FMU variables that hold for all experiments.
+    source
+        The problem file, or ``None`` when built in Python.
+    text
+        The problem file's text as read, kept for the result folder.
+    """
+
+    fmu: Path
+    parameters: tuple[Parameter, ...]
+    experiments: tuple[Experiment, ...]
+    estimator: EstimatorSettings
+    evaluation: EvaluationSettings = EvaluationSettings()
+    start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
+    source: Path | None = None
+    text: str = ""
+
+    @property
+    def free(self) -> tuple[Parameter, ...]:
+        """The parameters that are searched, in order; ``p`` of shape (len(free),)."""
+        return tuple(p for p in self.parameters if not p.fixed)
+
+    @property
+    def initial(self) -> F64:
+        """Start values of the free parameters, shape (n,)."""
+        return np.array([p.initial for p in self.free], dtype=np.float64)
+
+    @property
+    def lower(self) -> F64:
+        """Lower bounds of the free parameters, shape (n,)."""
+        return np.array([p.lower for p in self.free], dtype=np.float64)
+
+    @property
+    def upper(self) -> F64:
+        """Upper bounds of the free parameters, shape (n,)."""
+        return np.array([p.upper for p in self.free], dtype=np.float64)
