@@ -1,0 +1,27 @@
+within Mechanisms;
+package Friction "Friction laws: Coulomb, Stribeck and LuGre, translational and rotational"
+  extends Icons.Package;
+  annotation (Documentation(info="<html>
+<p>
+Each law takes the sliding speed and gives the friction force or torque, which acts against the motion.
+The force and the torque version of a law share their equations, which stand in
+<a href=\"modelica://Mechanisms.Friction.Functions\">Functions</a>.
+</p>
+<table border=\"1\" cellspacing=\"0\" cellpadding=\"2\">
+<tr><th>Class</th><th>Law</th><th>States</th></tr>
+<tr><td>CoulombViscous</td><td>F = Fc*tanh(v/width) + d*v</td><td>0</td></tr>
+<tr><td>Stribeck</td><td>F = (Fc + (Fs - Fc)*exp(-(v/vs)^2))*tanh(v/width) + sigma2*v</td><td>0</td></tr>
+<tr><td>LuGre</td><td>F = sigma0*z + sigma1*z' + sigma2*v</td><td>1</td></tr>
+</table>
+<p>
+Every law reports <code>storedEnergy</code> and <code>lossPower</code> such that
+<code>F*v = lossPower + der(storedEnergy)</code>.
+</p>
+<h4>Implementation</h4>
+<p>
+A law is a model with the speed as input and the force as output, so that it can be exported by itself and
+put into a machine by two equations: <code>friction.v = v</code>, and <code>friction.f</code> in the balance
+of forces. The laws with flanges, support and heat port are in the library <code>MechanismsMSL</code>.
+</p>
+</html>"));
+end Friction;

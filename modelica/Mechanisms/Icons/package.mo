@@ -1,0 +1,7 @@
+within Mechanisms;
+package Icons "Icons"
+  extends Package;
+  annotation (Documentation(info="<html>
+<p>Partial classes that hold an icon and nothing else.</p>
+</html>"));
+end Icons;
