@@ -1,0 +1,7 @@
+within Mechanisms;
+package Interfaces "Partial models of machines"
+  extends Icons.Package;
+  annotation (Documentation(info="<html>
+<p>What the variants of a machine share: parameters, signals and mechanics.</p>
+</html>"));
+end Interfaces;

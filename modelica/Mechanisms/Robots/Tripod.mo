@@ -1,0 +1,172 @@
+within Mechanisms.Robots;
+model Tripod "Tripod robot (linear delta) with elastic drives and cascade control, smooth friction"
+  extends Icons.Mechanism;
+  // Parameters to be estimated
+  parameter Units.Mass toolMass(min=1e-9) = 1.5 "Mass of the tool, m_t";
+  parameter Units.TranslationalSpringConstant gearStiffness(min=1e-9) = 5e4 "Stiffness between drive and carriage, c_G";
+  parameter Units.DimensionlessRatio gearDampingRatio(min=0) = 0.1 "Relative damping between drive and carriage, zeta_G";
+  parameter Units.Torque coulombTorque(min=0) = 0.05 "Coulomb friction torque of one drive";
+  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 2e-4 "Viscous friction of one drive";
+  // Mechanics
+  parameter Units.Mass carriageMass(min=1e-9) = 1 "Mass of one carriage, m_rail";
+  parameter Units.Inertia driveInertia(min=1e-12) = 80e-6 "Inertia of one drive, J_D";
+  parameter Real gearFactor(unit="rad/m", min=1e-6) = 100 "Motor angle over travel of the rail, i_G";
+  parameter Units.Length railRadius(min=1e-6) = 0.3
+    "Distance of the rails from the vertical axis, less that of the rod ends on the tool";
+  parameter Units.Length rodLength(min=1e-6) = 0.5 "Length of the rods";
+  parameter Units.Acceleration g = 9.81 "Gravity acceleration, downwards";
+  parameter Units.AngularVelocity frictionSpeedWidth(min=1e-12) = 0.5
+    "Width of the smooth sign of the Coulomb friction, in motor speed";
+  // Control
+  parameter Real positionGain(unit="1/s") = 30 "Gain of the position controllers";
+  parameter Units.RotationalDampingConstant speedGain(min=1e-12) = 0.056 "Gain of the speed controllers";
+  parameter Units.Time integralTime(min=1e-9) = 0.03 "Integral time of the speed controllers";
+  parameter Units.Mass feedForwardMass = 2.8 "Mass that the acceleration feed-forward assumes per rail";
+  parameter Units.Force feedForwardForce = 14.715 "Weight that the feed-forward assumes per rail";
+  parameter Units.Torque torqueLimit(min=1e-9) = 2 "Torque limit of the drives";
+  parameter Units.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit";
+  // Start
+  parameter Units.Position toolStart[3] = {0, 0, -0.4002943} "Position of the tool at the start";
+  parameter Units.Position driveStart[3] = {0, 0, 0} "Positions of the drives at the start, in travel of the rails";
+  input Units.Position s_ref[3](each start=0) "Reference positions of the rails";
+  input Units.Velocity v_ref[3](each start=0) "Reference speeds of the rails";
+  input Units.Acceleration a_ref[3](each start=0) "Reference accelerations of the rails";
+  output Units.Torque driveTorque[3] "Torques of the drives";
+  output Units.Position drivePosition[3] "Positions of the drives, in travel of the rails";
+  output Units.Position carriagePosition[3] "Heights of the carriages";
+  output Units.Position toolPosition[3](start=toolStart, each fixed=true, each nominal=0.1)
+    "Position of the tool, z upwards";
+  output Units.Velocity toolVelocity[3](each start=0, each fixed=true) "Velocity of the tool";
+  output Units.Energy kineticEnergy "Kinetic energy";
+  output Units.Energy potentialEnergy "Potential energy of weight and springs, zero weight at height 0";
+  output Units.Power inputPower "Power of the drive torques";
+  output Units.Power dissipatedPower "Dissipated power";
+  DriveTrains.CascadeController controller[3](
+    each gearFactor=gearFactor,
+    each positionGain=positionGain,
+    each speedGain=speedGain,
+    each integralTime=integralTime,
+    each feedForwardMass=feedForwardMass,
+    each feedForwardForce=feedForwardForce,
+    each torqueLimit=torqueLimit,
+    each torqueWidth=torqueWidth) "Controllers";
+  Friction.RotationalCoulombViscous friction[3](
+    each Tc=coulombTorque,
+    each d=viscousFriction,
+    each width=frictionSpeedWidth) "Friction of the drives";
+protected
+  constant Real railDirection[3, 2] = {{1, 0}, {-0.5, 0.5*sqrt(3)}, {-0.5, -0.5*sqrt(3)}}
+    "Directions of the rails at 0, 120 and 240 degrees, one per row";
+  Units.Mass equivalentMass "Drive inertia as a mass on the rail, m_e";
+  Units.TranslationalDampingConstant gearDamping "Damping between drive and carriage, d_G";
+  Units.Angle driveAngle[3](start=gearFactor*driveStart, each fixed=true) "Angles of the drives";
+  Units.AngularVelocity driveSpeed[3](each start=0, each fixed=true) "Speeds of the drives";
+  Units.AngularAcceleration driveAcceleration[3] "Accelerations of the drives";
+  Units.Acceleration toolAcceleration[3] "Acceleration of the tool";
+  Units.Length offset[3, 2] "Horizontal offset of the tool from the rail, one rail per row";
+  Units.Area rodHeight2[3] "Square of the height of a carriage over the tool";
+  Units.Length rodHeight[3] "Height of a carriage over the tool";
+  Units.Velocity rodHeightRate[3] "Rate of rodHeight";
+  Real jacobian[3, 3](each unit="1") "Carriage velocities over tool velocities, one carriage per row";
+  Units.Velocity carriageVelocity[3] "Velocities of the carriages";
+  Units.Acceleration carriageBias[3] "Accelerations of the carriages without tool acceleration";
+  Units.Length stretch[3] "Elongation of the springs";
+  Units.Velocity stretchRate[3] "Rate of the elongation";
+  Units.Force gearForce[3] "Force of spring and damper on the carriage";
+  Units.Force carriageForce[3] "Force that a carriage passes to its rod, less its own inertia and weight";
+  Real massMatrix[3, 3](each unit="kg") "Mass felt at the tool";
+  Units.Force toolForce[3] "Force on the tool without the inertia of the carriages";
+  Units.Energy railKineticEnergy[3] "Kinetic energy of carriage and drive";
+  Units.Energy railPotentialEnergy[3] "Potential energy of carriage and spring";
+  Units.Power railInputPower[3] "Power of one drive torque";
+  Units.Power railLossPower[3] "Power lost in one drive and its damper";
+equation
+  equivalentMass = driveInertia*gearFactor^2;
+  gearDamping = 2*gearDampingRatio*sqrt(gearStiffness*equivalentMass*carriageMass/(equivalentMass + carriageMass));
+  assert(rodHeight2[1] > 1e-6*rodLength^2,
+    "Tripod: the tool is out of reach of the rod of rail 1: it is farther from the rail than rodLength.");
+  assert(rodHeight2[2] > 1e-6*rodLength^2,
+    "Tripod: the tool is out of reach of the rod of rail 2: it is farther from the rail than rodLength.");
+  assert(rodHeight2[3] > 1e-6*rodLength^2,
+    "Tripod: the tool is out of reach of the rod of rail 3: it is farther from the rail than rodLength.");
+  der(toolPosition) = toolVelocity;
+  der(toolVelocity) = toolAcceleration;
+  der(driveAngle) = driveSpeed;
+  der(driveSpeed) = driveAcceleration;
+  for i in 1:3 loop
+    // Rods
+    offset[i, 1] = toolPosition[1] - railRadius*railDirection[i, 1];
+    offset[i, 2] = toolPosition[2] - railRadius*railDirection[i, 2];
+    rodHeight2[i] = rodLength^2 - offset[i, 1]^2 - offset[i, 2]^2;
+    rodHeight[i] = sqrt(Functions.smoothPositive(rodHeight2[i], 1e-9*rodLength^2));
+    jacobian[i, 1] = -offset[i, 1]/rodHeight[i];
+    jacobian[i, 2] = -offset[i, 2]/rodHeight[i];
+    jacobian[i, 3] = 1;
+    rodHeightRate[i] = jacobian[i, 1]*toolVelocity[1] + jacobian[i, 2]*toolVelocity[2];
+    carriagePosition[i] = toolPosition[3] + rodHeight[i];
+    carriageVelocity[i] = toolVelocity[3] + rodHeightRate[i];
+    carriageBias[i] = -(toolVelocity[1]^2 + toolVelocity[2]^2 + rodHeightRate[i]^2)/rodHeight[i];
+    // Elastic drives
+    drivePosition[i] = driveAngle[i]/gearFactor;
+    stretch[i] = carriagePosition[i] - drivePosition[i];
+    stretchRate[i] = carriageVelocity[i] - driveSpeed[i]/gearFactor;
+    gearForce[i] = -gearStiffness*stretch[i] - gearDamping*stretchRate[i];
+    friction[i].w = driveSpeed[i];
+    driveInertia*driveAcceleration[i] = driveTorque[i] - friction[i].tau - gearForce[i]/gearFactor;
+    carriageForce[i] = gearForce[i] - carriageMass*(carriageBias[i] + g);
+    // Control
+    controller[i].s_ref = s_ref[i];
+    controller[i].v_ref = v_ref[i];
+    controller[i].a_ref = a_ref[i];
+    controller[i].phi = driveAngle[i];
+    controller[i].w = driveSpeed[i];
+    driveTorque[i] = controller[i].tau;
+    // Energies and powers
+    railKineticEnergy[i] = 0.5*carriageMass*carriageVelocity[i]^2 + 0.5*driveInertia*driveSpeed[i]^2;
+    railPotentialEnergy[i] = carriageMass*g*carriagePosition[i] + 0.5*gearStiffness*stretch[i]^2;
+    railInputPower[i] = driveTorque[i]*driveSpeed[i];
+    railLossPower[i] = friction[i].lossPower + gearDamping*stretchRate[i]^2;
+  end for;
+  // Tool
+  massMatrix = toolMass*identity(3) + carriageMass*transpose(jacobian)*jacobian;
+  toolForce = transpose(jacobian)*carriageForce - {0, 0, toolMass*g};
+  massMatrix*toolAcceleration = toolForce;
+  kineticEnergy = 0.5*toolMass*(toolVelocity*toolVelocity) + sum(railKineticEnergy);
+  potentialEnergy = toolMass*g*toolPosition[3] + sum(railPotentialEnergy);
+  inputPower = sum(railInputPower);
+  dissipatedPower = sum(railLossPower);
+  annotation (
+    experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),
+    Documentation(info="<html>
+<p>
+Three vertical rails at 0, 120 and 240 degrees carry one carriage each; massless rods of equal length join the carriages to
+the tool point, which hangs below them. The rail coordinate of a carriage is its height over the world's origin; with all
+carriages at height 0 the tool is at <code>z = -sqrt(rodLength^2 - railRadius^2)</code>, here -0.4 m.
+</p>
+<p>
+Each drive has an inertia with friction, a gear from rotation to translation, and a spring and damper to its carriage. The
+damping is <code>d_G = 2*zeta_G*sqrt(c_G*m_e*m_rail/(m_e + m_rail))</code> with <code>m_e = J_D*i_G^2</code>, which the
+source prints without the root. A <a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per
+drive measures angle and speed of the drive. The inputs are reference position, speed and acceleration of each rail, which
+must fit together; zero inputs hold the tool where it starts.
+</p>
+<h4>Implementation</h4>
+<p>
+The tool's x, y and z are the minimal coordinates: with the height <code>h[i]</code> of carriage i over the tool the
+carriages' velocities are <code>J*v</code>, <code>J[i, :] = {-dx[i]/h[i], -dy[i]/h[i], 1}</code>, and
+<code>(m_t*I + m_rail*J'*J)*a = J'*(F - m_rail*(b + g)) - {0, 0, m_t*g}</code>. The default start is the equilibrium for the
+default values, with the springs loaded by the weight; with another geometry <code>toolStart</code> and
+<code>driveStart</code> must be set to match, or the springs start with a large deflection. Geometry, gains and masses are a
+choice in the range of a small pick-and-place robot; only <code>J_D</code> is given by the source. With these values the least
+damped mode of the controlled robot lies, friction aside, near 27 Hz with a damping ratio of 0.35, inside the band from 0 to
+50 Hz that the source evaluates. A delay of the measured torque belongs to the measurement, not to this model.
+</p>
+<h4>Limitations</h4>
+<p>The tool must stay inside the workspace: horizontally nearer to every rail than <code>rodLength</code>.</p>
+<h4>References</h4>
+<p>
+<em>Special Genetic Identification Algorithm with smoothing in the frequency domain</em> (study of a tripod robot; drive,
+equivalent mass and identified parameters).
+</p>
+</html>"));
+end Tripod;
