@@ -1,6 +1,6 @@
 within Mechanisms;
 package Icons "Icons"
-  extends Package;
+  extends Icons.Package;
   annotation (Documentation(info="<html>
 <p>Partial classes that hold an icon and nothing else.</p>
 </html>"));

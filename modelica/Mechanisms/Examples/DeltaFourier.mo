@@ -1,0 +1,26 @@
+within Mechanisms.Examples;
+model DeltaFourier "Delta robot moved along a Fourier series in every arm"
+  extends Icons.Example;
+  parameter Units.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion";
+  Robots.DeltaInverse robot "Robot";
+  Sources.FourierMotion motion[3](
+    each omega=omega,
+    each offset=0.6,
+    sine={{-0.1243, -0.0063, -0.0208, 0.0589, 0.1175, -0.0377},
+          {-0.0790, -0.1021, 0.0260, -0.0622, 0.0255, -0.1227},
+          {0.0904, 0.0704, 0.0714, -0.1496, -0.0086, 0.0482}},
+    cosine={{0.0246, -0.1159, 0.1369, 0.1420, 0.0820, 0.1294},
+            {-0.1218, 0.0326, -0.0647, -0.0605, -0.1409, -0.0878},
+            {-0.0201, 0.0050, 0.0446, -0.0558, 0.0621, 0.0390}}) "Motion of the arms";
+equation
+  for i in 1:3 loop
+    robot.q[i] = motion[i].q;
+    robot.qd[i] = motion[i].qd;
+    robot.qdd[i] = motion[i].qdd;
+  end for;
+  annotation (
+    experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
+    Documentation(info="<html>
+<p>One period of four seconds; the arms move over about one radian and brake as often as they drive.</p>
+</html>"));
+end DeltaFourier;

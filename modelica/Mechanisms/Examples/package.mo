@@ -1,0 +1,7 @@
+within Mechanisms;
+package Examples "Machines with their input signals"
+  extends Icons.Package;
+  annotation (Documentation(info="<html>
+<p>Each example runs as it is.</p>
+</html>"));
+end Examples;
