@@ -1,1 +1,23 @@
-"""plugins."""
+"""How fmident is extended: hooks, registries and the host that loads plugins.
+
+A plugin imports :data:`hookimpl` from here and implements hooks of
+:mod:`fmident.plugins.hookspecs`.
+"""
+
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.host import Host, LoadedPlugin, load_plugins
+from fmident.plugins.observers import PluginObserver
+from fmident.plugins.registry import Origin, Registration, Registry
+from fmident.plugins.run import Run
+
+__all__ = [
+    "Host",
+    "LoadedPlugin",
+    "Origin",
+    "PluginObserver",
+    "Registration",
+    "Registry",
+    "Run",
+    "hookimpl",
+    "load_plugins",
+]

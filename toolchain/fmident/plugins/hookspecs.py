@@ -1,4 +1,9 @@
-"""The catalogue of everything a plugin can do."""
+"""The catalogue of everything a plugin can do.
+
+A plugin is a module (or any object) with functions of these names, marked with
+:data:`fmident.plugins.hookimpl` and named by an entry point of the group ``fmident``. A
+function may leave out arguments it does not need. No hook is called once per simulation.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,9 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator, Iteration
     from fmident.estimation.result import EstimationResult
     from fmident.plugins.registry import Registry
+    from fmident.plugins.run import Run
     from fmident.problem.model import Problem
+    from fmident.report.contract import Reporter
 
 PROJECT = "fmident"
 
@@ -24,45 +31,125 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def fmident_register_estimators(registry: Registry[Estimator[Any]]) -> None:
-    """Register estimators: ``registry.add(name, Estimator class)``."""
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register estimators: ``registry.add("random-search", RandomSearch)``.
+
+    Parameters
+    ----------
+    registry
+        Takes subclasses of :class:`~fmident.estimation.contract.Estimator`. The name is
+        what users write in the problem file's ``[estimator]`` table.
+    """
 
 
 @hookspec
-def fmident_register_costs(registry: Registry[Any]) -> None:
-    """Register cost functions that optimisers can minimise: ``registry.add(name, Cost class)``."""
+def fmident_register_costs(registry: Registry[type[Any]]) -> None:
+    """Register cost functions that optimisers can minimise.
+
+    Parameters
+    ----------
+    registry
+        Takes classes whose instances map whitened residuals of shape (m,) to a number.
+    """
 
 
 @hookspec
-def fmident_register_compilers(registry: Registry[Compiler]) -> None:
-    """Register Modelica compilers: ``registry.add(name, Compiler class)``."""
+def fmident_register_compilers(registry: Registry[type[Compiler]]) -> None:
+    """Register Modelica compilers: ``registry.add("embedded", EmbeddedCompiler)``.
+
+    Parameters
+    ----------
+    registry
+        Takes subclasses of :class:`~fmident.compilers.base.Compiler` that can be made
+        without arguments.
+    """
 
 
 @hookspec
-def fmident_register_reporters(registry: Registry[Any]) -> None:
-    """Register reporters, which write a result in a form of their own into the result folder."""
+def fmident_register_reporters(registry: Registry[type[Reporter]]) -> None:
+    """Register reporters, which write a result in a form of their own.
+
+    Parameters
+    ----------
+    registry
+        Takes subclasses of :class:`~fmident.report.contract.Reporter`. Each is called
+        once after a run and adds its files to the result folder.
+    """
 
 
 @hookspec(firstresult=True)
 def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
-    """Read a data file; the first plugin that knows the format answers, others return None."""
+    """Read a data file of a format that fmident does not know.
+
+    Parameters
+    ----------
+    path
+        The file.
+    spec
+        The problem file's ``[[experiments]]`` table as written.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        One column per signal and one for the time in seconds; ``None`` when the format
+        is not this plugin's. The first plugin that answers wins.
+    """
 
 
 @hookspec
-def fmident_check_problem(problem: Problem) -> list[Diagnostic]:
-    """Look at a problem before the run; an error-level diagnostic refuses it."""
+def fmident_check_problem(problem: Problem) -> list[Diagnostic]:  # type: ignore[empty-body]
+    """Look at a problem before the run.
+
+    Parameters
+    ----------
+    problem
+        As it will be estimated.
+
+    Returns
+    -------
+    list of Diagnostic
+        A diagnostic of severity ``"error"`` refuses the problem; the others are shown.
+    """
 
 
 @hookspec
-def fmident_run_started(run: Any) -> None:
-    """Take note that a run has started."""
+def fmident_run_started(run: Run) -> None:
+    """Take note that a run has started.
+
+    Parameters
+    ----------
+    run
+        The problem, the estimator's name, and a dictionary in which a plugin can keep
+        what it needs until the run has finished.
+    """
 
 
 @hookspec
-def fmident_iteration(run: Any, state: Iteration) -> None:
-    """Take note of an iteration; raise ``StopEstimation`` to end the run."""
+def fmident_iteration(run: Run, state: Iteration) -> None:
+    """Take note of an iteration.
+
+    Parameters
+    ----------
+    run
+        The same object as in ``fmident_run_started``.
+    state
+        Number, best parameters, cost, counts, time.
+
+    Raises
+    ------
+    fmident.estimation.contract.StopEstimation
+        To end the run with the best parameters so far.
+    """
 
 
 @hookspec
-def fmident_run_finished(run: Any, result: EstimationResult) -> None:
-    """Take note that a run has finished, with its result."""
+def fmident_run_finished(run: Run, result: EstimationResult) -> None:
+    """Take note that a run has finished.
+
+    Parameters
+    ----------
+    run
+        The same object as in ``fmident_run_started``.
+    result
+        Everything the run found, also when it was interrupted.
+    """

@@ -1,0 +1,209 @@
+"""Every hook has a test here, and a heading with its arguments in docs/hooks.md."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fmident.errors import Diagnostic, PluginError
+from fmident.estimation.contract import Iteration, StopEstimation
+from fmident.estimation.result import EstimationResult
+from fmident.plugins import Host, PluginObserver, Run, hookspecs, load_plugins
+
+MakePlugin = Callable[[str, str], EntryPoint]
+
+PROBLEM = cast(Any, SimpleNamespace(name="the problem"))
+STATE = cast(Iteration, SimpleNamespace(number=3))
+RESULT = cast(EstimationResult, SimpleNamespace(status="converged"))
+
+HOOKS = {
+    name: function
+    for name, function in vars(hookspecs).items()
+    if name.startswith("fmident_") and callable(function)
+}
+DOCUMENT = Path(__file__).parents[2] / "docs" / "hooks.md"
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hook_is_documented_with_its_signature(name: str) -> None:
+    arguments = ", ".join(inspect.signature(HOOKS[name]).parameters)
+    assert f"### `{name}({arguments})`" in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_no_hook_is_documented_that_does_not_exist() -> None:
+    documented = re.findall(r"^### `(\w+)", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(documented) == sorted(HOOKS)
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hook_has_docstring_that_explains_each_argument(name: str) -> None:
+    docstring = inspect.getdoc(HOOKS[name]) or ""
+    for argument in inspect.signature(HOOKS[name]).parameters:
+        assert re.search(rf"^{argument}\n    \S", docstring, re.MULTILINE), argument
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hook_has_a_test(name: str) -> None:
+    assert f"test_{name}" in globals()
+
+
+def load(make_plugin: MakePlugin, *sources: str) -> Host:
+    head = "from fmident.plugins import hookimpl\n"
+    found = [make_plugin(f"p{i}", head + inspect.cleandoc(s)) for i, s in enumerate(sources)]
+    return load_plugins(found=found)
+
+
+def observer(host: Host, report: Callable[[Diagnostic], None] = lambda _: None) -> PluginObserver:
+    return PluginObserver(host, Run(PROBLEM, "least-squares"), report)
+
+
+REGISTER = """
+@hookimpl
+def {hook}(registry):
+    registry.add("mine", Mine, summary="made for a test")
+
+class Mine:
+    pass
+"""
+
+
+def test_fmident_register_estimators(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, REGISTER.format(hook="fmident_register_estimators"))
+    assert host.estimators.get("mine").__name__ == "Mine"
+
+
+def test_fmident_register_costs(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, REGISTER.format(hook="fmident_register_costs"))
+    assert host.costs.get("mine").__name__ == "Mine"
+
+
+def test_fmident_register_compilers(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, REGISTER.format(hook="fmident_register_compilers"))
+    assert host.compilers.get("mine").__name__ == "Mine"
+
+
+def test_fmident_register_reporters(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, REGISTER.format(hook="fmident_register_reporters"))
+    assert host.reporters.get("mine").__name__ == "Mine"
+
+
+READ = """
+import pandas
+@hookimpl
+def fmident_read_data(path, spec):
+    if path.suffix == ".{suffix}":
+        return pandas.DataFrame({{"time": [0.0, spec["end"]], "{suffix}": [1.0, 2.0]}})
+"""
+
+
+def test_fmident_read_data(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, READ.format(suffix="one"), READ.format(suffix="two"))
+    table = host.read_data(Path("x.two"), {"end": 5.0})
+    assert table is not None
+    assert list(table.columns) == ["time", "two"]
+    assert table["time"].tolist() == [0.0, 5.0]
+    assert host.read_data(Path("x.three"), {}) is None
+    with pytest.raises(PluginError, match=r"'p0'.*KeyError"):
+        host.read_data(Path("x.one"), {})
+
+
+def test_fmident_check_problem(make_plugin: MakePlugin) -> None:
+    source = """
+    from fmident.errors import Diagnostic
+    @hookimpl
+    def fmident_check_problem(problem):
+        return [Diagnostic("warning", "{who} looked at " + problem.name)]
+    """
+    host = load(make_plugin, source.format(who="first"), source.format(who="second"))
+    messages = [d.message for d in host.check_problem(PROBLEM)]
+    assert messages == ["first looked at the problem", "second looked at the problem"]
+
+
+def test_fmident_check_problem_that_answers_nonsense(make_plugin: MakePlugin) -> None:
+    source = """
+    @hookimpl
+    def fmident_check_problem(problem):
+        return ["beware"]
+    """
+    with pytest.raises(PluginError, match=r"'beware'.*no Diagnostic"):
+        load(make_plugin, source).check_problem(PROBLEM)
+
+
+WATCH = """
+@hookimpl
+def fmident_run_started(run):
+    run.memory["{who}"] = ["started " + run.estimator]
+
+@hookimpl
+def fmident_iteration(run, state):
+    run.memory["{who}"].append(state.number)
+
+@hookimpl
+def fmident_run_finished(run, result):
+    run.memory["{who}"].append(result.status)
+"""
+
+
+def watched(host: Host) -> dict[str, object]:
+    run = Run(PROBLEM, "least-squares")
+    events = PluginObserver(host, run, lambda _: None)
+    events.started()
+    events.iteration(STATE)
+    events.finished(RESULT)
+    return run.memory
+
+
+def test_fmident_run_started(make_plugin: MakePlugin) -> None:
+    memory = watched(load(make_plugin, WATCH.format(who="a"), WATCH.format(who="b")))
+    for who in "ab":
+        assert cast(list[object], memory[who])[0] == "started least-squares"
+
+
+def test_fmident_iteration(make_plugin: MakePlugin) -> None:
+    memory = watched(load(make_plugin, WATCH.format(who="a")))
+    assert cast(list[object], memory["a"])[1] == 3
+
+
+def test_fmident_run_finished(make_plugin: MakePlugin) -> None:
+    memory = watched(load(make_plugin, WATCH.format(who="a")))
+    assert cast(list[object], memory["a"])[2] == "converged"
+
+
+STOP = """
+from fmident.estimation.contract import StopEstimation
+@hookimpl
+def fmident_iteration(run, state):
+    raise StopEstimation("enough")
+"""
+
+
+def test_plugin_can_stop_a_run_and_the_others_are_told(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, STOP, WATCH.format(who="b"))
+    run = Run(PROBLEM, "least-squares", {"b": []})
+    with pytest.raises(StopEstimation, match="plugin 'p0': enough"):
+        PluginObserver(host, run, lambda _: None).iteration(STATE)
+    assert run.memory["b"] == [3]
+
+
+def test_plugin_that_fails_in_a_run_is_reported_once_and_silenced(make_plugin: MakePlugin) -> None:
+    source = """
+    @hookimpl
+    def fmident_iteration(run, state):
+        raise ValueError("disk full")
+    """
+    found: list[Diagnostic] = []
+    host = load(make_plugin, source, WATCH.format(who="b"))
+    run = Run(PROBLEM, "least-squares", {"b": []})
+    events = PluginObserver(host, run, found.append)
+    events.iteration(STATE)
+    events.iteration(STATE)
+    assert len(found) == 1
+    assert "ValueError: disk full" in found[0].message
+    assert run.memory["b"] == [3, 3]

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from fmident.errors import PluginError
+from fmident.plugins import load_plugins
+
+MakePlugin = Callable[[str, str], EntryPoint]
+
+GOOD = """
+    from fmident.plugins import hookimpl
+
+    class Good:
+        "A cost that works."
+
+    @hookimpl
+    def fmident_register_costs(registry):
+        registry.add("good", Good)
+"""
+
+BROKEN = {
+    "import error": ("import surely_not_installed", "surely_not_installed"),
+    "syntax error": ("def (", "SyntaxError"),
+    "ends the program at import": ("raise SystemExit('bye')", "bye"),
+    "no hook": ("x = 1", "implements no hook"),
+    "hook without mark": (
+        "def fmident_register_costs(registry): pass",
+        "not marked as a hook implementation",
+    ),
+    "misspelt hook": (
+        """
+        from fmident.plugins import hookimpl
+        @hookimpl
+        def fmident_register_cost(registry): pass
+        """,
+        "'fmident_register_cost', which does not exist",
+    ),
+    "unknown argument": (
+        """
+        from fmident.plugins import hookimpl
+        @hookimpl
+        def fmident_register_costs(registri): pass
+        """,
+        "registri",
+    ),
+    "exception in register": (
+        """
+        from fmident.plugins import hookimpl
+        @hookimpl
+        def fmident_register_costs(registry):
+            registry.add("half", object)
+            raise ZeroDivisionError("oops")
+        """,
+        "ZeroDivisionError: oops",
+    ),
+    "name twice": (
+        """
+        from fmident.plugins import hookimpl
+        @hookimpl
+        def fmident_register_costs(registry):
+            registry.add("same", object)
+            registry.add("same", object)
+        """,
+        "'same' is registered twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_plugin_is_reported_and_skipped(make_plugin: MakePlugin, kind: str) -> None:
+    source, expected = BROKEN[kind]
+    host = load_plugins(found=[make_plugin("bad", source), make_plugin("good", GOOD)])
+    mine = [d for d in host.diagnostics if "'bad'" in d.message]
+    assert len(mine) == 1
+    assert expected in mine[0].message
+    assert mine[0].hint
+    assert host.costs.names() == ("good",)
+
+
+def test_misspelt_hook_names_the_nearest(make_plugin: MakePlugin) -> None:
+    host = load_plugins(found=[make_plugin("bad", BROKEN["misspelt hook"][0])])
+    (diagnostic,) = [d for d in host.diagnostics if "'bad'" in d.message]
+    assert "'fmident_register_costs'" in (diagnostic.hint or "")
+
+
+def test_second_plugin_with_a_taken_name_is_left_out(make_plugin: MakePlugin) -> None:
+    host = load_plugins(found=[make_plugin("b", GOOD), make_plugin("a", GOOD)])
+    (diagnostic,) = [d for d in host.diagnostics if "registered twice" in d.message]
+    assert "'a'" in diagnostic.message
+    assert "'b'" in diagnostic.message
+    assert host.costs.registrations["good"].origin.plugin == "a"
+
+
+def test_plugins_of_one_name_live_together(make_plugin: MakePlugin) -> None:
+    other = make_plugin("other", GOOD.replace('"good"', '"better"'))
+    renamed = EntryPoint("good", other.value, "fmident")
+    host = load_plugins(found=[make_plugin("good", GOOD), renamed])
+    assert host.costs.names() == ("better", "good")
+
+
+def test_plugins_can_be_left_out(make_plugin: MakePlugin) -> None:
+    host = load_plugins(without=["good"], found=[make_plugin("good", GOOD)])
+    assert host.costs.names() == ()
+    with pytest.raises(PluginError, match="no plugin 'goood'") as caught:
+        load_plugins(without=["goood"], found=[make_plugin("good", GOOD)])
+    assert "'good'" in str(caught.value)
+
+
+def test_built_in_reporters_come_through_the_hooks() -> None:
+    host = load_plugins(found=[])
+    assert {"json", "csv", "html"} <= set(host.reporters.names())
+    assert host.reporters.registrations["json"].origin.distribution == "fmident"
+
+
+def test_built_in_estimators_come_only_through_their_entry_point() -> None:
+    assert len(load_plugins(found=[]).estimators) == 0
+    installed = load_plugins()
+    assert "least-squares" in installed.estimators
+    origin = installed.estimators.registrations["least-squares"].origin
+    assert (origin.distribution, origin.module) == ("fmident", "fmident_estimators.least_squares")
+
+
+def test_nothing_is_loaded_at_import() -> None:
+    code = (
+        "import sys, fmident, fmident.plugins; "
+        "print([m for m in sys.modules if m.startswith('fmident_estimators') or m == 'casadi'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

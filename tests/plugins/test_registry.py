@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from fmident.errors import PluginError
+from fmident.plugins import Origin, Registry
+
+FIRST = Origin("first", "first.module", "first-dist", "1.0")
+SECOND = Origin("second", "second.module", "second-dist", "2.0")
+
+
+class Thing:
+    """A thing.
+
+    With more to say.
+    """
+
+
+class Summarised:
+    summary = "in one line"
+
+
+def test_remembers_where_an_item_came_from() -> None:
+    registry: Registry[type] = Registry("estimator", FIRST)
+    registry.add("thing", Thing)
+    registration = registry.registrations["thing"]
+    assert registry.get("thing") is Thing
+    assert registration.origin is FIRST
+    assert registration.summary == "A thing."
+
+
+def test_summary_comes_from_argument_attribute_or_docstring() -> None:
+    registry: Registry[type] = Registry("estimator", FIRST)
+    registry.add("a", Summarised)
+    registry.add("b", Summarised, summary="given")
+    assert [r.summary for r in registry] == ["in one line", "given"]
+
+
+def test_name_twice_is_an_error_that_names_both_plugins() -> None:
+    common: Registry[type] = Registry("estimator")
+    for origin in (FIRST, SECOND):
+        own: Registry[type] = Registry("estimator", origin)
+        own.add("thing", Thing)
+        if origin is FIRST:
+            common.merge(own)
+    with pytest.raises(PluginError) as caught:
+        common.merge(own)
+    text = str(caught.value)
+    assert "estimator 'thing'" in text
+    assert "'first' of first-dist 1.0" in text
+    assert "'second' of second-dist 2.0" in text
+    assert common.registrations["thing"].origin is FIRST
+
+
+def test_merge_adds_everything_or_nothing() -> None:
+    common: Registry[type] = Registry("estimator", FIRST)
+    common.add("taken", Thing)
+    own: Registry[type] = Registry("estimator", SECOND)
+    own.add("new", Thing)
+    own.add("taken", Thing)
+    with pytest.raises(PluginError):
+        common.merge(own)
+    assert common.names() == ("taken",)
+
+
+def test_unknown_name_lists_the_nearest() -> None:
+    registry: Registry[type] = Registry("estimator", FIRST)
+    registry.add("least-squares", Thing)
+    registry.add("random-search", Thing)
+    with pytest.raises(PluginError, match="no estimator 'leastsquares'") as caught:
+        registry.get("leastsquares")
+    assert "'least-squares'" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "two words", " padded"])
+def test_refuses_names_that_are_not_one_word(name: str) -> None:
+    registry: Registry[type] = Registry("estimator", FIRST)
+    with pytest.raises(PluginError, match="one word"):
+        registry.add(name, Thing)

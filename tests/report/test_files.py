@@ -1,0 +1,175 @@
+"""The files of the result folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fmident.errors import EstimationError
+from fmident.estimation.result import EstimationResult
+from fmident.plugins import Origin, Registration
+from fmident.plugins.host import load_plugins
+from fmident.problem.model import Problem
+from fmident.report.contract import Reporter
+from fmident.report.folder import check_target, write_folder
+from fmident.report.result_json import as_json
+from fmident.report.terminal import summary
+
+MakeResult = Callable[..., EstimationResult]
+
+
+def reporters() -> list[Registration[type[Reporter]]]:
+    return list(load_plugins(found=[]).reporters)
+
+
+class FailingReporter(Reporter):
+    def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
+        raise OSError("no ink")
+
+
+def test_json_has_the_documented_keys(make_result: MakeResult) -> None:
+    content = as_json(make_result(), "0.1.0")
+    documented = {
+        "status", "message", "estimator", "parameters", "cost", "simulations", "jacobians",
+        "wall_time_s", "fmident", "fmu", "experiments",
+    }  # fmt: skip
+    assert documented <= set(content)
+    mass = content["parameters"]["mass"]
+    assert mass["initial"] == 1.0
+    assert mass["value"] == 95.10893
+    assert mass["unit"] == "kg"
+    assert mass["standard_error"] == 0.10852
+    assert mass["interval_95"] == pytest.approx([94.8962308, 95.3216292])
+    assert mass["at_bound"] is False
+    assert content["cost"] == {"initial": 123456.0, "final": 9375.25}
+    assert content["fmu"] == {
+        "name": "Mechanisms.Robots.DeltaInverse",
+        "guid": "{1234}",
+        "generation_tool": "fmident embedded 0.1.0",
+    }
+    (experiment,) = content["experiments"]
+    assert experiment["name"] == "cycle"
+    assert experiment["outputs"]["tau[1]"]["rms"] == 0.2
+    assert experiment["outputs"]["tau[1]"]["samples"] == 340
+
+
+def test_json_writes_what_is_not_finite_as_null(make_result: MakeResult) -> None:
+    result = make_result(cost_final=np.inf, correlation=np.full((3, 3), np.nan))
+    first = replace(result.estimates[0], standard_error=np.nan, interval_95=(-np.inf, np.inf))
+    content = as_json(replace(result, estimates=(first,)), "0.1.0")
+    json.dumps(content, allow_nan=False)
+    assert content["cost"]["final"] is None
+    assert content["parameters"]["mass"]["standard_error"] is None
+    assert content["parameters"]["mass"]["interval_95"] == [None, None]
+    assert content["correlation"][0] == [None, None, None]
+
+
+def test_json_takes_whatever_an_estimator_puts_into_settings(make_result: MakeResult) -> None:
+    settings: dict[str, Any] = {"a": np.float64(1.5), "b": np.int64(2), "c": Path("x"), "d": True}
+    content = as_json(make_result(settings=settings), "0.1.0")
+    assert json.loads(json.dumps(content["settings"])) == {"a": 1.5, "b": 2, "c": "x", "d": True}
+
+
+def test_folder_is_complete(make_result: MakeResult, problem: Problem, tmp_path: Path) -> None:
+    target = tmp_path / "some" / "results"
+    kept, diagnostics = write_folder(make_result(), problem, target, reporters())
+    assert (kept, diagnostics) == (None, ())
+    assert {p.name for p in target.iterdir()} == {
+        "result.json", "parameters.csv", "fit.csv", "history.csv", "report.html", "problem.toml",
+    }  # fmt: skip
+    assert [p.name for p in target.parent.iterdir()] == ["results"]
+    assert (target / "problem.toml").read_text() == problem.text
+    parameters = pd.read_csv(target / "parameters.csv", index_col="name")
+    assert parameters.loc["friction", "value"] == 203.5034
+    fit = pd.read_csv(target / "fit.csv")
+    assert len(fit) == 800
+    assert fit["measured"].isna().sum() == 120
+    history = pd.read_csv(target / "history.csv")
+    assert history["simulations"].tolist() == [0, 5, 10, 15, 20]
+    assert history["p:offset"].tolist() == [0.0, 3.0, 6.0, 9.0, 12.0]
+
+
+def test_earlier_results_are_kept_under_numbers(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    target = tmp_path / "results"
+    for number in range(3):
+        kept, _ = write_folder(make_result(simulations=number), problem, target, reporters())
+    assert kept == tmp_path / "results.2"
+    read = {p.name: json.loads((p / "result.json").read_text()) for p in tmp_path.iterdir()}
+    assert {name: content["simulations"] for name, content in read.items()} == {
+        "results": 2,
+        "results.1": 0,
+        "results.2": 1,
+    }
+
+
+def test_replace_leaves_only_the_new_result(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    target = tmp_path / "results"
+    write_folder(make_result(), problem, target, reporters())
+    kept, _ = write_folder(make_result(simulations=1), problem, target, reporters(), replace=True)
+    assert kept is None
+    assert [p.name for p in tmp_path.iterdir()] == ["results"]
+    assert json.loads((target / "result.json").read_text())["simulations"] == 1
+
+
+def test_reporter_that_fails_is_reported_and_the_rest_is_written(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    broken = Registration("ink", FailingReporter, "", Origin("stranger"))
+    target = tmp_path / "results"
+    _, (diagnostic,) = write_folder(make_result(), problem, target, [broken, *reporters()])
+    assert "'ink' of plugin 'stranger'" in diagnostic.message
+    assert "no ink" in diagnostic.message
+    assert (target / "result.json").exists()
+
+
+def test_interrupted_writing_leaves_the_earlier_result(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    class Interrupted(Reporter):
+        def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
+            raise KeyboardInterrupt
+
+    target = tmp_path / "results"
+    write_folder(make_result(), problem, target, reporters())
+    registration = Registration("x", Interrupted, "", Origin("stranger"))
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(make_result(simulations=1), problem, target, [registration], replace=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["results"]
+    assert json.loads((target / "result.json").read_text())["simulations"] == 29
+
+
+def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(EstimationError, match="holds other files"):
+        check_target(tmp_path)
+    with pytest.raises(EstimationError, match="is a file"):
+        check_target(tmp_path / "notes.txt")
+    with pytest.raises(EstimationError, match="is a file"):
+        check_target(tmp_path / "notes.txt" / "results")
+    check_target(tmp_path / "new" / "results")
+
+
+def test_summary_shows_every_parameter_with_its_uncertainty(make_result: MakeResult) -> None:
+    lines = summary(make_result()).splitlines()
+    (mass,) = [line for line in lines if line.startswith("mass")]
+    assert mass.split() == ["mass", "95.11", "0.11", "[94.90,", "95.32]", "kg", "1"]
+    (gravity,) = [line for line in lines if line.startswith("gravity")]
+    assert gravity.split() == ["gravity", "9.81", "m/s2", "1", "fixed"]
+    assert any(line.startswith("note: The noise was estimated") for line in lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_summary_of_a_run_without_fits(make_result: MakeResult) -> None:
+    text = summary(make_result(fits=(), identifiability=None, notes=()))
+    assert "experiment" not in text

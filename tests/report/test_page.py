@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fmident.estimation.result import EstimationResult
+from fmident.report.page import render
+from fmident.report.plots import envelope, fit_plot, residual_histogram
+
+MakeResult = Callable[..., EstimationResult]
+
+
+def page(result: EstimationResult) -> str:
+    return render(result, title="delta.toml", version="0.1.0")
+
+
+class Balance(HTMLParser):
+    """Collects tags that are opened and not closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "img", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+
+def test_tags_are_balanced_and_nothing_is_loaded(make_result: MakeResult) -> None:
+    html = page(make_result())
+    parser = Balance()
+    parser.feed(html)
+    assert parser.open == []
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)
+    assert sources
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert "<script" not in html
+
+
+def test_verdict_comes_first(make_result: MakeResult) -> None:
+    html = page(make_result(status="limit"))
+    positions = [html.index(text) for text in ('class="verdict doubtful"', "<h2>Parameters")]
+    assert positions == sorted(positions)
+
+
+def test_images_are_svg_with_units_on_the_axes(make_result: MakeResult) -> None:
+    images = re.findall(r"base64,([^\"]+)", page(make_result()))
+    assert len(images) == 4
+    root = ElementTree.fromstring(base64.b64decode(images[0]))
+    text = " ".join(root.itertext())
+    for expected in ("tau[1] (N.m)", "residual (N.m)", "time (s)", "measured", "initial", "fitted"):
+        assert expected in text
+
+
+def test_names_cannot_inject_markup(make_result: MakeResult) -> None:
+    evil = "<script>alert(1)</script>"
+    result = make_result(message=evil, notes=(evil,), fmu_name=evil)
+    result = replace(
+        result,
+        estimates=(replace(result.estimates[0], name=evil, description=evil),),
+        fits=(replace(result.fits[0], name=evil, experiment=evil),),
+        correlation=np.eye(1),
+    )
+    html = render(result, title=evil, version="0.1.0")
+    assert "<script" not in html
+    decoded = [base64.b64decode(i).decode() for i in re.findall(r"base64,([^\"]+)", html)]
+    assert not any("<script" in image for image in decoded)
+
+
+def test_stays_below_two_megabytes(make_result: MakeResult) -> None:
+    result = make_result(6250)
+    assert len(page(replace(result, fits=result.fits * 2))) < 2_000_000
+
+
+@pytest.mark.slow
+def test_stays_small_with_a_hundred_experiments(make_result: MakeResult) -> None:
+    result = make_result(2000)
+    html = page(replace(result, fits=result.fits * 50))
+    assert len(html) < 4_000_000
+    assert "40 more outputs are in fit.csv" in html
+
+
+def test_dollar_signs_and_odd_names_do_not_break_the_plot(make_result: MakeResult) -> None:
+    fit = replace(make_result().fits[0], name="a$b_{c$", unit="$")
+    assert b"a$b_{c$" in fit_plot(fit)
+
+
+@pytest.mark.parametrize("field", ["measured", "initial", "fitted"])
+def test_signals_that_are_all_nan_leave_a_plot(make_result: MakeResult, field: str) -> None:
+    fit = make_result().fits[0]
+    nothing = replace(fit, **{field: np.full_like(fit.times, np.nan)})
+    assert b"<svg" in fit_plot(nothing)
+    assert b"<svg" in fit_plot(replace(fit, sigma=np.full_like(fit.times, np.nan)))
+
+
+def test_page_of_a_run_that_ended_before_any_fit(make_result: MakeResult) -> None:
+    result = make_result(
+        status="failed", fits=(), history=(), identifiability=None, cost_final=np.inf,
+        correlation=np.full((3, 3), np.nan),
+    )  # fmt: skip
+    html = page(result)
+    assert "ended before a fit could be computed" in html
+    assert residual_histogram(()) is None
+
+
+def test_envelope_keeps_every_peak() -> None:
+    times = np.linspace(0.0, 1.0, 10_000)
+    values = np.zeros(10_000)
+    values[4321] = 7.0
+    values[8765] = -3.0
+    t, v = envelope(times, values, 100)
+    assert v.size <= 202
+    assert (v.max(), v.min()) == (7.0, -3.0)
+    assert np.all(np.diff(t) > 0)
+    assert (t[0], t[-1]) == (0.0, 1.0)
+
+
+def test_same_result_same_bytes(make_result: MakeResult) -> None:
+    result = make_result()
+    assert page(result) == page(result)

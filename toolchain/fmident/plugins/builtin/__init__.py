@@ -1,0 +1,1 @@
+"""Plugins that are part of the host."""

@@ -1,0 +1,341 @@
+"""Finding, loading and calling plugins.
+
+Nothing here happens at import: :func:`load_plugins` finds and loads on request and
+returns a :class:`Host`, which the composition root hands to whoever needs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from fmident.errors import Diagnostic, FmidentError, PluginError, did_you_mean, nearest
+from fmident.plugins import hookspecs
+from fmident.plugins.registry import Origin, Registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fmident.compilers.base import Compiler
+    from fmident.estimation.contract import Estimator
+    from fmident.problem.model import Problem
+    from fmident.report.contract import Reporter
+
+BUILT_IN = {
+    "embedded": "fmident.plugins.builtin.embedded",
+    "reporters": "fmident.plugins.builtin.reporters",
+}
+"""Plugins that are part of the host; they go through the same door as all others."""
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """One plugin as it was found.
+
+    Parameters
+    ----------
+    origin
+        Its name and distribution.
+    hooks
+        Names of the hooks it implements.
+    problem
+        Why it was left out; ``None`` when it works.
+    """
+
+    origin: Origin
+    hooks: tuple[str, ...]
+    problem: Diagnostic | None = None
+
+
+class Host:
+    """Everything that plugins brought along.
+
+    Attributes
+    ----------
+    estimators, costs, compilers, reporters
+        What plugins registered.
+    """
+
+    def __init__(self) -> None:
+        self._manager = _new_manager()
+        self._plugins: list[LoadedPlugin] = []
+        self._origins: dict[int, Origin] = {}
+        self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
+        self.costs: Registry[type[Any]] = Registry("cost")
+        self.compilers: Registry[type[Compiler]] = Registry("compiler")
+        self.reporters: Registry[type[Reporter]] = Registry("reporter")
+
+    @property
+    def plugins(self) -> tuple[LoadedPlugin, ...]:
+        """All plugins found, the broken ones included, in the order of loading."""
+        return tuple(self._plugins)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """One for each plugin that was left out."""
+        return tuple(p.problem for p in self._plugins if p.problem is not None)
+
+    def add(self, origin: Origin, load: Callable[[], object]) -> None:
+        """Load one plugin; when that fails, leave it out and remember why.
+
+        Parameters
+        ----------
+        origin
+            Its name and distribution.
+        load
+            Returns the module or object that carries the hook implementations.
+        """
+        hooks: tuple[str, ...] = ()
+        # A plugin is a stranger's code, which may raise anything at all; whatever it is,
+        # it must not take the host down with it.
+        try:
+            plugin = load()
+            hooks = _validated_hooks(plugin)
+            self._register(origin, plugin)
+        except (Exception, SystemExit) as error:
+            self._plugins.append(LoadedPlugin(origin, hooks, _left_out(origin, error)))
+        else:
+            self._plugins.append(LoadedPlugin(origin, hooks))
+
+    def read_data(self, path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
+        """Ask the plugins to read a data file.
+
+        Returns
+        -------
+        pandas.DataFrame or None
+            ``None`` when no plugin knows the format.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            A plugin failed on the file.
+        """
+        for origin, call in self.callers("fmident_read_data"):
+            table: pd.DataFrame | None = _guarded(origin, call, path=path, spec=spec)
+            if table is not None:
+                return table
+        return None
+
+    def check_problem(self, problem: Problem) -> list[Diagnostic]:
+        """Collect what the plugins have to say about a problem.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            A plugin's check failed itself.
+        """
+        found: list[Diagnostic] = []
+        for origin, call in self.callers("fmident_check_problem"):
+            answers: list[list[Diagnostic]] = _guarded(origin, call, problem=problem)
+            for diagnostic in (d for answer in answers for d in answer):
+                if not isinstance(diagnostic, Diagnostic):
+                    raise PluginError(
+                        f"plugin {origin} answered {diagnostic!r} to fmident_check_problem, "
+                        "which is no Diagnostic",
+                        hint="return a list of fmident.errors.Diagnostic",
+                    )
+                found.append(diagnostic)
+        return found
+
+    def callers(self, hook: str) -> list[tuple[Origin, Callable[..., Any]]]:
+        """Return one caller per plugin that implements `hook`, in order of registration.
+
+        Calling plugins one at a time tells which of them failed.
+        """
+        everyone = [p for p in self._manager.get_plugins() if id(p) in self._origins]
+        everyone.sort(key=lambda p: list(self._origins).index(id(p)))
+        result: list[tuple[Origin, Callable[..., Any]]] = []
+        for plugin in everyone:
+            others = [p for p in everyone if p is not plugin]
+            caller = self._manager.subset_hook_caller(hook, others)
+            if caller.get_hookimpls() and any(i.plugin is plugin for i in caller.get_hookimpls()):
+                result.append((self._origins[id(plugin)], caller))
+        return result
+
+    def _register(self, origin: Origin, plugin: object) -> None:
+        """Call the registration hooks of `plugin`, then keep everything or nothing."""
+        alone = _new_manager()
+        alone.register(plugin, origin.plugin)
+        own = _Registries(
+            Registry("estimator", origin),
+            Registry("cost", origin),
+            Registry("compiler", origin),
+            Registry("reporter", origin),
+        )
+        alone.hook.fmident_register_estimators(registry=own.estimators)
+        alone.hook.fmident_register_costs(registry=own.costs)
+        alone.hook.fmident_register_compilers(registry=own.compilers)
+        alone.hook.fmident_register_reporters(registry=own.reporters)
+        common: tuple[Registry[Any], ...] = (
+            self.estimators,
+            self.costs,
+            self.compilers,
+            self.reporters,
+        )
+        pairs = list(zip(common, own.all(), strict=True))
+        for registry, brought in pairs:
+            registry.check(brought)
+        self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
+        self._origins[id(plugin)] = origin
+        for registry, brought in pairs:
+            registry.merge(brought)
+
+
+@dataclass(frozen=True)
+class _Registries:
+    estimators: Registry[Any]
+    costs: Registry[Any]
+    compilers: Registry[Any]
+    reporters: Registry[Any]
+
+    def all(self) -> tuple[Registry[Any], ...]:
+        return (self.estimators, self.costs, self.compilers, self.reporters)
+
+
+def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | None = None) -> Host:
+    """Find and load all plugins.
+
+    Plugins of the distribution fmident come first, the others in the order of their
+    distributions' names, so that the outcome does not depend on the order of
+    installation.
+
+    Parameters
+    ----------
+    without
+        Names of plugins to leave out.
+    found
+        Entry points to load instead of the installed ones of the group ``fmident``.
+
+    Returns
+    -------
+    Host
+        With the broken plugins in :attr:`Host.diagnostics`.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        `without` names a plugin that does not exist.
+    """
+    points = list(entry_points(group=hookspecs.PROJECT)) if found is None else list(found)
+    origins = {_origin(point): point for point in points}
+    unwanted = set(without)
+    names = {*BUILT_IN, *(origin.plugin for origin in origins)}
+    for name in sorted(unwanted - names):
+        raise PluginError(
+            f"there is no plugin '{name}' to leave out", hint=did_you_mean(name, names)
+        )
+    host = Host()
+    for name, module in BUILT_IN.items():
+        if name not in unwanted:
+            origin = Origin(name, module, hookspecs.PROJECT, _own_version())
+            host.add(origin, functools.partial(importlib.import_module, module))
+    for origin in sorted(origins, key=_loading_order):
+        if origin.plugin not in unwanted:
+            host.add(origin, origins[origin].load)
+    return host
+
+
+def _new_manager() -> pluggy.PluginManager:
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _validated_hooks(plugin: object) -> tuple[str, ...]:
+    """Return the names of the hooks that `plugin` implements.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        It implements none, or one that does not exist.
+    pluggy.PluginValidationError
+        A hook asks for an argument that does not exist.
+    """
+    known = {name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")}
+    manager = _new_manager()
+    manager.register(plugin)
+    callers = manager.get_hookcallers(plugin) or []
+    for caller in callers:
+        optional = all(impl.optionalhook for impl in caller.get_hookimpls())
+        if not caller.has_spec() and not optional:
+            raise PluginError(
+                f"it implements the hook '{caller.name}', which does not exist",
+                hint=did_you_mean(caller.name, known, kind="hook"),
+            )
+    if not callers:
+        unmarked = [name for name in dir(plugin) if name in known]
+        if unmarked:
+            raise PluginError(
+                f"'{unmarked[0]}' is not marked as a hook implementation",
+                hint="put @fmident.plugins.hookimpl above it",
+            )
+        close = [name for own in dir(plugin) for name in nearest(own, known, 1)][:1]
+        raise PluginError(
+            "it implements no hook",
+            hint="write a function such as "
+            f"'{close[0] if close else 'fmident_register_estimators'}' "
+            "and put @fmident.plugins.hookimpl above it",
+        )
+    return tuple(sorted(caller.name for caller in callers))
+
+
+def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
+    hint: str | None = "uninstall or mend it; the other plugins are not affected"
+    if isinstance(error, FmidentError):
+        reason = error.message
+        hint = error.hint or hint
+    elif isinstance(error, pluggy.PluginValidationError):
+        reason = " ".join(str(error).split())
+    else:
+        reason = f"{type(error).__name__}: {error}"
+    return Diagnostic(
+        "warning",
+        f"plugin {origin} cannot be used and is left out: {reason}",
+        hint=hint,
+        rule="broken-plugin",
+    )
+
+
+def _guarded(origin: Origin, call: Callable[..., Any], **arguments: object) -> Any:
+    try:
+        return call(**arguments)
+    except FmidentError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"plugin {origin} failed: {type(error).__name__}: {error}",
+            hint=f"leave it out with '--no-plugin {origin.plugin}', or tell its authors",
+        ) from error
+
+
+def _origin(point: EntryPoint) -> Origin:
+    distribution = point.dist
+    if distribution is None:
+        return Origin(point.name, point.value)
+    return Origin(point.name, point.value, distribution.name, distribution.version)
+
+
+def _loading_order(origin: Origin) -> tuple[bool, str, str]:
+    return (origin.distribution != hookspecs.PROJECT, origin.distribution, origin.plugin)
+
+
+def _own_version() -> str:
+    from fmident import __version__
+
+    return __version__
+
+
+def _unique_name(manager: pluggy.PluginManager, name: str) -> str:
+    """Return `name`, numbered when another distribution's plugin has the same one."""
+    candidate, number = name, 1
+    while manager.has_plugin(candidate):
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate

@@ -1,0 +1,135 @@
+"""The result folder: written beside its place, then moved there in one step."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.report.result_json import FILE_NAME
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
+    from fmident.plugins.registry import Registration
+    from fmident.problem.model import Problem
+    from fmident.report.contract import Reporter
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a place where no result folder may be written.
+
+    To be called before the run: an hour of computing must not end here.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        `folder` is a file, or a folder that holds something else than a result.
+    """
+    if folder.is_dir():
+        if not (folder / FILE_NAME).exists() and any(folder.iterdir()):
+            raise EstimationError(
+                f"'{folder}' exists and holds other files than a result of fmident",
+                hint="give another folder with -o",
+            )
+    elif folder.exists():
+        raise EstimationError(f"'{folder}' is a file", hint="give another folder with -o")
+    parent = folder.parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise EstimationError(
+            f"'{folder}' cannot be made: '{parent}' is a file", hint="give another folder with -o"
+        )
+
+
+def write_folder(
+    result: EstimationResult,
+    problem: Problem,
+    folder: Path,
+    reporters: Iterable[Registration[type[Reporter]]],
+    *,
+    replace: bool = False,
+) -> tuple[Path | None, tuple[Diagnostic, ...]]:
+    """Write a result folder.
+
+    Nothing is seen at `folder` until everything has been written. A result that stands
+    there already is kept as ``NAME.1``, ``NAME.2``, ... unless `replace`.
+
+    Parameters
+    ----------
+    result, problem
+        What to write.
+    folder
+        Where.
+    reporters
+        Who writes. One that fails is left out and reported.
+    replace
+        Delete an earlier result instead of keeping it.
+
+    Returns
+    -------
+    kept : Path or None
+        Where the earlier result is now.
+    diagnostics : tuple of Diagnostic
+        One for each reporter that failed.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        As :func:`check_target`.
+    """
+    check_target(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
+        if problem.text:
+            (work / "problem.toml").write_text(problem.text, encoding="utf-8")
+        diagnostics = tuple(_write_all(result, problem, work, reporters))
+        earlier = _make_room(folder)
+        work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    if earlier is not None and (replace or not any(earlier.iterdir())):
+        shutil.rmtree(earlier)
+        earlier = None
+    return earlier, diagnostics
+
+
+def _write_all(
+    result: EstimationResult,
+    problem: Problem,
+    work: Path,
+    reporters: Iterable[Registration[type[Reporter]]],
+) -> list[Diagnostic]:
+    failed: list[Diagnostic] = []
+    for registration in reporters:
+        # A reporter may be a stranger's; whatever it raises, the result must be kept.
+        try:
+            registration.item().write(result, problem, work)
+        except Exception as error:
+            reason = error.message if isinstance(error, FmidentError) else repr(error)
+            failed.append(
+                Diagnostic(
+                    "warning",
+                    f"reporter '{registration.name}' of plugin {registration.origin} "
+                    f"failed: {reason}",
+                    hint="its files are missing or incomplete; the others were written",
+                    rule="failed-reporter",
+                )
+            )
+    return failed
+
+
+def _make_room(folder: Path) -> Path | None:
+    """Move what stands at `folder` aside; return where it is now."""
+    if not folder.exists():
+        return None
+    number = 1
+    while (kept := folder.with_name(f"{folder.name}.{number}")).exists():
+        number += 1
+    folder.rename(kept)
+    return kept

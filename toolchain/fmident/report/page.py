@@ -1,0 +1,188 @@
+"""``report.html``: the result on one page that needs nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.report.contract import Reporter
+from fmident.report.numbers import duration, interval, percent, plain, with_error
+from fmident.report.terminal import remark
+from fmident.report.verdict import STRONG_CORRELATION, verdict
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
+    from fmident.problem.model import Problem
+
+FILE_NAME = "report.html"
+
+_MOST_PLOTS = 60
+_STRIPS, _FEWEST_STRIPS, _ALL_STRIPS = 900, 200, 9000
+"""Resolution of one plot, and of all together, so that the file stays below 2 MB."""
+
+
+class HtmlReporter(Reporter):
+    """Writes ``report.html``."""
+
+    summary = "report.html: verdict, parameters, plots of measured against simulated"
+
+    def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
+        """Write ``report.html`` into `folder`."""
+        from fmident import __version__
+
+        title = problem.source.name if problem.source is not None else result.fmu_name
+        page = render(result, title=title or "estimation", version=__version__)
+        (folder / FILE_NAME).write_text(page, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    description: str
+    value: str
+    error: str
+    interval: str
+    unit: str
+    initial: str
+    bounds: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str
+    color: str
+    strong: bool
+
+
+@dataclass(frozen=True)
+class _Plot:
+    experiment: str
+    name: str
+    image: str
+    rms_initial: str
+    rms: str
+    relative_error: str
+
+
+def render(result: EstimationResult, *, title: str, version: str) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    title
+        What was estimated.
+    version
+        Of fmident.
+    """
+    # Both imports are slow and nobody else needs them.
+    import jinja2
+
+    from fmident.report import plots
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fmident.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    drawn = result.fits[:_MOST_PLOTS]
+    strips = int(np.clip(_ALL_STRIPS // max(len(drawn), 1), _FEWEST_STRIPS, _STRIPS))
+    free = [e for e in result.estimates if not e.fixed]
+    return environment.get_template("report.html").render(
+        title=title,
+        version=version,
+        result=result,
+        verdict=verdict(result),
+        rows=[_row(e) for e in result.estimates],
+        correlation=_correlation(result, [e.name for e in free]),
+        strong=f"{STRONG_CORRELATION:.2f}",
+        plots=[_plot(fit, plots.fit_plot(fit, strips)) for fit in drawn],
+        left_out=len(result.fits) - len(drawn),
+        histogram=_optional_image(plots.residual_histogram(result.fits)),
+        history=_optional_image(plots.cost_history(result.history)),
+        duration=duration(result.seconds),
+        cost_initial=plain(result.cost_initial),
+        cost_final=plain(result.cost_final),
+        fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
+    )
+
+
+def _row(e: ParameterEstimate) -> _Row:
+    value, error = with_error(e.value, e.standard_error)
+    return _Row(
+        name=e.name,
+        description=e.description,
+        value=plain(e.value) if e.fixed else value,
+        error="" if e.fixed else error,
+        interval="" if e.fixed else interval(e.interval_95, e.standard_error),
+        unit=e.unit or "",
+        initial=plain(e.initial),
+        bounds=_bounds(e),
+        remark=remark(e),
+    )
+
+
+def _bounds(e: ParameterEstimate) -> str:
+    if e.fixed or (np.isinf(e.lower) and np.isinf(e.upper)):
+        return ""
+    low = "-∞" if np.isinf(e.lower) else plain(e.lower)
+    high = "∞" if np.isinf(e.upper) else plain(e.upper)
+    return f"{low} … {high}"
+
+
+def _correlation(
+    result: EstimationResult, names: Sequence[str]
+) -> list[tuple[str, list[_Cell | None]]]:
+    """Return the lower triangle of the correlation matrix; empty when there is nothing in it."""
+    matrix = np.asarray(result.correlation, dtype=np.float64)
+    if len(names) < 2 or matrix.shape != (len(names), len(names)):
+        return []
+    if not np.any(np.isfinite(matrix)):
+        return []
+    rows: list[tuple[str, list[_Cell | None]]] = []
+    for i, name in enumerate(names):
+        cells: list[_Cell | None] = [
+            _cell(float(matrix[i, j]), i == j) if j <= i else None for j in range(len(names))
+        ]
+        rows.append((name, cells))
+    return rows
+
+
+def _cell(value: float, diagonal: bool) -> _Cell:
+    if not np.isfinite(value):
+        return _Cell("n/a", "#f1f3f6", False)
+    if diagonal:
+        return _Cell("1", "#f1f3f6", False)
+    depth = 0.55 * min(abs(value), 1.0) ** 1.5
+    red, green, blue = (11, 92, 173) if value > 0 else (200, 80, 30)
+    color = f"rgba({red},{green},{blue},{depth:.2f})"
+    return _Cell(f"{value:+.2f}", color, abs(value) >= STRONG_CORRELATION)
+
+
+def _plot(fit: OutputFit, svg: bytes) -> _Plot:
+    unit = f" {fit.unit}" if fit.unit else ""
+    return _Plot(
+        experiment=fit.experiment,
+        name=fit.name,
+        image=_image(svg),
+        rms_initial=plain(fit.rms_initial, 4) + unit,
+        rms=plain(fit.rms, 4) + unit,
+        relative_error=percent(fit.relative_error),
+    )
+
+
+def _image(svg: bytes) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def _optional_image(svg: bytes | None) -> str:
+    return "" if svg is None else _image(svg)

@@ -1,0 +1,248 @@
+"""The plots of the HTML report, as SVG.
+
+A line of many samples is drawn through the smallest and the largest sample of each
+narrow strip: it looks the same at a fraction of the size, and no peak is lost.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullFormatter
+
+from fmident._types import F64
+from fmident.report.numbers import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fmident.estimation.contract import Iteration
+    from fmident.estimation.result import OutputFit
+
+MEASURED = "#8a94a3"
+INITIAL = "#d98a3d"
+FITTED = "#0b5cad"
+RESIDUAL = "#7d8b9c"
+
+_WIDTH, _FIT_HEIGHT, _SMALL_HEIGHT = 10.6, 4.6, 2.9
+_LARGEST_GAP = 20
+"""More missing samples than this in a row leave a gap in the line."""
+
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "axes.edgecolor": "#b6bec9",
+    "axes.labelcolor": "#2b3440",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e7ebf0",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "xtick.color": "#5b6673",
+    "ytick.color": "#5b6673",
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-4, 5),
+    "legend.frameon": False,
+    "text.parse_math": False,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+}
+
+
+def fit_plot(fit: OutputFit, strips: int = 900) -> bytes:
+    """Draw measured, initial and fitted over time, residuals below.
+
+    Parameters
+    ----------
+    fit
+        One output of one experiment.
+    strips
+        Number of strips over the width; each line has at most twice as many points.
+
+    Returns
+    -------
+    bytes
+        An SVG document.
+    """
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(_WIDTH, _FIT_HEIGHT), layout="constrained")
+        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1.0])
+        _line(top, fit.times, fit.measured, strips, MEASURED, "measured", width=1.6)
+        _line(top, fit.times, fit.initial, strips, INITIAL, "initial", width=0.9, dashed=True)
+        _line(top, fit.times, fit.fitted, strips, FITTED, "fitted", width=1.1)
+        _focus(top, fit)
+        top.set_ylabel(_label(fit.name, fit.unit))
+        top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+        _line(bottom, fit.times, fit.measured - fit.fitted, strips, RESIDUAL, "residual", width=0.6)
+        bottom.axhline(0.0, color=FITTED, linewidth=0.9, zorder=3)
+        _noise_band(bottom, fit)
+        bottom.set_ylabel(_label("residual", fit.unit))
+        bottom.set_xlabel("time (s)")
+        if fit.times.size > 1:
+            bottom.set_xlim(float(fit.times[0]), float(fit.times[-1]))
+        figure.align_ylabels([top, bottom])
+        return _svg(figure, f"{fit.experiment}/{fit.name}")
+
+
+def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
+    """Draw the histogram of all whitened residuals with the standard normal density.
+
+    Returns
+    -------
+    bytes or None
+        ``None`` when there is no residual to draw.
+    """
+    parts = [
+        (fit.measured - fit.fitted) / np.broadcast_to(fit.sigma, fit.times.shape) for fit in fits
+    ]
+    whitened = np.concatenate(parts) if parts else np.empty(0)
+    whitened = whitened[np.isfinite(whitened)]
+    if whitened.size < 2:
+        return None
+    reach = float(np.clip(np.max(np.abs(whitened)), 3.5, 6.0))
+    edges = np.linspace(-reach, reach, 61)
+    inside = np.clip(whitened, -reach, reach)
+    grid = np.linspace(-reach, reach, 241)
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
+        axes = figure.subplots()
+        axes.hist(inside, bins=list(edges), density=True, color="#bccbdc", label="residuals")
+        density = np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi)
+        axes.plot(grid, density, color=FITTED, linewidth=1.3, label="standard normal")
+        axes.set_xlabel("residual / standard deviation")
+        axes.set_ylabel("density")
+        axes.set_xlim(-reach, reach)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
+        return _svg(figure, "histogram")
+
+
+def cost_history(history: Sequence[Iteration]) -> bytes | None:
+    """Draw the cost over the iterations.
+
+    Returns
+    -------
+    bytes or None
+        ``None`` when there are fewer than two iterations with a finite cost.
+    """
+    numbers = np.array([state.number for state in history], dtype=np.float64)
+    costs = np.array([state.cost for state in history], dtype=np.float64)
+    finite = np.isfinite(costs)
+    if np.count_nonzero(finite) < 2:
+        return None
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
+        axes = figure.subplots()
+        axes.plot(
+            numbers[finite], costs[finite], color=FITTED, linewidth=1.3, marker="o", markersize=3.5
+        )
+        if np.all(costs[finite] > 0.0):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+            if np.max(costs[finite]) < 30.0 * np.min(costs[finite]):
+                axes.yaxis.set_minor_formatter(lambda value, _: plain(value, 3))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("iteration")
+        axes.set_ylabel("cost")
+        return _svg(figure, "history")
+
+
+def envelope(times: F64, values: F64, strips: int) -> tuple[F64, F64]:
+    """Return at most two samples per strip, the smallest and the largest, in order of time.
+
+    Parameters
+    ----------
+    times, values
+        Shape (n,), no NaN.
+    strips
+        Number of strips of equal sample count.
+    """
+    count = values.size
+    if count <= 2 * strips:
+        return times, values
+    edges = np.linspace(0, count, strips + 1).astype(np.intp)
+    keep = {0, count - 1}
+    for start, end in itertools.pairwise(edges):
+        part = values[start:end]
+        keep.add(int(start + np.argmin(part)))
+        keep.add(int(start + np.argmax(part)))
+    index = np.array(sorted(keep), dtype=np.intp)
+    return times[index], values[index]
+
+
+def _line(
+    axes: Axes,
+    times: F64,
+    values: F64,
+    strips: int,
+    color: str,
+    label: str,
+    *,
+    width: float,
+    dashed: bool = False,
+) -> None:
+    present = np.isfinite(values)
+    where = np.flatnonzero(present)
+    if where.size == 0:
+        return
+    breaks = np.flatnonzero(np.diff(where) > _LARGEST_GAP) + 1
+    style = "--" if dashed else "-"
+    for number, piece in enumerate(np.split(where, breaks)):
+        share = max(round(strips * piece.size / where.size), 2)
+        axes.plot(
+            *envelope(times[piece], values[piece], share),
+            color=color,
+            label=label if number == 0 else None,
+            linewidth=width,
+            linestyle=style,
+            dashes=(5, 2.5) if dashed else (None, None),
+            solid_joinstyle="round",
+        )
+
+
+def _focus(axes: Axes, fit: OutputFit) -> None:
+    """Let a wild initial simulation not flatten what was measured."""
+    shown = np.concatenate([fit.measured, fit.fitted])
+    shown = shown[np.isfinite(shown)]
+    if shown.size == 0:
+        return
+    low, high = float(np.min(shown)), float(np.max(shown))
+    margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1e-12)
+    initial = fit.initial[np.isfinite(fit.initial)]
+    if initial.size:
+        reach = 1.0 * (high - low)
+        low = max(min(low, float(np.min(initial))), low - reach)
+        high = min(max(high, float(np.max(initial))), high + reach)
+    axes.set_ylim(low - margin, high + margin)
+
+
+def _noise_band(axes: Axes, fit: OutputFit) -> None:
+    sigma = np.broadcast_to(fit.sigma, fit.times.shape)
+    if not np.all(np.isfinite(sigma)) or fit.times.size < 2:
+        return
+    if np.ptp(sigma) == 0.0:
+        band = 1.96 * float(sigma[0])
+        for level in (-band, band):
+            axes.axhline(level, color=FITTED, linewidth=0.9, linestyle="--", zorder=3)
+
+
+def _label(name: str, unit: str | None) -> str:
+    return f"{name} ({unit})" if unit else name
+
+
+def _svg(figure: Figure, salt: str) -> bytes:
+    buffer = io.BytesIO()
+    # Without salt and date two runs of the same data give the same bytes.
+    with mpl.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()

@@ -1,0 +1,123 @@
+"""``result.json``: the result for programs.
+
+JSON knows no NaN and no infinity; both are written as ``null``. A ``null`` standard
+error means that there is none, a ``null`` end of an interval that it is open.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident.report.contract import Reporter
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.problem.model import Problem
+
+FILE_NAME = "result.json"
+
+
+class JsonReporter(Reporter):
+    """Writes ``result.json``."""
+
+    summary = "result.json: parameters, uncertainty, cost and fit for programs"
+
+    def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
+        """Write ``result.json`` into `folder`."""
+        from fmident import __version__
+
+        text = json.dumps(as_json(result, __version__), indent=2, allow_nan=False)
+        (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+
+
+def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
+    """Return the content of ``result.json``: dictionaries, lists, text and finite numbers.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    version
+        Of fmident.
+    """
+    content = {
+        "status": result.status,
+        "message": result.message,
+        "estimator": result.estimator,
+        "parameters": {
+            e.name: {
+                "initial": e.initial,
+                "value": e.value,
+                "unit": e.unit,
+                "standard_error": e.standard_error,
+                "interval_95": list(e.interval_95),
+                "at_bound": e.at_bound,
+                "fixed": e.fixed,
+                "bounds": [e.lower, e.upper],
+                "description": e.description,
+            }
+            for e in result.estimates
+        },
+        "cost": {"initial": result.cost_initial, "final": result.cost_final},
+        "simulations": result.simulations,
+        "jacobians": result.jacobians,
+        "wall_time_s": result.seconds,
+        "fmident": version,
+        "fmu": {
+            "name": result.fmu_name,
+            "guid": result.fmu_guid,
+            "generation_tool": result.fmu_tool,
+        },
+        "experiments": _experiments(result.fits),
+        "identifiability": None
+        if result.identifiability is None
+        else {
+            "verdict": result.identifiability.verdict,
+            "rank": result.identifiability.rank,
+            "singular_values": result.identifiability.singular_values,
+        },
+        "free_parameters": [e.name for e in result.estimates if not e.fixed],
+        "covariance": result.covariance,
+        "correlation": result.correlation,
+        "notes": list(result.notes),
+        "settings": result.settings,
+    }
+    plain: dict[str, Any] = _plain(content)
+    return plain
+
+
+def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for fit in fits:
+        experiment = found.setdefault(fit.experiment, {"name": fit.experiment, "outputs": {}})
+        experiment["outputs"][fit.name] = {
+            "unit": fit.unit,
+            "samples": int(np.count_nonzero(np.isfinite(fit.measured))),
+            "rms_initial": fit.rms_initial,
+            "rms": fit.rms,
+            "relative_error": fit.relative_error,
+        }
+    return list(found.values())
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` made of JSON's own types, non-finite numbers as ``None``."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value)

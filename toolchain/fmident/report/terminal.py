@@ -1,0 +1,117 @@
+"""The result as text for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from fmident.report.numbers import duration, interval, percent, plain, with_error
+from fmident.report.verdict import verdict
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
+
+Alignment = Literal["<", ">"]
+
+_WIDTH = 92
+_MOST_FITS = 24
+"""A problem with a hundred experiments must not push the parameters off the screen."""
+
+
+def summary(result: EstimationResult) -> str:
+    """Return verdict, table of parameters, table of fits and notes; no trailing newline."""
+    judgement = verdict(result)
+    blocks = [
+        _wrap(judgement.headline),
+        _parameters(result),
+        _fits(result),
+        "\n".join(_wrap(reason, "  - ") for reason in judgement.reasons),
+        "\n".join(_wrap(f"note: {note}") for note in result.notes),
+        _wrap(
+            f"{result.estimator}: {result.message.rstrip('.')}; "
+            f"{result.simulations} simulations, {result.jacobians} Jacobians, "
+            f"{duration(result.seconds)}"
+        ),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[Alignment] | None = None
+) -> str:
+    """Return a text table with a rule below the header.
+
+    Parameters
+    ----------
+    header
+        Column titles.
+    rows
+        Cells, as many per row as there are titles.
+    align
+        ``"<"`` or ``">"`` per column; all to the left by default.
+    """
+    align = align or ["<"] * len(header)
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (f"{c:{a}{w}}" for c, a, w in zip(cells, align, widths, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), line(["-" * w for w in widths]), *map(line, rows)])
+
+
+def remark(estimate: ParameterEstimate) -> str:
+    """Return what is special about a parameter, or an empty string."""
+    if estimate.fixed:
+        return "fixed"
+    if estimate.at_bound:
+        near_lower = abs(estimate.value - estimate.lower) <= abs(estimate.value - estimate.upper)
+        return "at lower bound" if near_lower else "at upper bound"
+    if all(abs(end) == float("inf") for end in estimate.interval_95):
+        return "not identifiable"
+    return ""
+
+
+def _parameters(result: EstimationResult) -> str:
+    rows = []
+    for e in result.estimates:
+        value, error = with_error(e.value, e.standard_error)
+        if e.fixed:
+            cells = [plain(e.value), "", ""]
+        else:
+            cells = [value, error, interval(e.interval_95, e.standard_error)]
+        rows.append([e.name, *cells, e.unit or "", plain(e.initial), remark(e)])
+    header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
+    return table(header, rows, ["<", ">", ">", ">", "<", ">", "<"])
+
+
+def _fits(result: EstimationResult) -> str:
+    rows = [
+        [
+            f.experiment,
+            f.name,
+            plain(f.rms_initial, 4),
+            plain(f.rms, 4),
+            f.unit or "",
+            percent(f.relative_error),
+        ]
+        for f in result.fits[:_MOST_FITS]
+    ]
+    if not rows:
+        return ""
+    header = ["experiment", "output", "rms before", "rms after", "unit", "relative error"]
+    text = table(header, rows, ["<", "<", ">", ">", "<", ">"])
+    left = len(result.fits) - len(rows)
+    return f"{text}\n... and {left} more in result.json" if left else text
+
+
+def _wrap(text: str, bullet: str = "") -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
