@@ -1,1 +1,31 @@
-"""fmu."""
+"""An FMU as an object: its description, what can be set, and fast simulation.
+
+FMI 2.0 for Co-Simulation. The package knows nothing of estimation. Reading order:
+``fmu`` (open a file), ``description``, ``setup`` (what to simulate), ``simulator`` (life
+cycle and failures), ``plan`` and ``program`` (what happens in a step), ``loop`` (the
+compiled loop).
+"""
+
+from fmident.fmu.archive import ArchiveLimits
+from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.fmu import Fmu, open_fmu, read_description
+from fmident.fmu.log import LogRecord
+from fmident.fmu.probe import Influence, influence
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.simulator import Simulator, Statistics
+
+__all__ = [
+    "ArchiveLimits",
+    "Fmu",
+    "Influence",
+    "LogRecord",
+    "ModelDescription",
+    "SimulationSetup",
+    "Simulator",
+    "Statistics",
+    "Value",
+    "Variable",
+    "influence",
+    "open_fmu",
+    "read_description",
+]

@@ -1,0 +1,226 @@
+"""Unpack an FMU with care: it is a zip file from somewhere else.
+
+Only what a simulation needs is written: the model description, the binaries of this
+platform and the resources. Names that lead out of the target folder, links, encrypted
+members and archives beyond the limits are refused before anything is written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import shutil
+import stat
+import sys
+import zipfile
+import zlib
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO, NoReturn, Protocol
+
+from fmident.errors import FmuError, Location
+
+DESCRIPTION = "modelDescription.xml"
+
+
+@dataclass(frozen=True)
+class ArchiveLimits:
+    """Bounds on what an archive may hold.
+
+    Parameters
+    ----------
+    members
+        Greatest number of members.
+    total_bytes
+        Greatest size of all members together, unpacked.
+    description_bytes
+        Greatest size of the model description, unpacked.
+    """
+
+    members: int = 20_000
+    total_bytes: int = 2 * 1024**3
+    description_bytes: int = 256 * 1024**2
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A checked zip file.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    members
+        Safe relative path -> entry of the zip's directory; files only.
+    """
+
+    path: Path
+    members: dict[PurePosixPath, zipfile.ZipInfo]
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """Folders under ``binaries`` that hold at least one file."""
+        return tuple(
+            sorted({m.parts[1] for m in self.members if len(m.parts) > 2 and _is_binary(m)})
+        )
+
+    def read_description(self) -> bytes:
+        """Return the content of the model description.
+
+        Raises
+        ------
+        FmuError
+            If the member is damaged.
+        """
+        entry = self.members[PurePosixPath(DESCRIPTION)]
+        with zipfile.ZipFile(self.path) as file:
+            content = BytesIO()
+            _copy(file, entry, content, self.path)
+            return content.getvalue()
+
+    def extract(self, target: Path) -> None:
+        """Write description, binaries of this platform and resources under `target`.
+
+        Raises
+        ------
+        FmuError
+            If a member is damaged or cannot be written.
+        """
+        here = platform_folder()
+        with zipfile.ZipFile(self.path) as file:
+            for name, entry in self.members.items():
+                wanted = (
+                    str(name) == DESCRIPTION
+                    or name.parts[0] == "resources"
+                    or (_is_binary(name) and name.parts[1] == here)
+                )
+                if not wanted:
+                    continue
+                destination = target.joinpath(*name.parts)
+                try:
+                    destination.parent.mkdir(parents=True, exist_ok=True)
+                    with destination.open("xb") as out:
+                        _copy(file, entry, out, self.path)
+                except OSError as error:
+                    raise FmuError(
+                        f"cannot unpack '{name}' to '{target}': {error.strerror or error}",
+                        location=Location(str(self.path)),
+                        hint="check the free space there; TMPDIR names another folder",
+                    ) from error
+
+
+def platform_folder() -> str:
+    """Return FMI 2.0's name of this platform, such as ``"linux64"``."""
+    bits = ctypes.sizeof(ctypes.c_void_p) * 8
+    systems = {"linux": "linux", "darwin": "darwin", "win32": "win", "cygwin": "win"}
+    system = systems.get(sys.platform, sys.platform)
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64", "i386", "i686") or system in ("darwin", "win"):
+        return f"{system}{bits}"
+    return f"{machine}-{system}"  # FMI 3.0's naming; FMI 2.0 has no names beyond x86
+
+
+def library_suffix() -> str:
+    """Return the file name suffix of shared libraries on this platform."""
+    return {"darwin": ".dylib", "win32": ".dll", "cygwin": ".dll"}.get(sys.platform, ".so")
+
+
+def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
+    """Look through the zip's directory without unpacking anything.
+
+    Parameters
+    ----------
+    path
+        The FMU.
+    limits
+        Bounds, default :class:`ArchiveLimits`.
+
+    Raises
+    ------
+    FmuError
+        Missing file, not a zip, unsafe or too many or too large members, no model
+        description.
+    """
+    limits = limits or ArchiveLimits()
+    place = Location(str(path))
+
+    def refuse(message: str, hint: str | None = None) -> NoReturn:
+        raise FmuError(message, location=place, hint=hint)
+
+    if not path.exists():
+        refuse("there is no such FMU", "check the path, or build it with 'fmident build'")
+    if not path.is_file():
+        refuse("this is a folder, not an FMU file" if path.is_dir() else "this is not a file")
+    try:
+        with zipfile.ZipFile(path) as file:
+            entries = file.infolist()
+    except zipfile.BadZipFile as error:
+        refuse(
+            f"this is not an FMU: it is not a zip file ({error})",
+            "an FMU is a zip file; was the download or the copy complete?",
+        )
+    except (OSError, NotImplementedError) as error:
+        refuse(f"the FMU cannot be read: {error}")
+    if len(entries) > limits.members:
+        refuse(f"the archive has {len(entries)} members, more than {limits.members} are refused")
+    members: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    total = 0
+    for entry in entries:
+        name = _safe_name(entry, refuse)
+        if entry.is_dir() or entry.filename.endswith("\\"):
+            continue
+        total += entry.file_size
+        if total > limits.total_bytes:
+            refuse(
+                f"the archive unpacks to more than {limits.total_bytes / 1024**2:.0f} MiB",
+                "if you trust it, raise the limit: open_fmu(path, limits=ArchiveLimits(...))",
+            )
+        if entry.flag_bits & 0x1:
+            refuse(f"member '{entry.filename}' is encrypted", "get the FMU without a password")
+        if name in members:
+            refuse(f"the archive holds '{name}' twice")
+        members[name] = entry
+    description = members.get(PurePosixPath(DESCRIPTION))
+    if description is None:
+        refuse(
+            f"this is not an FMU: the zip file holds no '{DESCRIPTION}' at its top",
+            "if it was packed by hand: zip the folder's content, not the folder",
+        )
+    if description.file_size > limits.description_bytes:
+        refuse(f"'{DESCRIPTION}' is larger than {limits.description_bytes / 1024**2:.0f} MiB")
+    return Archive(path=path, members=members)
+
+
+def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:
+    """Return the member's path; refuse links and names that leave the target folder."""
+    hint = "a sound FMU has no such member: do not use this file"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        refuse(f"member '{entry.filename}' is a symbolic link", hint)
+    text = entry.filename.replace("\\", "/")  # some tools write back slashes
+    name = PurePosixPath(text)
+    drive = len(text) > 1 and text[1] == ":"
+    if name.is_absolute() or drive or ".." in name.parts or not name.parts or "\0" in text:
+        refuse(f"member '{entry.filename}' would be written outside the target folder", hint)
+    return name
+
+
+class _Refuse(Protocol):
+    def __call__(self, message: str, hint: str | None = None) -> NoReturn: ...
+
+
+def _is_binary(name: PurePosixPath) -> bool:
+    return name.parts[0] == "binaries" and len(name.parts) > 2
+
+
+def _copy(file: zipfile.ZipFile, entry: zipfile.ZipInfo, out: IO[bytes], path: Path) -> None:
+    """Unpack one member; never more than the size that its entry declares."""
+    try:
+        with file.open(entry) as source:
+            shutil.copyfileobj(source, out)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FmuError(
+            f"member '{entry.filename}' of the archive is damaged: {error}",
+            location=Location(str(path)),
+            hint="get the FMU from its source again",
+        ) from error

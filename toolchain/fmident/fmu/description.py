@@ -1,0 +1,186 @@
+"""What an FMU says of itself: the content of ``modelDescription.xml`` as frozen data.
+
+Source: FMI specification 2.0.4, section 2.2 (schema), table in 2.2.7 (causality,
+variability, initial).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from fmident.errors import FmuError, did_you_mean
+
+VariableType = Literal["Real", "Integer", "Boolean", "String", "Enumeration"]
+Value = float | int | bool | str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One scalar variable of an FMU.
+
+    Parameters
+    ----------
+    name
+        As in the Modelica class, such as ``"axis.mass"`` or ``"tau[1]"``.
+    value_reference
+        The handle by which the FMU's functions know the variable.
+    type
+        ``"Real"``, ``"Integer"``, ``"Boolean"``, ``"String"`` or ``"Enumeration"``.
+    causality, variability, initial
+        As FMI defines them, defaults filled in; `initial` is ``""`` where FMI has none.
+    start
+        Start value in Python's type, ``None`` when the description gives none.
+    unit, minimum, maximum, nominal
+        Of a Real, from the variable or its declared type; ``None`` when not given.
+        Integers can have `minimum` and `maximum`.
+    description
+        Text of the modeller, may be empty.
+    declared_type
+        Name of the simple type that the variable is declared with, or ``None``.
+    """
+
+    name: str
+    value_reference: int
+    type: VariableType = "Real"
+    causality: str = "local"
+    variability: str = "continuous"
+    initial: str = ""
+    start: Value | None = None
+    unit: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    nominal: float | None = None
+    description: str = ""
+    declared_type: str | None = None
+
+    @property
+    def settable(self) -> bool:
+        """Whether a value given before initialisation has a meaning in FMI."""
+        return self.why_not_settable is None
+
+    @property
+    def why_not_settable(self) -> str | None:
+        """The reason in words why the variable cannot be set, ``None`` when it can.
+
+        Parameters can be set, and so can start values of states (`initial` "exact" or
+        "approx"). Whether the FMU makes use of the value is another matter: see
+        :func:`fmident.fmu.influence`.
+        """
+        if self.causality == "parameter":
+            return None
+        if self.causality == "calculatedParameter":
+            return "calculated from other parameters"
+        if self.variability == "constant":
+            return "constant"
+        if self.causality == "input":
+            return "an input"
+        if self.causality == "independent":
+            return "the independent variable (time)"
+        if self.initial in ("exact", "approx"):
+            return None
+        if self.variability in ("fixed", "tunable"):
+            return "frozen when the FMU was built"
+        return "calculated by the model"
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """An FMI 2.0 model description, as far as Co-Simulation needs it.
+
+    Parameters
+    ----------
+    name, guid, fmi_version, generation_tool, description, model_identifier
+        Texts of the file.
+    variables
+        All scalar variables in the file's order.
+    platforms
+        Names of the folders under ``binaries/`` that hold files, such as ``"linux64"``.
+    default_start, default_stop, default_tolerance, default_step
+        The default experiment; ``None`` where it is silent. Times in s.
+    can_interpolate_inputs, can_get_and_set_state, can_handle_variable_step
+        Capability flags of the Co-Simulation part.
+    only_once_per_process, needs_execution_tool, provides_directional_derivative
+        More capability flags.
+    log_categories
+        Names of log categories that the FMU declares.
+    output_dependencies
+        For outputs with declared dependencies: output name -> names it depends on
+        directly. Outputs without the attribute are left out (they may depend on all).
+    """
+
+    name: str
+    guid: str
+    fmi_version: str
+    model_identifier: str
+    variables: tuple[Variable, ...]
+    generation_tool: str = ""
+    description: str = ""
+    platforms: tuple[str, ...] = ()
+    default_start: float | None = None
+    default_stop: float | None = None
+    default_tolerance: float | None = None
+    default_step: float | None = None
+    can_interpolate_inputs: bool = False
+    can_get_and_set_state: bool = False
+    can_handle_variable_step: bool = False
+    only_once_per_process: bool = False
+    needs_execution_tool: bool = False
+    provides_directional_derivative: bool = False
+    log_categories: tuple[str, ...] = ()
+    output_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> dict[str, Variable]:
+        """All variables by their names."""
+        return {variable.name: variable for variable in self.variables}
+
+    @cached_property
+    def by_reference(self) -> dict[tuple[str, int], str]:
+        """Names by type's letter (``"r"``, ``"i"``, ``"b"``, ``"s"``) and value reference.
+
+        Of several aliases the first counts.
+        """
+        names: dict[tuple[str, int], str] = {}
+        for variable in self.variables:
+            letter = "i" if variable.type == "Enumeration" else variable.type[0].lower()
+            names.setdefault((letter, variable.value_reference), variable.name)
+        return names
+
+    @cached_property
+    def parameters(self) -> tuple[Variable, ...]:
+        """Variables of causality "parameter" or "calculatedParameter"."""
+        return tuple(v for v in self.variables if v.causality.lower().endswith("parameter"))
+
+    @cached_property
+    def settable_parameters(self) -> tuple[Variable, ...]:
+        """Parameters that can be set."""
+        return tuple(v for v in self.parameters if v.settable)
+
+    @cached_property
+    def inputs(self) -> tuple[Variable, ...]:
+        """Variables of causality "input"."""
+        return tuple(v for v in self.variables if v.causality == "input")
+
+    @cached_property
+    def outputs(self) -> tuple[Variable, ...]:
+        """Variables of causality "output"."""
+        return tuple(v for v in self.variables if v.causality == "output")
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable called `name`.
+
+        Raises
+        ------
+        FmuError
+            If there is none; the nearest names are listed.
+        """
+        found = self.by_name.get(name)
+        if found is None:
+            raise FmuError(
+                f"the FMU of '{self.name}' has no variable '{name}'",
+                hint=did_you_mean(name, self.by_name, kind="variable"),
+            )
+        return found

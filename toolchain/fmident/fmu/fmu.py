@@ -1,0 +1,224 @@
+"""An FMU on disk, opened for simulation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from fmident.errors import FmuError, Location
+from fmident.fmu.archive import (
+    DESCRIPTION,
+    Archive,
+    ArchiveLimits,
+    check_archive,
+    library_suffix,
+    platform_folder,
+)
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.description_xml import parse_description
+from fmident.fmu.library import Library
+
+if TYPE_CHECKING:
+    from fmident.fmu.log import LogBuffer
+    from fmident.fmu.simulator import Simulator
+
+
+class Fmu:
+    """An unpacked FMU; made by :func:`open_fmu`. A context manager.
+
+    Parameters
+    ----------
+    archive
+        The checked zip file.
+    description
+        Its model description.
+    folder
+        Private folder with its content; removed by :meth:`close`.
+    """
+
+    def __init__(self, archive: Archive, description: ModelDescription, folder: Path) -> None:
+        self.path = archive.path
+        self.description = description
+        self._folder = folder
+        self._library: Library | None = None
+        self._simulators: list[Simulator] = []
+        self._closed = False
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, True)
+
+    @property
+    def resources(self) -> str:
+        """URI of the unpacked resources."""
+        return (self._folder / "resources").as_uri()
+
+    @property
+    def library_path(self) -> Path:
+        """The shared library for this platform, unpacked."""
+        name = self.description.model_identifier + library_suffix()
+        return self._folder / "binaries" / platform_folder() / name
+
+    def simulator(
+        self,
+        *,
+        input_update: Literal["auto", "after_step", "before_step"] = "auto",
+        capture_output: bool = True,
+        debug_logging: bool = False,
+        compiled: bool = True,
+        progress: Callable[[str, float], None] | None = None,
+        log_buffer: LogBuffer | None = None,
+    ) -> Simulator:
+        """Instantiate the FMU; arguments as for :class:`fmident.fmu.Simulator`.
+
+        Raises
+        ------
+        FmuError
+            The library cannot be loaded, the FMU refuses, or it allows one instance only
+            and there is one.
+        """
+        from fmident.fmu.simulator import Simulator
+
+        return Simulator(
+            self,
+            input_update=input_update,
+            capture_output=capture_output,
+            debug_logging=debug_logging,
+            compiled=compiled,
+            progress=progress,
+            log_buffer=log_buffer,
+        )
+
+    def load_library(self) -> Library:
+        """Return the loaded library; the first call loads it.
+
+        Raises
+        ------
+        FmuError
+            The loader refuses it.
+        """
+        if self._closed:
+            raise FmuError(f"the FMU '{self.path}' is closed", hint="open it again: open_fmu(...)")
+        if self._library is None:
+            self._library = Library(self.library_path, str(self.path))
+        return self._library
+
+    def register_instance(self, simulator: Simulator) -> None:
+        """Note a new simulator; called by the simulator."""
+        if self._simulators and self.description.only_once_per_process:
+            raise FmuError(
+                f"the FMU of '{self.description.name}' allows one instance per process,"
+                " and there is one",
+                location=Location(str(self.path)),
+                hint="close the other simulator, or use processes instead of threads",
+            )
+        self._simulators.append(simulator)
+
+    def forget_instance(self, simulator: Simulator) -> None:
+        """Note that a simulator was closed; called by the simulator."""
+        if simulator in self._simulators:
+            self._simulators.remove(simulator)
+
+    def close(self) -> None:
+        """Close all simulators, unload the library, remove the folder."""
+        if self._closed:
+            return
+        self._closed = True
+        for simulator in list(self._simulators):
+            simulator.close()
+        if self._library is not None:
+            self._library.unload()
+            self._library = None
+        self._remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Fmu('{self.path}', '{self.description.name}')"
+
+
+def read_description(
+    path: str | os.PathLike[str], *, limits: ArchiveLimits | None = None
+) -> ModelDescription:
+    """Read an FMU's model description without unpacking its binaries.
+
+    Parameters
+    ----------
+    path
+        The ``.fmu`` file.
+    limits
+        Bounds on the archive.
+
+    Raises
+    ------
+    FmuError
+        As :func:`open_fmu`, except that a binary is not asked for.
+    """
+    archive = check_archive(Path(path), limits)
+    return _describe(archive)
+
+
+def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = None) -> Fmu:
+    """Check and unpack an FMI 2.0 Co-Simulation FMU into a private temporary folder.
+
+    Parameters
+    ----------
+    path
+        The ``.fmu`` file.
+    limits
+        Bounds on the archive.
+
+    Returns
+    -------
+    Fmu
+        To be closed, or used in a ``with`` block.
+
+    Raises
+    ------
+    FmuError
+        Missing file; not a zip; unsafe members; no or broken description; entities in
+        it; FMI version other than 2.0; no Co-Simulation; no binary for this platform.
+    """
+    archive = check_archive(Path(path), limits)
+    description = _describe(archive)
+    here = platform_folder()
+    if here not in description.platforms:
+        held = ", ".join(f"'{p}'" for p in description.platforms)
+        raise FmuError(
+            f"the FMU has no binary for this platform ('{here}'); it has "
+            + (f"those for {held}" if held else "none at all, only sources perhaps"),
+            location=Location(str(path)),
+            hint="export the FMU on this platform",
+        )
+    folder = Path(tempfile.mkdtemp(prefix="fmident-"))
+    try:
+        archive.extract(folder)
+        (folder / "resources").mkdir(exist_ok=True)
+        fmu = Fmu(archive, description, folder)
+        if not fmu.library_path.is_file():
+            raise FmuError(
+                f"the FMU's binaries for '{here}' lack '{fmu.library_path.name}'",
+                location=Location(str(path)),
+                hint="the file must be named like the attribute modelIdentifier",
+            )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return fmu
+
+
+def _describe(archive: Archive) -> ModelDescription:
+    place = f"{archive.path}/{DESCRIPTION}"
+    return parse_description(archive.read_description(), file=place, platforms=archive.platforms)

@@ -1,0 +1,188 @@
+"""One FMU instance and its life cycle: FMI calls with their status checked."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_char_p, c_double, c_int, c_void_p
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.library import FATAL, WARNING, CallbackFunctions, Library
+
+STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
+_CO_SIMULATION = 1
+_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
+_STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
+
+I32 = npt.NDArray[np.int32]
+U32 = npt.NDArray[np.uint32]
+
+
+class CallFailed(Exception):  # noqa: N818 - internal, always turned into an FmidentError
+    """An FMI function returned Discard, Error or Fatal.
+
+    Parameters
+    ----------
+    function
+        Name of the FMI function.
+    status
+        What it returned.
+    detail
+        What it was about, such as the variables that were set.
+    """
+
+    def __init__(self, function: str, status: int, detail: str = "") -> None:
+        self.function = function
+        self.status = status
+        self.detail = detail
+        super().__init__(function, status, detail)
+
+
+class Instance:
+    """An instantiated FMU.
+
+    Parameters
+    ----------
+    library
+        The loaded library.
+    description
+        The FMU's description.
+    resources
+        URI of the unpacked resources folder.
+    logger
+        Address of the C function that takes the FMU's log messages.
+    debug_logging
+        Let the FMU log everything that it can.
+
+    Raises
+    ------
+    CallFailed
+        ``fmi2Instantiate`` returned nothing.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        description: ModelDescription,
+        resources: str,
+        logger: int,
+        *,
+        debug_logging: bool = False,
+    ) -> None:
+        libc = ctypes.CDLL(None)
+        self.library = library
+        self._functions = library.functions
+        # The FMU may keep the pointer: the structure lives as long as the instance.
+        self._callbacks = CallbackFunctions(
+            logger=logger,
+            allocate_memory=ctypes.cast(libc.calloc, c_void_p).value,
+            free_memory=ctypes.cast(libc.free, c_void_p).value,
+        )
+        self.component: int | None = self._functions["fmi2Instantiate"](
+            description.name.encode(),
+            _CO_SIMULATION,
+            description.guid.encode(),
+            resources.encode(),
+            byref(self._callbacks),
+            0,
+            int(debug_logging),
+        )
+        if not self.component:
+            raise CallFailed("fmi2Instantiate", FATAL)
+        if not debug_logging:
+            self._log_problems(description)
+
+    def _log_problems(self, description: ModelDescription) -> None:
+        """Ask for messages of warnings and errors only, where the FMU names these."""
+        wanted = [c.encode() for c in _STATUS_CATEGORIES if c in description.log_categories]
+        function = self._functions.get("fmi2SetDebugLogging")
+        if wanted and function is not None:
+            names = (c_char_p * len(wanted))(*wanted)
+            function(self.component, 1, len(wanted), names)  # a refusal costs messages only
+
+    def call(self, name: str, *arguments: Any, detail: str = "") -> int:
+        """Call an FMI function on this instance; warnings pass.
+
+        Raises
+        ------
+        CallFailed
+            It returned Discard, Error, Fatal or Pending.
+        """
+        status: int = self._functions[name](self.component, *arguments)
+        if status != 0 and status != WARNING:
+            raise CallFailed(name, status, detail)
+        return status
+
+    def setup_experiment(self, start: float, stop: float, tolerance: float | None) -> None:
+        """Give start and stop time (s) and the solver's relative tolerance."""
+        self.call(
+            "fmi2SetupExperiment",
+            int(tolerance is not None),
+            0.0 if tolerance is None else tolerance,
+            start,
+            1,
+            stop,
+        )
+
+    def set_reals(self, references: U32, values: F64) -> None:
+        """Set Real variables; `values` is contiguous."""
+        if references.size:
+            self.call("fmi2SetReal", references.ctypes.data, references.size, values.ctypes.data)
+
+    def set_integers(self, references: U32, values: I32) -> None:
+        """Set Integer or Enumeration variables."""
+        if references.size:
+            self.call("fmi2SetInteger", references.ctypes.data, references.size, values.ctypes.data)
+
+    def set_booleans(self, references: U32, values: I32) -> None:
+        """Set Boolean variables to 0 or 1."""
+        if references.size:
+            self.call("fmi2SetBoolean", references.ctypes.data, references.size, values.ctypes.data)
+
+    def get_reals(self, references: U32) -> F64:
+        """Return the values of Real variables."""
+        values = np.empty(references.size)
+        if references.size:
+            self.call("fmi2GetReal", references.ctypes.data, references.size, values.ctypes.data)
+        return values
+
+    def set_derivatives(self, references: U32, orders: I32, values: F64) -> None:
+        """Set time derivatives of Real inputs."""
+        self.call(
+            "fmi2SetRealInputDerivatives",
+            references.ctypes.data,
+            references.size,
+            orders.ctypes.data,
+            values.ctypes.data,
+        )
+
+    def do_step(self, time: float, step: float) -> None:
+        """Advance from `time` by `step`, both in s."""
+        self.call("fmi2DoStep", time, step, 1)
+
+    def explain_discard(self) -> str:
+        """Return in words what the FMU tells about a step that it discarded."""
+        words: list[str] = []
+        terminated, last = c_int(0), c_double(0.0)
+        ask_boolean = self._functions.get("fmi2GetBooleanStatus")
+        ask_real = self._functions.get("fmi2GetRealStatus")
+        if ask_boolean and ask_boolean(self.component, _TERMINATED, byref(terminated)) == 0:
+            if terminated.value:
+                words.append("the FMU wants to end the simulation")
+            if ask_real and ask_real(self.component, _LAST_SUCCESSFUL_TIME, byref(last)) == 0:
+                words.append(f"its last successful time is {last.value!r} s")
+        return ", ".join(words)
+
+    def free(self) -> None:
+        """Free the instance; it cannot be used afterwards."""
+        if self.component:
+            self._functions["fmi2FreeInstance"](self.component)
+            self.component = None
+
+    def abandon(self) -> None:
+        """Forget the instance without a call: after Fatal, FMI allows none."""
+        self.component = None

@@ -1,0 +1,135 @@
+"""The shared library inside an FMU: loading it and finding FMI's functions."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint, c_void_p
+from pathlib import Path
+from typing import Any
+
+from fmident.errors import FmuError, Location
+
+OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
+
+_STATUS = c_int
+_REFERENCES = c_void_p
+_VALUES = c_void_p
+
+# FMI 2.0.4: name -> (result, arguments); arrays are passed by address.
+REQUIRED: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "fmi2Instantiate": (
+        c_void_p,
+        (c_char_p, c_int, c_char_p, c_char_p, c_void_p, c_int, c_int),
+    ),
+    "fmi2FreeInstance": (None, (c_void_p,)),
+    "fmi2SetupExperiment": (_STATUS, (c_void_p, c_int, c_double, c_double, c_int, c_double)),
+    "fmi2EnterInitializationMode": (_STATUS, (c_void_p,)),
+    "fmi2ExitInitializationMode": (_STATUS, (c_void_p,)),
+    "fmi2Terminate": (_STATUS, (c_void_p,)),
+    "fmi2Reset": (_STATUS, (c_void_p,)),
+    "fmi2GetReal": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2GetInteger": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2GetBoolean": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2SetReal": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2SetInteger": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2SetBoolean": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2SetString": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
+    "fmi2DoStep": (_STATUS, (c_void_p, c_double, c_double, c_int)),
+}
+OPTIONAL: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "fmi2SetDebugLogging": (_STATUS, (c_void_p, c_int, c_size_t, c_void_p)),
+    "fmi2SetRealInputDerivatives": (
+        _STATUS,
+        (c_void_p, _REFERENCES, c_size_t, c_void_p, _VALUES),
+    ),
+    "fmi2GetRealStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
+    "fmi2GetBooleanStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
+}
+
+
+class CallbackFunctions(ctypes.Structure):
+    """``fmi2CallbackFunctions``; the functions as addresses."""
+
+    _fields_ = (
+        ("logger", c_void_p),
+        ("allocate_memory", c_void_p),
+        ("free_memory", c_void_p),
+        ("step_finished", c_void_p),
+        ("component_environment", c_void_p),
+    )
+
+
+class Library:
+    """A loaded FMU library.
+
+    Parameters
+    ----------
+    path
+        The shared library.
+    fmu
+        Path of the FMU, for messages.
+
+    Raises
+    ------
+    FmuError
+        The loader refuses the library, or one of FMI's functions is missing.
+    """
+
+    def __init__(self, path: Path, fmu: str) -> None:
+        try:
+            self._handle = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise FmuError(
+                f"the FMU's library cannot be loaded: {error}",
+                location=Location(fmu),
+                hint=_loading_hint(str(error)),
+            ) from error
+        self.functions: dict[str, Any] = {}
+        missing: list[str] = []
+        for name, (result, arguments) in (REQUIRED | OPTIONAL).items():
+            function = getattr(self._handle, name, None)
+            if function is None:
+                if name in REQUIRED:
+                    missing.append(name)
+                continue
+            function.restype = result
+            function.argtypes = arguments
+            self.functions[name] = function
+        if missing:
+            self.unload()
+            raise FmuError(
+                f"the FMU's library lacks the function {', '.join(missing)}",
+                location=Location(fmu),
+                hint="every FMI 2.0 Co-Simulation FMU must export it; export the FMU again",
+            )
+
+    def address(self, name: str) -> int:
+        """Return the address of a function, 0 when the FMU lacks it."""
+        function = self.functions.get(name)
+        return 0 if function is None else ctypes.cast(function, c_void_p).value or 0
+
+    def unload(self) -> None:
+        """Remove the library from the process. No instance may be alive."""
+        self.functions = {}
+        if sys.platform == "win32":
+            ctypes.windll.kernel32.FreeLibrary(c_void_p(self._handle._handle))
+        else:
+            close = ctypes.CDLL(None).dlclose
+            close.argtypes = (c_void_p,)
+            close(self._handle._handle)
+
+
+def _loading_hint(message: str) -> str:
+    if "failed to map segment" in message:
+        return "the temporary folder forbids programs (noexec); let TMPDIR name another one"
+    if "No such file" in message or "cannot open shared object" in message:
+        return "install the library that is named, or export the FMU without dependencies"
+    if "undefined symbol" in message:
+        return "the FMU was linked against something that is not here; export it as static"
+    return "was the FMU built for this machine? 'file' on the library in it tells"
+
+
+def references(values: list[int]) -> ctypes.Array[c_uint]:
+    """Return value references as a C array."""
+    return (c_uint * len(values))(*values)

@@ -1,0 +1,222 @@
+"""The FMU's log: a C function that formats messages into memory, without Python.
+
+FMI's logger callback takes a ``printf`` format and variable arguments, which Python
+cannot receive. The function is generated with LLVM (which Numba brings along): it
+formats into a ring of records, so a message costs no more than its formatting, needs no
+interpreter lock, and can never fill memory or reach the terminal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform as platform_module
+import re
+import struct
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from llvmlite import binding, ir
+
+STATUS_NAMES = ("ok", "warning", "discard", "error", "fatal", "pending")
+RECORDS = 1000
+RECORD_BYTES = 2048
+_CATEGORY_AT = 8
+_MESSAGE_AT = 72
+_HEADER_BYTES = 64
+BUFFER_BYTES = _HEADER_BYTES + RECORDS * RECORD_BYTES
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """One message of an FMU, or of the engine about the FMU.
+
+    Parameters
+    ----------
+    status
+        ``"ok"``, ``"warning"``, ``"discard"``, ``"error"``, ``"fatal"``; ``"output"`` for
+        text that the FMU printed; ``"note"`` for remarks of the engine.
+    category
+        The FMU's own category, such as ``"logStatusError"``.
+    message
+        The text.
+    """
+
+    status: str
+    category: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"[{self.status}] {self.message}"
+
+
+class LogBuffer:
+    """A ring of the latest messages, with the address of the C function that fills it.
+
+    Parameters
+    ----------
+    memory
+        A map of :data:`BUFFER_BYTES` bytes; default private memory. A shared one can be
+        read by another process, even after this one has crashed.
+    """
+
+    def __init__(self, memory: mmap.mmap | None = None) -> None:
+        self._memory = memory if memory is not None else mmap.mmap(-1, BUFFER_BYTES)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self.logger_address = _compile_logger(base)
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self._memory[:8] = b"\0" * 8
+
+    def records(self, names: Mapping[tuple[str, int], str]) -> list[LogRecord]:
+        """Return the messages since :meth:`clear`, oldest first.
+
+        Parameters
+        ----------
+        names
+            Variable names by type letter and value reference, to replace references
+            such as ``#r12#`` in the text.
+        """
+        return decode(self._memory, names)
+
+
+def decode(memory: mmap.mmap | bytes, names: Mapping[tuple[str, int], str]) -> list[LogRecord]:
+    """Read the records of a ring."""
+    (count,) = struct.unpack_from("<q", memory, 0)
+    found: list[LogRecord] = []
+    if count > RECORDS:
+        dropped = count - RECORDS
+        found.append(LogRecord("note", "", f"{dropped} earlier messages were dropped"))
+    for number in range(max(0, count - RECORDS), count):
+        at = _HEADER_BYTES + (number % RECORDS) * RECORD_BYTES
+        record = bytes(memory[at : at + RECORD_BYTES])
+        (status,) = struct.unpack_from("<i", record, 0)
+        category = _text(record[_CATEGORY_AT:_MESSAGE_AT])
+        message = _resolve(_text(record[_MESSAGE_AT:]), names).rstrip()
+        name = STATUS_NAMES[status] if 0 <= status < len(STATUS_NAMES) else f"status {status}"
+        found.append(LogRecord(name, category, message))
+    return found
+
+
+def _text(raw: bytes) -> str:
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _resolve(message: str, names: Mapping[tuple[str, int], str]) -> str:
+    """Replace ``#<type><value reference>#`` by the name (FMI 2.0.4, section 2.1.5)."""
+
+    def name(match: re.Match[str]) -> str:
+        found = names.get((match[1].lower(), int(match[2])))
+        return match[0] if found is None else found
+
+    return re.sub(r"#([ribsRIBS])(\d+)#", name, message).replace("##", "#")
+
+
+_lock = threading.Lock()
+_engines: list[binding.ExecutionEngine] = []  # machine code lives as long as its engine
+_free: list[LogBuffer] = []
+
+
+def borrow_buffer() -> LogBuffer:
+    """Return an empty buffer; give it back with :func:`return_buffer`."""
+    with _lock:
+        buffer = _free.pop() if _free else None
+    if buffer is None:
+        buffer = LogBuffer()
+    buffer.clear()
+    return buffer
+
+
+def return_buffer(buffer: LogBuffer) -> None:
+    """Keep a buffer that no FMU uses any more, for the next one."""
+    with _lock:
+        _free.append(buffer)
+
+
+def _compile_logger(base: int) -> int:
+    """Compile the callback for a ring at address `base`; return the function's address.
+
+    The ring's address is part of the code rather than read from FMI's
+    componentEnvironment: FMUs are known that pass something else there.
+    """
+    with _lock:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        module = binding.parse_assembly(str(_logger_module(base)))
+        machine = binding.Target.from_default_triple().create_target_machine(opt=1, jit=True)
+        engine = binding.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        _engines.append(engine)
+        return int(engine.get_function_address("fmident_log"))
+
+
+def _logger_module(base: int) -> ir.Module:
+    byte = ir.IntType(8)
+    pointer = byte.as_pointer()
+    int32, int64 = ir.IntType(32), ir.IntType(64)
+    module = ir.Module("fmident_log")
+    module.triple = binding.get_default_triple()
+
+    def address(value: int, kind: ir.Type) -> ir.Constant:
+        return ir.Constant(int64, value).inttoptr(kind.as_pointer())
+
+    def external(name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+        return ir.Function(module, ir.FunctionType(result, arguments), name)
+
+    # An FMU hands over environment, instance name, status, category, format, arguments.
+    signature = ir.FunctionType(
+        ir.VoidType(), [pointer, pointer, int32, pointer, pointer], var_arg=True
+    )
+    logger = ir.Function(module, signature, "fmident_log")
+    _, _, status, category, message = logger.args
+    entry, store = logger.append_basic_block(), logger.append_basic_block()
+    with_category, with_message = logger.append_basic_block(), logger.append_basic_block()
+    done = logger.append_basic_block()
+
+    build = ir.IRBuilder(entry)
+    null = ir.Constant(pointer, None)
+    build.cbranch(build.icmp_unsigned("==", message, null), done, store)
+
+    build.position_at_end(store)
+    number = build.atomic_rmw("add", address(base, int64), ir.Constant(int64, 1), "monotonic")
+    slot = build.urem(number, ir.Constant(int64, RECORDS))
+    offset = build.add(
+        build.mul(slot, ir.Constant(int64, RECORD_BYTES)), ir.Constant(int64, _HEADER_BYTES)
+    )
+    record = build.gep(address(base, byte), [offset])
+    build.store(status, build.bitcast(record, int32.as_pointer()))
+    category_at = build.gep(record, [ir.Constant(int64, _CATEGORY_AT)])
+    build.store(ir.Constant(byte, 0), category_at)
+    build.cbranch(build.icmp_unsigned("==", category, null), with_message, with_category)
+
+    build.position_at_end(with_category)
+    size = _MESSAGE_AT - _CATEGORY_AT
+    copy = external("strncpy", pointer, [pointer, pointer, int64])
+    build.call(copy, [category_at, category, ir.Constant(int64, size)])
+    last = build.gep(category_at, [ir.Constant(int64, size - 1)])
+    build.store(ir.Constant(byte, 0), last)
+    build.branch(with_message)
+
+    build.position_at_end(with_message)
+    va_start = external("llvm.va_start", ir.VoidType(), [pointer])
+    va_end = external("llvm.va_end", ir.VoidType(), [pointer])
+    arguments = build.alloca(int64, 8)
+    as_bytes = build.bitcast(arguments, pointer)
+    build.call(va_start, [as_bytes])
+    by_value = sys.platform in ("win32", "cygwin") or (
+        sys.platform == "darwin" and platform_module.machine() == "arm64"
+    )
+    # A va_list is a struct passed by its address, but a plain pointer on these two.
+    passed = build.load(build.bitcast(arguments, pointer.as_pointer())) if by_value else as_bytes
+    write = external("vsnprintf", int32, [pointer, int64, pointer, pointer])
+    message_at = build.gep(record, [ir.Constant(int64, _MESSAGE_AT)])
+    build.call(write, [message_at, ir.Constant(int64, RECORD_BYTES - _MESSAGE_AT), message, passed])
+    build.call(va_end, [as_bytes])
+    build.branch(done)
+
+    build.position_at_end(done)
+    build.ret_void()
+    return module

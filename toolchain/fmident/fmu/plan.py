@@ -1,0 +1,277 @@
+"""A simulation setup, resolved against one FMU: references, arrays, the step's program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.errors import FmuError
+from fmident.fmu.description import ModelDescription, Variable
+from fmident.fmu.instance import I32, U32, Instance
+from fmident.fmu.library import Library
+from fmident.fmu.program import ADDRESS, COLUMNS, DERIVATIVES, STEP, VALUES
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.values import reference_array
+
+InputUpdate = Literal["after_step", "before_step"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where an input or output goes: its type's group and the place in it."""
+
+    name: str
+    kind: Literal["Real", "Integer", "Boolean"]
+    position: int
+
+
+class Plan:
+    """Everything about a run that does not change from run to run.
+
+    Parameters
+    ----------
+    setup
+        What to simulate.
+    description, library
+        The FMU.
+
+    Raises
+    ------
+    FmuError
+        Unknown names, a column that drives no input, an output that is a text, linear
+        interpolation asked of an FMU without it.
+    """
+
+    def __init__(
+        self, setup: SimulationSetup, description: ModelDescription, library: Library
+    ) -> None:
+        assert setup.inputs is not None  # set by SimulationSetup itself
+        self.setup = setup
+        # Own copy that can be written to: Numba compiles anew for locked arrays.
+        self.times: F64 = setup.times.copy()
+        self.tolerance = setup.tolerance or description.default_tolerance
+        inputs = [_input(description, name) for name in setup.input_names]
+        outputs = [_output(description, name) for name in setup.output_names]
+        self.input_columns = _columns(inputs)
+        self.output_columns = _columns(outputs)
+        self.real_inputs = np.ascontiguousarray(setup.inputs[:, _of(self.input_columns, "Real")])
+        self.integer_inputs = _whole(setup.inputs, self.input_columns, "Integer")
+        self.boolean_inputs = _whole(setup.inputs, self.input_columns, "Boolean")
+        self.real_input_references = _references(inputs, "Real")
+        self.integer_input_references = _references(inputs, "Integer")
+        self.boolean_input_references = _references(inputs, "Boolean")
+        self.real_output_references = _references(outputs, "Real")
+        self.integer_output_references = _references(outputs, "Integer")
+        self.boolean_output_references = _references(outputs, "Boolean")
+        n = self.times.size
+        self.integer_outputs: I32 = np.zeros((n, self.integer_output_references.size), np.int32)
+        self.boolean_outputs: I32 = np.zeros((n, self.boolean_output_references.size), np.int32)
+        self.all_real = len(_of(self.output_columns, "Real")) == len(outputs)
+        self.orders: I32 = np.ones(self.real_input_references.size, np.int32)
+        self.interpolation = _interpolation(setup, description, library)
+        self._library = library
+        self._between: F64 | None = None
+        self.program: npt.NDArray[np.int64]
+        self.compose("after_step")
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether any column drives the FMU."""
+        return bool(self.input_columns)
+
+    def compose(self, update: InputUpdate) -> None:
+        """Lay out the calls of one communication step.
+
+        Parameters
+        ----------
+        update
+            ``"after_step"``: u(t_(i+1)) is set after the step to t_(i+1), before the outputs
+            are read. ``"before_step"``: it is set before the step, for FMUs that compute
+            their outputs in the step only.
+        """
+        self.update = update
+        reals, n = self.real_inputs, self.real_input_references.size
+        rows: list[tuple[int, ...]] = []
+        if n and update == "after_step" and self.interpolation == "linear":
+            self._between = np.ascontiguousarray(
+                np.diff(reals, axis=0) / np.diff(self.times)[:, np.newaxis]
+            )
+            rows.append(self._derivatives_row())
+        elif n and update == "after_step" and self.interpolation == "mean":
+            self._between = np.ascontiguousarray(0.5 * (reals[1:] + reals[:-1]))
+            rows.append(self._row("fmi2SetReal", self.real_input_references, self._between, 0))
+        setting = [
+            self._row(function, references, values, 1)
+            for function, references, values in (
+                ("fmi2SetReal", self.real_input_references, reals),
+                ("fmi2SetInteger", self.integer_input_references, self.integer_inputs),
+                ("fmi2SetBoolean", self.boolean_input_references, self.boolean_inputs),
+            )
+            if references.size
+        ]
+        step = (STEP, self._library.address("fmi2DoStep"), 0, 0, 0, 0, 0)
+        rows += [*setting, step] if update == "before_step" else [step, *setting]
+        self._real_outputs_row = len(rows) if self.real_output_references.size else -1
+        if self.real_output_references.size:
+            blank = np.empty((1, self.real_output_references.size))
+            rows.append(self._row("fmi2GetReal", self.real_output_references, blank, 0))
+        if self.integer_output_references.size:
+            rows.append(
+                self._row("fmi2GetInteger", self.integer_output_references, self.integer_outputs, 1)
+            )
+        if self.boolean_output_references.size:
+            rows.append(
+                self._row("fmi2GetBoolean", self.boolean_output_references, self.boolean_outputs, 1)
+            )
+        self.program = np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS)
+
+    def write_to(self, reals: F64) -> None:
+        """Let the program write Real outputs to `reals`, shape (n, Real outputs)."""
+        if self._real_outputs_row >= 0:
+            base: int = reals.__array_interface__["data"][0]
+            self.program[self._real_outputs_row, ADDRESS] = base + reals.strides[0]
+
+    def function_of(self, row: int) -> str:
+        """Return the name of the function that a row of the program calls."""
+        address = int(self.program[row, 1])
+        return next(n for n in self._library.functions if self._library.address(n) == address)
+
+    def set_inputs(self, instance: Instance, row: int) -> None:
+        """Set all inputs to their values at instant `row`."""
+        instance.set_reals(self.real_input_references, self.real_inputs[row])
+        instance.set_integers(self.integer_input_references, self.integer_inputs[row])
+        instance.set_booleans(self.boolean_input_references, self.boolean_inputs[row])
+
+    def read_first(self, instance: Instance, reals: F64) -> None:
+        """Read all outputs into row 0."""
+        if self.real_output_references.size:
+            reals[0] = instance.get_reals(self.real_output_references)
+        for function, references, values in (
+            ("fmi2GetInteger", self.integer_output_references, self.integer_outputs),
+            ("fmi2GetBoolean", self.boolean_output_references, self.boolean_outputs),
+        ):
+            if references.size:
+                instance.call(function, references.ctypes.data, references.size, values.ctypes.data)
+
+    def assemble(self, reals: F64) -> F64:
+        """Return all outputs in the order asked for, shape (n, outputs)."""
+        if self.all_real:
+            return reals
+        result = np.empty((self.times.size, len(self.output_columns)))
+        groups: dict[str, F64 | I32] = {
+            "Real": reals,
+            "Integer": self.integer_outputs,
+            "Boolean": self.boolean_outputs,
+        }
+        for place, column in enumerate(self.output_columns):
+            result[:, place] = groups[column.kind][:, column.position]
+        return result
+
+    def real_output_name(self, position: int) -> str:
+        """Return the name of the Real output at `position` among the Real outputs."""
+        return next(
+            c.name for c in self.output_columns if c.kind == "Real" and c.position == position
+        )
+
+    def _row(
+        self, function: str, references: U32, values: F64 | I32, first: int
+    ) -> tuple[int, ...]:
+        return (
+            VALUES,
+            self._library.address(function),
+            references.ctypes.data,
+            references.size,
+            values.ctypes.data + first * values.strides[0],
+            values.strides[0],
+            0,
+        )
+
+    def _derivatives_row(self) -> tuple[int, ...]:
+        assert self._between is not None
+        row = self._row("fmi2SetRealInputDerivatives", self.real_input_references, self._between, 0)
+        return (DERIVATIVES, *row[1:-1], self.orders.ctypes.data)
+
+
+def _input(description: ModelDescription, name: str) -> Variable:
+    variable = description.variable(name)
+    if variable.causality != "input":
+        known = ", ".join(f"'{v.name}'" for v in description.inputs[:12]) or "none"
+        raise FmuError(
+            f"variable '{name}' of '{description.name}' is not an input"
+            f" (causality '{variable.causality}')",
+            hint=f"inputs of this FMU: {known}",
+        )
+    if variable.type == "String":
+        raise FmuError(f"input '{name}' is a text, which cannot follow data")
+    return variable
+
+
+def _output(description: ModelDescription, name: str) -> Variable:
+    variable = description.variable(name)
+    if variable.type == "String":
+        raise FmuError(
+            f"variable '{name}' is a text, which cannot be recorded",
+            hint="choose a variable of type Real, Integer, Boolean or Enumeration",
+        )
+    return variable
+
+
+def _group(variable: Variable) -> Literal["Real", "Integer", "Boolean"]:
+    if variable.type == "Boolean":
+        return "Boolean"
+    return "Real" if variable.type == "Real" else "Integer"
+
+
+def _columns(variables: Sequence[Variable]) -> tuple[Column, ...]:
+    counts = {"Real": 0, "Integer": 0, "Boolean": 0}
+    columns: list[Column] = []
+    for variable in variables:
+        kind = _group(variable)
+        columns.append(Column(variable.name, kind, counts[kind]))
+        counts[kind] += 1
+    return tuple(columns)
+
+
+def _of(columns: Sequence[Column], kind: str) -> list[int]:
+    return [place for place, column in enumerate(columns) if column.kind == kind]
+
+
+def _references(variables: Sequence[Variable], kind: str) -> U32:
+    return reference_array([v for v in variables if _group(v) == kind])
+
+
+def _whole(inputs: F64, columns: Sequence[Column], kind: str) -> I32:
+    """Return the columns of a discrete kind as C integers."""
+    places = _of(columns, kind)
+    chosen = inputs[:, places]
+    allowed = np.isin(chosen, (0.0, 1.0)) if kind == "Boolean" else chosen == np.round(chosen)
+    if not allowed.all():
+        row, column = (int(k) for k in np.argwhere(~allowed)[0])
+        raise FmuError(
+            f"input '{columns[places[column]].name}' is {kind}, but its value is"
+            f" {chosen[row, column]} at row {row}",
+            hint="give whole numbers" if kind == "Integer" else "give 0 or 1",
+        )
+    return np.ascontiguousarray(chosen, dtype=np.int32)
+
+
+def _interpolation(
+    setup: SimulationSetup, description: ModelDescription, library: Library
+) -> Literal["hold", "linear", "mean"]:
+    offered = description.can_interpolate_inputs and bool(
+        library.address("fmi2SetRealInputDerivatives")
+    )
+    if setup.interpolation == "auto":
+        return "linear" if offered else "hold"
+    if setup.interpolation == "linear" and not offered:
+        raise FmuError(
+            f"the FMU of '{description.name}' does not interpolate its inputs"
+            " (canInterpolateInputs is false)",
+            hint="use interpolation 'auto', 'hold' or 'mean'",
+        )
+    return setup.interpolation

@@ -1,0 +1,257 @@
+"""Find out by trial what an FMU does, where its description cannot be relied on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import FmuError, SimulationError
+from fmident.fmu.description import Value
+from fmident.fmu.instance import CallFailed
+from fmident.fmu.plan import InputUpdate, Plan
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.values import Assignment
+
+if TYPE_CHECKING:
+    from fmident.fmu.simulator import Simulator
+
+_SHORT_STEP = 1e-3  # of the communication step
+_FEEDTHROUGH_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What changing one parameter does to the outputs.
+
+    Parameters
+    ----------
+    name
+        The parameter.
+    changed
+        Whether any output changed in any bit.
+    largest
+        Per output, the largest absolute change over time, in the output's unit.
+    step
+        The change of the parameter, in its unit.
+    failure
+        Message of the simulation with the changed parameter, if it failed.
+    """
+
+    name: str
+    changed: bool
+    largest: dict[str, float]
+    step: float
+    failure: str | None = None
+
+
+def influence(
+    simulator: Simulator,
+    setup: SimulationSetup,
+    name: str,
+    *,
+    values: Mapping[str, Value] | None = None,
+    step: float | None = None,
+    reference: F64 | None = None,
+) -> Influence:
+    """Set a parameter to another value, simulate, and look whether the outputs change.
+
+    Parameters
+    ----------
+    simulator, setup
+        What to simulate; `setup` names the outputs.
+    name
+        A settable Real, Integer or Boolean variable.
+    values
+        Values of the other parameters, and of this one if it is not at its start value.
+    step
+        Change of the parameter; default 1 % of its value, or of its nominal value when it
+        is zero; 1 for an Integer. A Boolean is inverted.
+    reference
+        Outputs without the change, if they are known already: saves a simulation.
+
+    Returns
+    -------
+    Influence
+        A failed simulation counts as a change: the FMU made use of the value.
+
+    Raises
+    ------
+    FmuError
+        The variable cannot be set, or has no value to start from.
+    SimulationError
+        The simulation without the change failed.
+    """
+    variable = simulator.fmu.description.variable(name)
+    base = dict(values or {})
+    current = base.get(name, setup.start_values.get(name, variable.start))
+    if current is None or isinstance(current, str):
+        raise FmuError(
+            f"variable '{name}' has no start value to change",
+            hint="give its value: influence(..., values={name: value})",
+        )
+    if variable.type == "Boolean":
+        changed: Value = not current
+    elif variable.type == "Real":
+        scale = abs(float(current)) or abs(variable.nominal or 0.0) or 1.0
+        changed = float(current) + (0.01 * scale if step is None else step)
+        if step is None and variable.maximum is not None and changed > variable.maximum:
+            changed = float(current) - 0.01 * scale
+    else:
+        changed = int(current) + (1 if step is None else round(step))
+    difference = float(changed) - float(current)
+    before = simulator.simulate(setup, base) if reference is None else reference
+    try:
+        after = simulator.simulate(setup, {**base, name: changed})
+    except SimulationError as error:
+        return Influence(name, True, {}, difference, error.message)
+    largest = np.max(np.abs(after - before), axis=0, initial=0.0)
+    by_output = dict(zip(setup.output_names, (float(x) for x in largest), strict=True))
+    return Influence(name, bool(np.any(after != before)), by_output, difference)
+
+
+def find_input_update(
+    simulator: Simulator, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
+) -> tuple[InputUpdate, str]:
+    """Decide when u(t_(i+1)) must be set so that y(t_(i+1)) belongs to it.
+
+    FMI wants outputs to be computed anew when they are read after inputs were set. Some
+    FMUs compute them in ``fmi2DoStep`` only; read the usual way, their outputs lag one
+    sample behind the inputs where there is direct feedthrough.
+
+    Returns
+    -------
+    tuple
+        ``"after_step"`` or ``"before_step"``, and a remark for the log, possibly empty.
+    """
+    if not _may_feed_through(plan, simulator):
+        return "after_step", ""
+    trial = _Trial(simulator, plan, assignment, values)
+    try:
+        return trial.decide()
+    except CallFailed as failed:
+        # The run itself will tell if the FMU fails; a strange input may fail only here.
+        simulator.describe_failure(failed, plan)
+        return "after_step", "could not find out whether outputs follow inputs at once"
+
+
+def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
+    """Whether any recorded output can depend directly on an input that varies."""
+    if plan.times.size < 2 or not plan.real_output_references.size:
+        return False
+    reals = plan.real_inputs
+    if reals.size == 0 or bool(np.all(reals == reals[0])):
+        return False
+    declared = simulator.fmu.description.output_dependencies
+    inputs = set(plan.setup.input_names)
+    for column in plan.output_columns:
+        depends = declared.get(column.name)
+        if depends is None or depends & inputs:
+            return True
+    return False
+
+
+class _Trial:
+    """Single steps with one input or another, from the same start."""
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        plan: Plan,
+        assignment: Assignment,
+        values: Mapping[str, Value],
+    ) -> None:
+        self.simulator = simulator
+        self.plan = plan
+        self.assignment = assignment
+        self.values = values
+        reals = plan.real_inputs
+        span = np.ptp(reals, axis=0)
+        span[span == 0.0] = 1.0
+        # The instant whose inputs differ most from those at the start.
+        self.far = int(np.argmax(np.abs((reals - reals[0]) / span).sum(axis=1)))
+        self.h = float(plan.times[1] - plan.times[0])
+
+    def decide(self) -> tuple[InputUpdate, str]:
+        if self.follows_at_once():
+            return "after_step", ""
+        feeds = self.feeds_through_in_step()
+        if feeds is None:
+            return (
+                "after_step",
+                "outputs do not change when inputs are set; whether the FMU has direct"
+                " feedthrough cannot be told: if it has, use input_update='before_step'",
+            )
+        if not feeds or (self.plan.interpolation == "linear" and self.interpolates()):
+            return "after_step", ""
+        return (
+            "before_step",
+            "the FMU computes its outputs in fmi2DoStep only: inputs of the end of a step"
+            " are set before it, so that outputs belong to the inputs of the same instant",
+        )
+
+    def outputs(self) -> F64:
+        instance = self.simulator.instance
+        return instance.get_reals(self.plan.real_output_references)
+
+    def begin(self) -> None:
+        self.simulator.initialise(self.plan, self.assignment, self.values)
+
+    def set_reals(self, row: int) -> None:
+        references = self.plan.real_input_references
+        instance = self.simulator.instance
+        instance.set_reals(references, self.plan.real_inputs[row])
+
+    def step(self, size: float) -> None:
+        self.simulator.instance.do_step(float(self.plan.times[0]), size)
+
+    def follows_at_once(self) -> bool:
+        """Whether outputs change when inputs are set between two steps."""
+        self.begin()
+        self.step(self.h)
+        before = self.outputs()
+        for row in (1, self.far):
+            self.set_reals(row)
+            if not _same(self.outputs(), before):
+                return True
+        return False
+
+    def after_step_of(self, size: float, row: int) -> F64:
+        """Return the outputs after one step with the inputs of instant `row`."""
+        self.begin()
+        self.set_reals(row)
+        self.step(size)
+        return self.outputs()
+
+    def feeds_through_in_step(self) -> bool | None:
+        """Whether an input acts on the outputs of a step at once, not through states.
+
+        The effect through states vanishes with the size of the step, direct feedthrough
+        does not. ``None``: cannot be told.
+        """
+        full = np.abs(self.after_step_of(self.h, self.far) - self.after_step_of(self.h, 0))
+        if not np.any(full > 0.0):
+            return False
+        if not self.simulator.fmu.description.can_handle_variable_step:
+            return None
+        short = self.h * _SHORT_STEP
+        brief = np.abs(self.after_step_of(short, self.far) - self.after_step_of(short, 0))
+        return bool(np.any(brief > _FEEDTHROUGH_SHARE * full))
+
+    def interpolates(self) -> bool:
+        """Whether input derivatives have an effect."""
+        held = self.after_step_of(self.h, 0)
+        self.begin()
+        reals = self.plan.real_inputs
+        slopes = np.ascontiguousarray((reals[self.far] - reals[0]) / self.h)
+        instance = self.simulator.instance
+        instance.set_derivatives(self.plan.real_input_references, self.plan.orders, slopes)
+        self.step(self.h)
+        return not _same(self.outputs(), held)
+
+
+def _same(first: F64, second: F64) -> bool:
+    return bool(np.array_equal(first, second, equal_nan=True))

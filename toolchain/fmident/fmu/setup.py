@@ -1,0 +1,116 @@
+"""What to simulate: instants, inputs at these instants, outputs wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import FmuError
+from fmident.fmu.description import Value
+
+Interpolation = Literal["auto", "hold", "linear", "mean"]
+INTERPOLATIONS = ("auto", "hold", "linear", "mean")
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationSetup:
+    """One experiment as the FMU sees it. Immutable; the arrays are copied and locked.
+
+    Two setups are equal only if they are the same object, so a simulator can keep what
+    it prepares for a setup and use it again in the next run: make a setup once.
+
+    Parameters
+    ----------
+    times
+        Communication points, s, shape (n,), strictly increasing, any spacing. The
+        simulation starts at the first and ends at the last.
+    input_names
+        Variables that the columns of `inputs` drive.
+    inputs
+        Values at `times`, shape (n, number of inputs). ``None`` when there are none.
+    output_names
+        Variables to record; any variable of the FMU but strings.
+    start_values
+        Values set before initialisation in every run: parameters, start values of
+        states, inputs that no column drives. Values given to a run come on top.
+    tolerance
+        Relative tolerance for the FMU's solver; ``None`` takes the FMU's default.
+    interpolation
+        Inputs between the instants. ``"hold"``: constant from t_i to t_(i+1).
+        ``"linear"``: straight line, by fmi2SetRealInputDerivatives; only if the FMU
+        offers it. ``"auto"``: linear if the FMU offers it, else hold. ``"mean"``: held at
+        the mean of both ends, the end value set before the outputs are read; half of
+        what linear gives, for FMUs that offer interpolation but do not do it.
+
+    Raises
+    ------
+    FmuError
+        Shapes that do not fit, times that do not increase, values that are not finite.
+    """
+
+    times: F64
+    input_names: tuple[str, ...] = ()
+    inputs: F64 | None = None
+    output_names: tuple[str, ...] = ()
+    start_values: Mapping[str, Value] = field(default_factory=dict)
+    tolerance: float | None = None
+    interpolation: Interpolation = "auto"
+
+    def __post_init__(self) -> None:
+        times = _locked(self.times)
+        if times.ndim != 1 or times.size == 0:
+            raise FmuError(f"times must be a vector with at least one value, not {times.shape}")
+        names = tuple(self.input_names)
+        inputs = np.empty((times.size, 0)) if self.inputs is None else self.inputs
+        inputs = _locked(inputs)
+        if inputs.shape != (times.size, len(names)):
+            raise FmuError(
+                f"inputs have shape {inputs.shape}, but {times.size} instants and"
+                f" {len(names)} input names ask for {(times.size, len(names))}",
+                hint="one row per instant, one column per input name",
+            )
+        _refuse_not_finite(times, inputs, names)
+        if times.size > 1 and not bool(np.all(np.diff(times) > 0.0)):
+            row = int(np.argmin(np.diff(times) > 0.0))
+            raise FmuError(
+                f"times must increase, but after {float(times[row])!r} s (row {row}) comes"
+                f" {float(times[row + 1])!r} s",
+                hint="sort the rows and remove duplicates",
+            )
+        for kind, given in (("input", names), ("output", tuple(self.output_names))):
+            if len(set(given)) != len(given):
+                twice = next(n for n in given if given.count(n) > 1)
+                raise FmuError(f"{kind} '{twice}' is named twice")
+        if self.interpolation not in INTERPOLATIONS:
+            raise FmuError(
+                f"interpolation '{self.interpolation}' is not known",
+                hint="use one of " + ", ".join(f"'{i}'" for i in INTERPOLATIONS),
+            )
+        if self.tolerance is not None and not 0.0 < self.tolerance < 1.0:
+            raise FmuError(f"the tolerance must lie between 0 and 1, not {self.tolerance}")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "input_names", names)
+        object.__setattr__(self, "output_names", tuple(self.output_names))
+        object.__setattr__(self, "start_values", dict(self.start_values))
+
+
+def _locked(values: F64) -> F64:
+    array: F64 = np.array(values, dtype=np.float64, order="C", copy=True)
+    array.flags.writeable = False
+    return array
+
+
+def _refuse_not_finite(times: F64, inputs: F64, names: tuple[str, ...]) -> None:
+    if not np.isfinite(times).all():
+        raise FmuError(f"times: row {int(np.argmin(np.isfinite(times)))} is not finite")
+    if not np.isfinite(inputs).all():
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(inputs))[0])
+        raise FmuError(
+            f"input '{names[column]}' is {inputs[row, column]} at {times[row]} s (row {row})",
+            hint="inputs need a value at every instant: fill gaps before simulating",
+        )

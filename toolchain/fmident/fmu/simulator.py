@@ -1,0 +1,506 @@
+"""Simulate an FMU many times with one instance."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.errors import FmuError, SimulationError
+from fmident.fmu.capture import captured_output
+from fmident.fmu.description import Value
+from fmident.fmu.instance import STATUS_WORDS, CallFailed, Instance
+from fmident.fmu.library import DISCARD, ERROR, FATAL
+from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
+from fmident.fmu.plan import InputUpdate, Plan
+from fmident.fmu.program import FAILED_CALL, FAILED_STATUS, FAILED_STEP, NOT_FINITE
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.values import Assignment
+
+if TYPE_CHECKING:
+    from fmident.fmu.fmu import Fmu
+
+I64 = npt.NDArray[np.int64]
+
+CHUNK_SECONDS = 0.05
+"""The interpreter is asked for a pending Ctrl-C about this often."""
+
+_FIRST_CHUNK = 8
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a simulator has done so far.
+
+    Parameters
+    ----------
+    runs, failures
+        Runs begun, and those of them that failed.
+    steps
+        Communication steps.
+    instantiations
+        1 as long as nothing made a new instance necessary.
+    warnings
+        Steps in which the FMU returned Warning.
+    """
+
+    runs: int = 0
+    failures: int = 0
+    steps: int = 0
+    instantiations: int = 0
+    warnings: int = 0
+
+
+class Simulator:
+    """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
+
+    The instance is made once and reset before each run. After Error or Fatal it is
+    replaced. One simulator serves one thread at a time; make one per thread.
+
+    Parameters
+    ----------
+    fmu
+        The open FMU.
+    input_update
+        When u(t_(i+1)) is set, see :meth:`fmident.fmu.plan.Plan.compose`. ``"auto"`` finds
+        out whether the FMU computes its outputs anew when its inputs change, which FMI
+        demands but not every FMU does.
+    capture_output
+        Keep what the FMU's code prints off the terminal and put it into the log. This
+        concerns the whole process, see :mod:`fmident.fmu.capture`.
+    debug_logging
+        Let the FMU log everything that it can; slow.
+    compiled
+        Run the compiled loop. ``False`` runs a Python loop, which needs no Numba.
+    progress
+        Called with a word and the time reached, before each stage and step; forces
+        steps one by one.
+    log_buffer
+        Where the FMU's messages go; default private memory.
+
+    Raises
+    ------
+    FmuError
+        The FMU cannot be instantiated; the message holds the FMU's own.
+    """
+
+    def __init__(
+        self,
+        fmu: Fmu,
+        *,
+        input_update: Literal["auto", "after_step", "before_step"] = "auto",
+        capture_output: bool = True,
+        debug_logging: bool = False,
+        compiled: bool = True,
+        progress: Callable[[str, float], None] | None = None,
+        log_buffer: LogBuffer | None = None,
+    ) -> None:
+        self.fmu = fmu
+        self.input_update = input_update
+        self.statistics = Statistics()
+        self.log: tuple[LogRecord, ...] = ()
+        self._capture = capture_output
+        self._debug = debug_logging
+        self._compiled = compiled
+        self._progress = progress
+        self._library = fmu.load_library()
+        self._owns_buffer = log_buffer is None
+        self._buffer = borrow_buffer() if log_buffer is None else log_buffer
+        self._lock = threading.Lock()
+        self._notes: list[LogRecord] = []
+        self._plans: weakref.WeakKeyDictionary[SimulationSetup, Plan] = weakref.WeakKeyDictionary()
+        self._assignments: dict[tuple[str, ...], Assignment] = {}
+        self._touched: dict[str, Value] = {}
+        self._seconds_per_step = 0.0
+        self._fresh = True
+        self._can_reset = True
+        self._closed = False
+        self._reason = ""
+        self._instance: Instance | None = None
+        self._instance = self._first_instance()
+
+    # ------------------------------------------------------------------ the run
+
+    def simulate(
+        self,
+        setup: SimulationSetup,
+        values: Mapping[str, Value] | None = None,
+        *,
+        time_limit: float | None = None,
+    ) -> F64:
+        """Run one simulation.
+
+        The output at t_i is read with the input of t_i. The simulation starts from the
+        FMU's defaults, then `setup.start_values`, then `values`.
+
+        Parameters
+        ----------
+        setup
+            Instants, inputs, outputs wanted. Use the same object again for further runs.
+        values
+            Parameters and start values of this run, in the FMU's units.
+        time_limit
+            Wall-clock seconds after which the run is given up, looked at between steps.
+
+        Returns
+        -------
+        ndarray, shape (n, number of outputs)
+            Outputs at `setup.times`, in the FMU's units; Booleans as 0 and 1.
+
+        Raises
+        ------
+        SimulationError
+            The FMU failed, gave NaN or infinity, or ran out of time; with simulation time
+            and the FMU's messages.
+        FmuError
+            Names or values that do not fit the FMU.
+        """
+        if self._closed:
+            raise FmuError("the simulator is closed", hint="make a new one: fmu.simulator()")
+        if not self._lock.acquire(blocking=False):
+            raise FmuError(
+                "the simulator is in use by another thread", hint="make one simulator per thread"
+            )
+        try:
+            return self._simulate(setup, values or {}, time_limit)
+        finally:
+            self._lock.release()
+
+    def _simulate(
+        self, setup: SimulationSetup, values: Mapping[str, Value], time_limit: float | None
+    ) -> F64:
+        self._buffer.clear()
+        merged = {**self._touched, **setup.start_values, **values}
+        assignment = self._assignment(merged)
+        plan = self._plan(setup, merged, assignment)
+        reals = np.empty((plan.times.size, plan.real_output_references.size))
+        failure: _Failure | None = None
+        self.statistics = replace(self.statistics, runs=self.statistics.runs + 1)
+        try:
+            with captured_output(self._capture) as captured:
+                try:
+                    self.initialise(plan, assignment, merged)
+                    plan.read_first(self.instance, reals)
+                    self._refuse_not_finite_start(plan, reals)
+                    self._run(plan, reals, time_limit)
+                    self._terminate()
+                except CallFailed as failed:
+                    failure = self.describe_failure(failed, plan)
+                except _Failure as failed:
+                    failure = failed
+        finally:
+            self.log = (*self._notes, *self._records(), *_output_record(captured.text))
+            self._notes.clear()
+        if failure is not None:
+            self.statistics = replace(self.statistics, failures=self.statistics.failures + 1)
+            raise self._error(failure)
+        return plan.assemble(reals)
+
+    def initialise(
+        self, plan: Plan, assignment: Assignment, values: Mapping[str, Value], row: int = 0
+    ) -> None:
+        """Bring the instance to its initial state, with the inputs of instant `row`."""
+        self._report("instantiate", plan.times[0])
+        instance = self._renewed_instance()
+        self._fresh = False
+        self._report("initialise", plan.times[0])
+        instance.setup_experiment(float(plan.times[0]), float(plan.times[-1]), plan.tolerance)
+        assignment.apply(instance, values)
+        instance.call("fmi2EnterInitializationMode")
+        if plan.has_inputs:
+            plan.set_inputs(instance, row)
+        instance.call("fmi2ExitInitializationMode")
+
+    def _run(self, plan: Plan, reals: F64, time_limit: float | None) -> None:
+        """Run all steps in chunks that the interpreter can look in between."""
+        run_steps = self._loop()
+        plan.write_to(reals)
+        state = np.zeros(4, dtype=np.int64)
+        component = self.instance.component
+        steps = plan.times.size - 1
+        begin = 0
+        started = now = time.perf_counter()
+        chunk = _FIRST_CHUNK
+        if self._seconds_per_step > 0.0:
+            chunk = max(1, int(CHUNK_SECONDS / self._seconds_per_step))
+        while begin < steps:
+            if self._progress is not None:
+                chunk = 1
+                self._report("step", plan.times[begin])
+            end = min(steps, begin + chunk)
+            good = run_steps(component, plan.program, plan.times, reals, begin, end, state)
+            before, now = now, time.perf_counter()
+            if not good:
+                self._count(int(state[FAILED_STEP]), int(state[3]))
+                self._raise_stopped(plan, reals, state)
+            per_step = max((now - before) / (end - begin), 1e-9)
+            # A chunk may grow eightfold only: steps at the start can be quick ones.
+            chunk = max(1, min(int(CHUNK_SECONDS / per_step), 8 * (end - begin)))
+            begin = end
+            if time_limit is not None and now - started > time_limit and begin < steps:
+                self._count(begin, int(state[3]))
+                raise _Failure(
+                    f"the simulation took longer than {time_limit:g} s of wall-clock time",
+                    time=float(plan.times[begin]),
+                    hint="allow more time, or a larger communication step",
+                )
+        self._seconds_per_step = (now - started) / steps if steps else 0.0
+        self._count(steps, int(state[3]))
+
+    def _loop(self) -> Callable[..., bool]:
+        if self._compiled and self._progress is None:
+            from fmident.fmu.loop import run_steps  # loads Numba: only when needed
+
+            return run_steps
+        from fmident.fmu.loop_interpreted import run_steps as interpreted
+
+        return interpreted
+
+    def _terminate(self) -> None:
+        """End the run; the results are there already, so a refusal is only noted."""
+        instance = self.instance
+        try:
+            instance.call("fmi2Terminate")
+        except CallFailed as failed:
+            self._notes.append(_note(f"fmi2Terminate returned {STATUS_WORDS[failed.status]}"))
+            self._drop_instance(fatal=failed.status == FATAL)
+
+    # ------------------------------------------------------------- what is kept
+
+    def _assignment(self, values: Mapping[str, Value]) -> Assignment:
+        key = tuple(values)
+        found = self._assignments.get(key)
+        if found is None:
+            found = self._assignments[key] = Assignment(self.fmu.description, key)
+        if len(values) != len(self._touched):
+            # From now on these are set in every run: some FMUs keep values over a reset.
+            for name in values:
+                start = self.fmu.description.variable(name).start
+                if start is not None:
+                    self._touched.setdefault(name, start)
+        return found
+
+    def _plan(
+        self, setup: SimulationSetup, values: Mapping[str, Value], assignment: Assignment
+    ) -> Plan:
+        plan = self._plans.get(setup)
+        if plan is None:
+            plan = Plan(setup, self.fmu.description, self._library)
+            update = self.input_update
+            if update == "auto":
+                from fmident.fmu.probe import find_input_update
+
+                with captured_output(self._capture):
+                    update, remark = find_input_update(self, plan, assignment, values)
+                if remark:
+                    self._notes.append(_note(remark))
+                self._buffer.clear()
+            plan.compose(update)
+            self._plans[setup] = plan
+        return plan
+
+    def update_of(self, setup: SimulationSetup) -> InputUpdate | None:
+        """Return how inputs are set in `setup`, once it has been simulated."""
+        plan = self._plans.get(setup)
+        return None if plan is None else plan.update
+
+    # ------------------------------------------------------------- the instance
+
+    def _first_instance(self) -> Instance:
+        try:
+            self.fmu.register_instance(self)
+            with captured_output(self._capture) as captured:
+                try:
+                    return self._instantiate(debug=self._debug)
+                except CallFailed:
+                    messages = self._records()
+                    if not messages and not self._debug:
+                        # Many FMUs say why only when logging is on.
+                        try:
+                            return self._instantiate(debug=True)
+                        except CallFailed:
+                            messages = self._records()
+            said = _own_words([*messages, *_output_record(captured.text)])
+            raise FmuError(
+                f"the FMU of '{self.fmu.description.name}' refuses to be instantiated"
+                + (f": {said}" if said else " and does not say why"),
+                hint="a wrong GUID (library and description do not belong together), a missing"
+                " licence or resource are the usual reasons",
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def _instantiate(self, *, debug: bool) -> Instance:
+        instance = Instance(
+            self._library,
+            self.fmu.description,
+            self.fmu.resources,
+            self._buffer.logger_address,
+            debug_logging=debug,
+        )
+        count = self.statistics.instantiations + 1
+        self.statistics = replace(self.statistics, instantiations=count)
+        self._fresh = True
+        return instance
+
+    def _renewed_instance(self) -> Instance:
+        """Return an instance in the state after instantiation."""
+        if self._instance is not None and not self._fresh and self._can_reset:
+            try:
+                self._instance.call("fmi2Reset")
+                return self._instance
+            except CallFailed as failed:
+                self._can_reset = False
+                word = STATUS_WORDS[failed.status]
+                self._notes.append(
+                    _note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
+                )
+                self._drop_instance(fatal=failed.status == FATAL)
+        if self._instance is not None and not self._fresh:
+            self._drop_instance(fatal=False)
+        if self._instance is None:
+            self._instance = self._instantiate(debug=self._debug)
+            if self._reason:
+                self._notes.append(_note(self._reason))
+                self._reason = ""
+        return self._instance
+
+    @property
+    def instance(self) -> Instance:
+        """The live instance; there is one from :meth:`initialise` to the end of a run."""
+        assert self._instance is not None, "a run begins by renewing the instance"
+        return self._instance
+
+    def _drop_instance(self, *, fatal: bool) -> None:
+        if self._instance is not None:
+            if fatal:
+                self._instance.abandon()
+            else:
+                self._instance.free()
+            self._instance = None
+
+    # ------------------------------------------------------------------ failures
+
+    def _refuse_not_finite_start(self, plan: Plan, reals: F64) -> None:
+        if not np.isfinite(reals[0]).all():
+            position = int(np.argmin(np.isfinite(reals[0])))
+            raise self._not_finite(plan, reals[0, position], position, 0)
+
+    def _not_finite(self, plan: Plan, value: float, position: int, row: int) -> _Failure:
+        name = plan.real_output_name(position)
+        return _Failure(
+            f"output '{name}' is {value} at t = {float(plan.times[row])!r} s",
+            time=float(plan.times[row]),
+            hint="the parameters or inputs may be outside what the model can compute",
+        )
+
+    def _raise_stopped(self, plan: Plan, reals: F64, state: I64) -> NoReturn:
+        step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
+        if status <= NOT_FINITE:
+            position = NOT_FINITE - status
+            value = float(reals[step + 1, position])
+            raise self._not_finite(plan, value, position, step + 1)
+        function = plan.function_of(int(state[FAILED_CALL]))
+        failure = self.describe_failure(CallFailed(function, status), plan)
+        failure.time = float(plan.times[step])
+        if function == "fmi2DoStep":
+            size = float(plan.times[step + 1] - plan.times[step])
+            failure.message += f" at t = {failure.time!r} s (step of {size:g} s)"
+        else:
+            failure.message += f" at t = {float(plan.times[step + 1])!r} s"
+        raise failure
+
+    def describe_failure(self, failed: CallFailed, plan: Plan) -> _Failure:
+        """Say what failed, and give up the instance where FMI demands it."""
+        word = STATUS_WORDS[failed.status] if 0 <= failed.status < 6 else str(failed.status)
+        message = f"{failed.function} returned {word}"
+        if failed.detail:
+            message += f" for {failed.detail}"
+        if failed.status == DISCARD and self._instance is not None:
+            explanation = self._instance.explain_discard()
+            message += f" ({explanation})" if explanation else ""
+        if failed.status >= ERROR and self._instance is not None:
+            self._drop_instance(fatal=failed.status == FATAL)
+            self._reason = f"instantiated anew, since the last run ended with {word}"
+        return _Failure(message, time=float(plan.times[0]))
+
+    def _error(self, failure: _Failure) -> SimulationError:
+        said = _own_words([r for r in self.log if r.status != "note"])
+        message = f"simulation of '{self.fmu.description.name}' failed: {failure.message}"
+        if said:
+            message += f"; the FMU says: {said}"
+        hint = failure.hint
+        if hint is None and not said:
+            hint = "the FMU gave no message; fmu.simulator(debug_logging=True) makes it say more"
+        return SimulationError(
+            message, time=failure.time, log=[str(record) for record in self.log], hint=hint
+        )
+
+    # ------------------------------------------------------------------- the rest
+
+    def _records(self) -> list[LogRecord]:
+        return self._buffer.records(self.fmu.description.by_reference)
+
+    def _report(self, stage: str, at: float) -> None:
+        if self._progress is not None:
+            self._progress(stage, float(at))
+
+    def _count(self, steps: int, warnings: int) -> None:
+        now = self.statistics
+        self.statistics = replace(now, steps=now.steps + steps, warnings=now.warnings + warnings)
+
+    def close(self) -> None:
+        """Free the instance. Closing twice does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        with captured_output(self._capture):
+            self._drop_instance(fatal=False)
+        self.fmu.forget_instance(self)
+        if self._owns_buffer:
+            return_buffer(self._buffer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Failure(Exception):  # noqa: N818 - internal, becomes a SimulationError
+    """Why a run ended early."""
+
+    def __init__(self, message: str, *, time: float, hint: str | None = None) -> None:
+        self.message = message
+        self.time = time
+        self.hint = hint
+        super().__init__(message)
+
+
+def _note(text: str) -> LogRecord:
+    return LogRecord("note", "fmident", text)
+
+
+def _output_record(text: str) -> list[LogRecord]:
+    return [LogRecord("output", "", line) for line in text.splitlines() if line.strip()]
+
+
+def _own_words(records: list[LogRecord]) -> str:
+    """Choose the FMU's messages that tell most about a failure, at most three."""
+    worst = [r.message for r in records if r.status in ("error", "fatal", "discard")]
+    chosen = worst[-3:] or [r.message for r in records][-3:]
+    return "; ".join(dict.fromkeys(chosen))
