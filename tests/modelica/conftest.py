@@ -1,0 +1,23 @@
+"""Build each machine once with the embedded compiler and simulate it with the FMU engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from machines import Workshop
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """Machines by class name, built on first use and closed at the end of the session."""
+    made = Workshop(tmp_path_factory.mktemp("machines"))
+    if made.unavailable is not None:
+        pytest.skip(made.unavailable)
+    yield made
+    made.close()

@@ -1,0 +1,37 @@
+"""A pose out of reach is an error that names time and arm, not a NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machines import Workshop
+
+from fmident.errors import FmidentError, SimulationError
+
+
+@pytest.mark.parametrize("arm", [1, 2, 3])
+def test_pose_out_of_reach_names_arm_and_time(workshop: Workshop, arm: int) -> None:
+    """Short lower arms; at 0.5 s one arm swings up and away while the others hang down."""
+    times = np.linspace(0.0, 1.0, 101)
+    inputs = {f"{n}[{i}]": np.zeros(101) for n in ("q", "qd", "qdd") for i in (1, 2, 3)}
+    for i in (1, 2, 3):
+        inputs[f"q[{i}]"] = np.where((times > 0.495) & (i == arm), -0.9, 1.4)
+    machine = workshop.machine("Robots.DeltaInverse")
+    with pytest.raises(SimulationError) as caught:
+        machine.simulate(times, inputs, ("tau[1]",), {"lowerArmLength": 0.27})
+    message = str(caught.value)
+    assert "out of reach" in message
+    assert f"arm {arm} (input q[{arm}])" in message
+    assert "0.5 s" in message
+
+
+def test_robot_simulates_again_after_the_error(workshop: Workshop) -> None:
+    machine = workshop.machine("Robots.DeltaInverse")
+    times = np.array([0.0, 1.0])
+    inputs = {f"q[{i}]": np.full(2, 0.6) for i in (1, 2, 3)}
+    before = machine.simulate(times, inputs, ("tau[1]",))["tau[1]"]
+    with pytest.raises(FmidentError, match="out of reach"):
+        machine.simulate(times, inputs, ("tau[1]",), {"lowerArmLength": 0.2})
+    after = machine.simulate(times, inputs, ("tau[1]",))["tau[1]"]
+    assert np.array_equal(before, after)
+    assert np.all(np.isfinite(after))

@@ -1,0 +1,140 @@
+"""Rules that every class of the library keeps; read from source and front end, nothing is built."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import rumoca
+from machines import LIBRARY
+
+FILES = sorted(LIBRARY.rglob("*.mo"))
+EVENTS = frozenset({"when", "elsewhen", "if", "pre", "edge", "change", "reinit", "sample", "delay"})
+KINKS = frozenset({"abs", "sign", "floor", "ceil", "integer", "mod", "rem", "div", "min", "max"})
+FORBIDDEN = EVENTS | KINKS | {"external", "noEvent", "smooth"}
+
+
+def qualified(file: Path) -> str:
+    parts = list(file.relative_to(LIBRARY.parent).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "package" else parts)
+
+
+def code(file: Path) -> str:
+    """Source without strings and comments; attributes such as ``min=`` are taken out too."""
+    text = re.sub(r'"(?:\\.|[^"\\])*"', '""', file.read_text(), flags=re.DOTALL)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(r"\b(?:min|max)\s*=", "", text)
+
+
+def kind(file: Path) -> str:
+    match = re.search(r"^(partial )?(model|function|package|class)\b", code(file), re.MULTILINE)
+    assert match, f"{file} declares no class"
+    return "partial" if match.group(1) else match.group(2)
+
+
+MODELS = [f for f in FILES if kind(f) == "model"]
+MACHINES = [f for f in MODELS if f.parent.name not in ("Examples", "Sources")]
+
+
+def ids(files: list[Path]) -> list[str]:
+    return [qualified(f) for f in files]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, rumoca.Model]:
+    session = rumoca.Session()
+    return {
+        qualified(f): session.load(str(LIBRARY / "package.mo"), model=qualified(f)) for f in MODELS
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=ids(FILES))
+def test_file_holds_the_class_of_its_name(file: Path) -> None:
+    name = qualified(file)
+    within, _, short = name.rpartition(".")
+    text = file.read_text()
+    assert text.startswith(f"within {within};\n")
+    assert text.rstrip().endswith(f"end {short};")
+    assert re.search(
+        rf'^(partial )?(model|function|package|class) {short} "[A-Z]', text, re.MULTILINE
+    )
+
+
+def test_package_order_lists_every_class_once() -> None:
+    for folder in {f.parent for f in FILES}:
+        listed = [
+            line for line in (folder / "package.order").read_text().splitlines() if line
+        ] if (folder / "package.order").exists() else []  # fmt: skip
+        found = [f.stem for f in folder.glob("*.mo") if f.name != "package.mo"]
+        found += [d.name for d in folder.iterdir() if d.is_dir()]
+        assert sorted(listed) == sorted(found), folder
+
+
+@pytest.mark.parametrize("file", FILES, ids=ids(FILES))
+def test_no_event_and_no_other_library(file: Path) -> None:
+    words = set(re.findall(r"[A-Za-z_]\w*", code(file)))
+    assert not words & FORBIDDEN
+    assert "Modelica" not in words
+    if kind(file) != "function":
+        assert "algorithm" not in words
+
+
+@pytest.mark.parametrize("file", MODELS, ids=ids(MODELS))
+def test_model_is_balanced_and_has_its_annotations(
+    file: Path, loaded: dict[str, rumoca.Model]
+) -> None:
+    structure = loaded[qualified(file)].structure()
+    assert structure.is_balanced
+    assert structure.is_matched
+    text = file.read_text()
+    assert re.search(r"experiment\(StopTime=[\d.]+, Tolerance=1e-\d+, Interval=[\d.]+\)", text)
+    assert 'Documentation(info="<html>' in text
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
+def test_machine_is_documented(file: Path) -> None:
+    text = file.read_text()
+    for heading in ("Implementation", "Limitations", "References"):
+        assert f"<h4>{heading}</h4>" in text
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
+def test_variables_carry_unit_and_description(file: Path, loaded: dict[str, rumoca.Model]) -> None:
+    model = loaded[qualified(file)]
+    variables = [*model.parameters, *model.inputs, *model.outputs]
+    assert variables
+    for variable in variables:
+        if "." not in variable.name:
+            assert variable.unit, variable.name
+            assert variable.description, variable.name
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
+def test_own_parameters_have_literal_defaults(file: Path, loaded: dict[str, rumoca.Model]) -> None:
+    """Nothing final, protected or computed: what an FMU's user can set."""
+    flat = loaded[qualified(file)].render("flat-modelica")
+    declaration = r'^ *(.*parameter) Real(?:\[[\d, ]+\])? ([A-Za-z]\w*)\(.*?\) = (.+?)(?: ".*")?;$'
+    own = re.findall(declaration, flat, re.MULTILINE)
+    assert own
+    for prefix, name, default in own:
+        assert prefix == "parameter", name
+        assert re.fullmatch(r"[-+{}()\d.,e ]+", default), f"{name} = {default}"
+    assert "protected\n  parameter" not in flat
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
+def test_machine_accounts_for_its_power(file: Path, loaded: dict[str, rumoca.Model]) -> None:
+    names = {v.name for v in loaded[qualified(file)].outputs}
+    if qualified(file).startswith("Mechanisms.Friction."):
+        assert {"storedEnergy", "lossPower"} <= names
+    elif not qualified(file).endswith("CascadeController"):
+        assert {"kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower"} <= names
+
+
+def test_every_machine_has_an_example() -> None:
+    examples = " ".join(f.read_text() for f in MODELS if f.parent.name == "Examples")
+    driven = {f.stem for f in MACHINES if f.parent.name not in ("Friction",)}
+    used_inside = {"CascadeController"}
+    missing = {name for name in driven - used_inside if f".{name} " not in examples}
+    assert not missing

@@ -1,0 +1,47 @@
+"""The inverse model, fed with the motion of the forward model, returns its input."""
+
+from __future__ import annotations
+
+import numpy as np
+from machines import Workshop
+
+
+def test_slider_crank(workshop: Workshop) -> None:
+    times = np.linspace(0.0, 4.0, 2001)
+    tau = 0.25 * np.sin(5.65 * times + 0.4) + 0.1 * np.sin(2.2 * times + 0.3)
+    motion = ("q", "qd", "qdd")
+    parameters = {"momentY2": -0.01, "gravity[1]": 2.0, "mass3": 0.3}
+    forward = workshop.machine("Linkages.SliderCrankForward").simulate(
+        times, {"tau": tau}, motion, parameters
+    )
+    assert np.ptp(forward["q"]) > 1.0
+    inverse = workshop.machine("Linkages.SliderCrankInverse").simulate(
+        times, forward, ("tau",), parameters
+    )
+    assert np.max(np.abs(inverse["tau"] - tau)) < 1e-6 * np.max(np.abs(tau))
+
+
+def test_positioning_axis(workshop: Workshop) -> None:
+    times = np.linspace(0.0, 3.0, 3001)
+    reference = 0.12 * (1.0 - np.cos(2.0 * times)) + 0.01 * (1.0 - np.cos(11.0 * times))
+    parameters = {"M": 80.0, "Fc": 30.0}
+    forward = workshop.machine("DriveTrains.PositioningAxisClosedLoop").simulate(
+        times, {"q_ref": reference}, ("q", "qd", "qdd", "force"), parameters
+    )
+    force = forward.pop("force")
+    inverse = workshop.machine("DriveTrains.PositioningAxisInverse").simulate(
+        times, forward, ("force",), parameters
+    )
+    assert np.max(np.abs(inverse["force"] - force)) < 1e-6 * np.max(np.abs(force))
+
+
+def test_examples_hold_both_models_together(workshop: Workshop) -> None:
+    for name, stop, scale in (
+        ("SliderCrankRoundTrip", 4.0, 0.35),
+        ("PositioningAxisMove", 5.0, 150.0),
+        ("OscillatorStep", 10.0, 1e-3),
+    ):
+        times = np.linspace(0.0, stop, 1001)
+        machine = workshop.machine(f"Examples.{name}")
+        difference = machine.simulate(times, outputs=("difference",), tolerance=1e-10)["difference"]
+        assert np.max(np.abs(difference)) < 1e-6 * scale, name
