@@ -9,6 +9,7 @@ compiled loop).
 from fmident.fmu.archive import ArchiveLimits
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.fmu import Fmu, open_fmu, read_description
+from fmident.fmu.guard import Survival, check_survives
 from fmident.fmu.log import LogRecord
 from fmident.fmu.probe import Influence, influence
 from fmident.fmu.setup import SimulationSetup
@@ -23,8 +24,10 @@ __all__ = [
     "SimulationSetup",
     "Simulator",
     "Statistics",
+    "Survival",
     "Value",
     "Variable",
+    "check_survives",
     "influence",
     "open_fmu",
     "read_description",

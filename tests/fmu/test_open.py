@@ -1,0 +1,206 @@
+"""Opening FMUs: what is wrong with a file is said before anything of it is used."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fmident.errors import FmuError
+from fmident.fmu import ArchiveLimits, open_fmu, read_description
+from fmident.fmu.archive import library_suffix, platform_folder
+
+from .build import Fixture, build, description, real
+from .conftest import Builder
+
+HERE = platform_folder()
+GOOD = description(Fixture("x.c", real("k", 0, "parameter", start=1)), "model")
+
+
+def pack(
+    path: Path, xml: str | bytes | None = GOOD, members: dict[str, bytes] | None = None
+) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        if xml is not None:
+            file.writestr("modelDescription.xml", xml)
+        for name, content in (members or {}).items():
+            file.writestr(name, content)
+    return path
+
+
+def library(content: bytes = b"") -> dict[str, bytes]:
+    return {f"binaries/{HERE}/model{library_suffix()}": content}
+
+
+def link(path: Path) -> Path:
+    entry = zipfile.ZipInfo("resources/link")
+    entry.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("modelDescription.xml", GOOD)
+        file.writestr(entry, "/etc/passwd")
+    return path
+
+
+def encrypted(path: Path) -> Path:
+    pack(path)
+    raw = bytearray(path.read_bytes())
+    central = raw.index(b"PK\x01\x02")
+    raw[central + 8] |= 1
+    path.write_bytes(bytes(raw))
+    return path
+
+
+def damaged(path: Path) -> Path:
+    pack(path, members=library(b"x" * 10))
+    raw = bytearray(path.read_bytes())
+    name_length, extra_length = struct.unpack_from("<HH", raw, 26)
+    at = 30 + name_length + extra_length
+    raw[at : at + 8] = b"\xff" * 8
+    path.write_bytes(bytes(raw))
+    return path
+
+
+def plain(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+LAUGHS = (
+    '<?xml version="1.0"?>\n<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>\n'
+    '<fmiModelDescription fmiVersion="2.0">&b;</fmiModelDescription>'
+)
+
+BAD = {
+    "missing": (lambda p: p, "no such FMU"),
+    "folder": (lambda p: (p.mkdir(), p)[1], "folder"),
+    "empty file": (lambda p: plain(p, b""), "not a zip file"),
+    "not a zip": (lambda p: plain(p, b"<html>not found</html>"), "not a zip file"),
+    "cut off": (lambda p: plain(pack(p), pack(p).read_bytes()[:-30]), "not a zip file"),
+    "damaged member": (damaged, "is damaged"),
+    "encrypted": (encrypted, "is encrypted"),
+    "symbolic link": (link, "symbolic link"),
+    "parent folder": (lambda p: pack(p, members={"../evil.txt": b""}), "outside the target"),
+    "inner parent": (lambda p: pack(p, members={"resources/../../x": b""}), "outside the target"),
+    "absolute": (lambda p: pack(p, members={"/tmp/evil": b""}), "outside the target"),
+    "back slashes": (lambda p: pack(p, members={"..\\..\\evil": b""}), "outside the target"),
+    "drive": (lambda p: pack(p, members={"C:/evil": b""}), "outside the target"),
+    "no description": (lambda p: pack(p, None, {"x/modelDescription.xml": b""}), "at its top"),
+    "entities": (lambda p: pack(p, LAUGHS), "document type definition"),
+    "external entity": (
+        lambda p: pack(p, '<!DOCTYPE x SYSTEM "file:///etc/passwd"><x/>'),
+        "document type definition",
+    ),
+    "broken XML": (lambda p: pack(p, GOOD.replace("</ModelVariables>", "")), "not well-formed"),
+    "other XML": (lambda p: pack(p, "<html/>"), "root element is <html>"),
+    "FMI 1": (lambda p: pack(p, GOOD.replace('fmiVersion="2.0"', 'fmiVersion="1.0"')), "'1.0'"),
+    "FMI 3": (lambda p: pack(p, GOOD.replace('fmiVersion="2.0"', 'fmiVersion="3.0"')), "'3.0'"),
+    "Model Exchange": (
+        lambda p: pack(p, GOOD.replace("<CoSimulation", "<ModelExchange")),
+        "Model Exchange only",
+    ),
+    "identifier leads out": (
+        lambda p: pack(p, GOOD.replace('modelIdentifier="model"', 'modelIdentifier="../m"')),
+        "not a C identifier",
+    ),
+    "bad number": (lambda p: pack(p, GOOD.replace('start="1"', 'start="one"')), "'one'"),
+    "name twice": (
+        lambda p: pack(p, GOOD.replace("</ModelV", real("k", 1) + "</ModelV")),
+        "two variables",
+    ),
+    "other platform": (
+        lambda p: pack(p, members={"binaries/amiga/model.so": b""}),
+        "'amiga'",
+    ),
+    "sources only": (lambda p: pack(p, members={"sources/a.c": b""}), "none at all"),
+    "library's name": (
+        lambda p: pack(p, members={f"binaries/{HERE}/other.so": b""}),
+        "lack 'model",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_refused_with_the_reason(case: str, tmp_path: Path) -> None:
+    make, words = BAD[case]
+    path = make(tmp_path / "model.fmu")
+    with pytest.raises(FmuError) as caught:
+        open_fmu(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert not (tmp_path.parent / "evil.txt").exists()
+
+
+def test_broken_xml_names_its_line(tmp_path: Path) -> None:
+    path = pack(tmp_path / "m.fmu", GOOD.replace("</ModelVariables>", ""))
+    with pytest.raises(FmuError) as caught:
+        read_description(path)
+    assert caught.value.location is not None
+    assert caught.value.location.line == GOOD.count("\n")
+
+
+@pytest.mark.parametrize(
+    "limits", [ArchiveLimits(total_bytes=1000), ArchiveLimits(members=1)], ids=["bytes", "members"]
+)
+def test_a_zip_bomb_is_refused_before_unpacking(limits: ArchiveLimits, tmp_path: Path) -> None:
+    path = pack(tmp_path / "bomb.fmu", members=library(b"\0" * 10_000_000))
+    with pytest.raises(FmuError, match="more than"):
+        open_fmu(path, limits=limits)
+
+
+def test_a_library_that_cannot_be_loaded_gives_the_loaders_words(tmp_path: Path) -> None:
+    path = pack(tmp_path / "m.fmu", members=library(b"not a library"))
+    with open_fmu(path) as fmu, pytest.raises(FmuError, match=r"cannot be loaded: .*model"):
+        fmu.simulator()
+
+
+def test_a_missing_function_is_named(types: Builder) -> None:
+    with (
+        open_fmu(types("WITHOUT_SET_STRING")) as fmu,
+        pytest.raises(FmuError, match="lacks the function fmi2SetString"),
+    ):
+        fmu.simulator()
+
+
+def test_a_wrong_guid_gives_the_fmus_words(feedthrough: Builder) -> None:
+    with (
+        open_fmu(feedthrough(guid="{other}")) as fmu,
+        pytest.raises(FmuError, match=r"refuses .*wrong GUID \{other\}, expected") as caught,
+    ):
+        fmu.simulator()
+    assert "GUID" in (caught.value.hint or "")
+
+
+def test_a_silent_refusal_is_tried_again_with_logging(feedthrough: Builder) -> None:
+    with (
+        open_fmu(feedthrough("REFUSE")) as fmu,
+        pytest.raises(FmuError, match="no licence for 3 seats"),
+    ):
+        fmu.simulator()
+
+
+def test_nothing_is_left_behind(feedthrough: Builder) -> None:
+    fmu = open_fmu(feedthrough())
+    folder = fmu.library_path.parents[2]
+    assert (folder / "resources" / "note.txt").is_file()
+    fmu.close()
+    fmu.close()
+    assert not folder.exists()
+    with pytest.raises(FmuError, match="closed"):
+        fmu.simulator()
+
+
+def test_only_one_instance_where_the_fmu_asks_for_it(feedthrough: Builder) -> None:
+    path = feedthrough(flags={"canBeInstantiatedOnlyOncePerProcess": "true"})
+    with open_fmu(path) as fmu:
+        first = fmu.simulator()
+        with pytest.raises(FmuError, match="one instance"):
+            fmu.simulator()
+        first.close()
+        fmu.simulator().close()
+
+
+def test_build_is_repeatable(feedthrough: Builder, fmu_folder: Path) -> None:
+    assert feedthrough() == feedthrough()
+    assert build(Fixture("types.c", ""), fmu_folder).exists()

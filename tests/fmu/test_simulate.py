@@ -1,0 +1,288 @@
+"""Simulation: sampling convention, types, life cycle, number of calls."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident._types import F64
+from fmident.errors import FmuError
+from fmident.fmu import SimulationSetup, open_fmu
+
+from .conftest import Builder
+
+RNG = np.random.default_rng(4)
+TIMES = np.concatenate([[0.5], 0.5 + np.cumsum(RNG.uniform(0.01, 0.3, 60))])
+U = RNG.standard_normal((61, 1))
+K = 3.0
+
+
+def held(u: F64) -> F64:
+    """x' = u with u held at the start of each interval."""
+    return np.concatenate([[0.0], np.cumsum(u[:-1] * np.diff(TIMES))])
+
+
+def straight(u: F64) -> F64:
+    """x' = u with u linear between the instants."""
+    return np.concatenate([[0.0], np.cumsum(0.5 * (u[1:] + u[:-1]) * np.diff(TIMES))])
+
+
+def run(path: Path, *, compiled: bool = True, **options: object) -> F64:
+    setup = SimulationSetup(TIMES, ("u",), U, ("y", "z", "q"), **options)  # type: ignore[arg-type]
+    with open_fmu(path) as fmu, fmu.simulator(compiled=compiled) as simulator:
+        return simulator.simulate(setup, {"k": K})
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+def test_outputs_belong_to_the_inputs_of_the_same_instant(
+    feedthrough: Builder, compiled: bool
+) -> None:
+    y, z, q = run(feedthrough(), compiled=compiled).T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    np.testing.assert_allclose(q, held(U[:, 0]), rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(y, z + q)
+
+
+def test_an_fmu_that_computes_outputs_in_its_step_is_recognised(feedthrough: Builder) -> None:
+    setup = SimulationSetup(TIMES, ("u",), U, ("z",))
+    with open_fmu(feedthrough("LATE")) as fmu, fmu.simulator() as simulator:
+        (z,) = simulator.simulate(setup, {"k": K}).T
+        assert simulator.update_of(setup) == "before_step"
+        assert "fmi2DoStep only" in simulator.log[0].message
+        np.testing.assert_array_equal(z, K * U[:, 0])
+        simulator.simulate(setup)
+        assert simulator.log == ()
+    with open_fmu(feedthrough("LATE")) as fmu, fmu.simulator(input_update="after_step") as naive:
+        (z,) = naive.simulate(setup, {"k": K}).T
+    np.testing.assert_array_equal(z[2:], K * U[1:-1, 0])  # one sample late: what is avoided
+
+
+def test_no_shift_where_a_late_fmu_has_no_feedthrough(feedthrough: Builder) -> None:
+    setup = SimulationSetup(TIMES, ("u",), U, ("q",))
+    with open_fmu(feedthrough("LATE")) as fmu, fmu.simulator() as simulator:
+        (q,) = simulator.simulate(setup).T
+        assert simulator.update_of(setup) == "after_step"
+    np.testing.assert_allclose(q, held(U[:, 0]), rtol=0, atol=1e-13)
+
+
+def test_declared_independence_saves_the_trial(feedthrough: Builder) -> None:
+    path = feedthrough(structure='<Outputs><Unknown index="4" dependencies="3"/></Outputs>')
+    setup = SimulationSetup(TIMES, ("u",), U, ("y",))
+    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+        assert fmu.description.output_dependencies == {"y": {"x"}}
+        simulator.simulate(setup)
+        assert simulator.update_of(setup) == "after_step"
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["late", "at once"])
+def test_linear_interpolation(feedthrough: Builder, late: bool) -> None:
+    path = feedthrough(*(["LATE"] if late else []), "INTERPOLATE", interpolates=True)
+    _, z, q = run(path).T
+    np.testing.assert_allclose(z, K * U[:, 0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
+    _, z, q = run(path, interpolation="hold").T
+    np.testing.assert_allclose(z, K * U[:, 0], rtol=0, atol=1e-13)
+    if not late:
+        np.testing.assert_allclose(q, held(U[:, 0]), rtol=0, atol=1e-13)
+
+
+def test_interpolation_announced_but_not_done(feedthrough: Builder) -> None:
+    """OpenModelica's FMUs are like this: the result is that of held inputs."""
+    _, z, q = run(feedthrough(interpolates=True)).T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    np.testing.assert_allclose(q, held(U[:, 0]), rtol=0, atol=1e-13)
+    _, z, q = run(feedthrough(interpolates=True), interpolation="mean").T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
+    _, z, _ = run(feedthrough("LATE", interpolates=True)).T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+
+
+def test_linear_is_refused_where_it_is_not_offered(feedthrough: Builder) -> None:
+    with pytest.raises(FmuError, match="does not interpolate"):
+        run(feedthrough(), interpolation="linear")
+
+
+@pytest.mark.parametrize("defines", [(), ("KEEP_PARAMETERS",), ("NO_RESET",)])
+def test_every_run_starts_from_the_defaults(feedthrough: Builder, defines: tuple[str, ...]) -> None:
+    """Also where the FMU keeps values over a reset, or cannot be reset at all."""
+    setup = SimulationSetup(TIMES, ("u",), U, ("z", "q"), start_values={"x": 1.0})
+    with open_fmu(feedthrough(*defines)) as fmu, fmu.simulator() as simulator:
+        first = simulator.simulate(setup)
+        np.testing.assert_array_equal(first[:, 0], 2.0 * U[:, 0])
+        assert first[0, 1] == 1.0
+        changed = simulator.simulate(setup, {"k": 5.0, "x": -1.0})
+        np.testing.assert_array_equal(changed[:, 0], 5.0 * U[:, 0])
+        assert changed[0, 1] == -1.0
+        np.testing.assert_array_equal(simulator.simulate(setup), first)
+        statistics = simulator.statistics
+    assert statistics.runs == 3
+    assert statistics.steps == 3 * (TIMES.size - 1)
+    assert (statistics.instantiations == 1) == ("NO_RESET" not in defines)
+
+
+def test_setup_experiment_gets_stop_time_and_tolerance(feedthrough: Builder) -> None:
+    with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
+        for given, expected in ((None, 1e-6), (1e-9, 1e-9)):
+            setup = SimulationSetup(TIMES, (), None, ("stopTime", "tolerance"), tolerance=given)
+            row = simulator.simulate(setup)[0]
+            assert row.tolist() == [TIMES[-1], expected]
+
+
+def test_all_types_as_parameters_inputs_and_outputs(types: Builder) -> None:
+    times = np.arange(5.0)
+    inputs = np.array([[0, 1, 0.5], [1, 2, 1.5], [0, 3, -1], [1, 1, 0], [1, 2, 7]], float)
+    setup = SimulationSetup(times, ("bin", "iin", "uin"), inputs, ("iout", "out", "bout", "uin"))
+    with open_fmu(types()) as fmu, fmu.simulator() as simulator:
+        for values, gain, count, length in (
+            ({}, 1.5, 2, 3),
+            ({"gain": 2, "count": 4.0, "text": "hello"}, 2.0, 4, 5),
+            ({"on": False}, 0.0, 2, 3),
+        ):
+            y = simulator.simulate(setup, values)
+            np.testing.assert_array_equal(y[:, 0], 10 * inputs[:, 1])
+            np.testing.assert_array_equal(y[:, 1], gain * count + length + inputs[:, 2])
+            np.testing.assert_array_equal(y[:, 2], 1 - inputs[:, 0])
+            np.testing.assert_array_equal(y[:, 3], inputs[:, 2])
+
+
+@pytest.mark.parametrize("interpolates", [False, True])
+def test_each_step_makes_no_more_calls_than_it_needs(types: Builder, interpolates: bool) -> None:
+    flags = {"canInterpolateInputs": "true"} if interpolates else {}
+    times = np.linspace(0.0, 1.0, 101)
+    calls = ("calls.set", "calls.get", "calls.step", "calls.derivative")
+    setup = SimulationSetup(times, ("uin",), np.sin(times)[:, None], calls)
+    with open_fmu(types(**flags)) as fmu, fmu.simulator() as simulator:
+        last = simulator.simulate(setup)[-1]
+    assert last.tolist() == [100, 101, 100, 100 if interpolates else 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"gian": 1.0}, "nearest variable: 'gain'"),
+        ({"sum": 1.0}, "calculated from other parameters"),
+        ({"pi": 3.0}, "it is constant"),
+        ({"out": 3.0}, "calculated by the model"),
+        ({"gain": float("nan")}, "a finite number"),
+        ({"gain": "2"}, "a number"),
+        ({"count": 2.5}, "a whole number"),
+        ({"on": 2}, "True or False"),
+        ({"text": 7}, "a text"),
+    ],
+)
+def test_values_that_do_not_fit(types: Builder, values: dict[str, object], words: str) -> None:
+    setup = SimulationSetup(np.arange(3.0), output_names=("out",))
+    with open_fmu(types()) as fmu, fmu.simulator() as simulator:
+        with pytest.raises(FmuError, match=words):
+            simulator.simulate(setup, values)  # type: ignore[arg-type]
+        assert simulator.simulate(setup)[0, 0] == 6.0  # and the next run is sound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"times": [0, 1, 1]}, "must increase"),
+        ({"times": [0, np.nan, 2]}, "not finite"),
+        ({"times": []}, "at least one"),
+        ({"inputs": np.zeros((2, 1))}, "inputs have shape"),
+        ({"inputs": np.array([[0.0], [np.inf], [0.0]])}, "'uin' is inf at 1.0 s"),
+        ({"input_names": ("out",)}, "not an input"),
+        ({"input_names": ("uni",)}, "nearest variable: 'uin'"),
+        ({"input_names": ("bin",), "inputs": np.full((3, 1), 0.5)}, "give 0 or 1"),
+        ({"output_names": ("text",)}, "cannot be recorded"),
+        ({"output_names": ("out", "out")}, "named twice"),
+        ({"interpolation": "cubic"}, "'cubic' is not known"),
+        ({"tolerance": 0.0}, "tolerance"),
+    ],
+)
+def test_setups_that_do_not_fit(types: Builder, arguments: dict[str, object], words: str) -> None:
+    given = {
+        "times": [0, 1, 2],
+        "input_names": ("uin",),
+        "inputs": np.zeros((3, 1)),
+        "output_names": ("out",),
+        **arguments,
+    }
+    with (
+        open_fmu(types()) as fmu,
+        fmu.simulator() as simulator,
+        pytest.raises(FmuError, match=words),
+    ):
+        simulator.simulate(SimulationSetup(**given))  # type: ignore[arg-type]
+
+
+def test_one_instant_only(feedthrough: Builder) -> None:
+    setup = SimulationSetup([0.0], ("u",), [[2.0]], ("z",))  # type: ignore[arg-type]
+    with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
+        assert simulator.simulate(setup).tolist() == [[4.0]]
+
+
+def test_the_setup_cannot_be_changed(feedthrough: Builder) -> None:
+    mine = U.copy()
+    setup = SimulationSetup(TIMES, ("u",), mine, ("z",))
+    mine[:] = 0.0
+    assert setup.inputs is not None
+    np.testing.assert_array_equal(setup.inputs, U)
+    with pytest.raises(ValueError, match="read-only"):
+        setup.inputs[0, 0] = 1.0
+
+
+def test_simulators_in_threads_do_not_disturb_each_other(feedthrough: Builder) -> None:
+    times = np.linspace(0.0, 1.0, 20_001)
+    setup = SimulationSetup(times, ("u",), np.sin(times)[:, None], ("y", "z", "q"))
+    with open_fmu(feedthrough()) as fmu:
+        with fmu.simulator() as single:
+            alone = {k: single.simulate(setup, {"k": k}) for k in (1.0, 2.0)}
+        wrong: list[float] = []
+
+        def work(k: float) -> None:
+            with fmu.simulator() as simulator:
+                for _ in range(5):
+                    if not np.array_equal(simulator.simulate(setup, {"k": k}), alone[k]):
+                        wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in (1.0, 2.0)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+
+
+def test_one_simulator_refuses_a_second_thread(feedthrough: Builder) -> None:
+    setup = SimulationSetup(TIMES, ("u",), U, ("z",))
+    with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
+        simulator.simulate(setup)
+        with simulator._lock, pytest.raises(FmuError, match="another thread"):
+            simulator.simulate(setup)
+        simulator.close()
+        with pytest.raises(FmuError, match="closed"):
+            simulator.simulate(setup)
+
+
+def test_many_resets_leak_nothing(feedthrough: Builder) -> None:
+    setup = SimulationSetup(np.linspace(0, 1, 11), ("u",), np.ones((11, 1)), ("z",))
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0  # noqa: PTH112, PTH208
+    with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
+        for k in range(300):
+            simulator.simulate(setup, {"k": 1.0 + k})
+        before = memory()
+        for k in range(2000):
+            simulator.simulate(setup, {"k": 1.0 + k})
+        assert memory() - before < 1_000_000
+    if files:
+        assert len(os.listdir("/proc/self/fd")) <= files + 1  # noqa: PTH208
+
+
+def memory() -> int:
+    """Resident bytes; 0 where the platform does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,202 @@
+"""Try an FMU in a child process first: its native code may crash, hang or exit.
+
+A crash in this process could not be caught. The child runs the very setup that is going
+to be run here, with the Python loop (loading Numba would take longer), and leaves its
+trace in files that survive it: the stage, the time reached, the FMU's messages.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fmident.errors import FmuError, SimulationError
+from fmident.fmu.description import Value
+from fmident.fmu.fmu import read_description
+from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
+from fmident.fmu.setup import SimulationSetup
+
+TRACE_BYTES = BUFFER_BYTES + 64
+"""Size of the trace: the ring of log messages, the time reached (f64), the stage (text)."""
+
+REQUEST, TRACE, OUTPUT, RESULT = "request.pickle", "trace.bin", "output.txt", "result.json"
+
+_STAGES = {
+    "": "while it was being loaded",
+    "instantiate": "while it was being instantiated",
+    "initialise": "during initialisation",
+    "step": "in a communication step",
+    "close": "while it was being freed",
+}
+
+
+@dataclass(frozen=True)
+class Survival:
+    """An FMU that stood the check.
+
+    Parameters
+    ----------
+    time_reached
+        Simulation time up to which it was run, s.
+    complete
+        Whether that is the whole setup, rather than what the budget allowed.
+    wall_time
+        Duration of the check with all start-up, s.
+    """
+
+    time_reached: float
+    complete: bool
+    wall_time: float
+
+
+def check_survives(
+    path: str | os.PathLike[str],
+    setup: SimulationSetup,
+    values: Mapping[str, Value] | None = None,
+    *,
+    timeout: float = 60.0,
+    budget: float = 2.0,
+    memory_limit: int | None = None,
+) -> Survival:
+    """Run a setup in a child process, so that a crash becomes an error.
+
+    Parameters
+    ----------
+    path
+        The ``.fmu`` file.
+    setup, values
+        What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
+    timeout
+        Wall-clock seconds after which the child is ended and the FMU is said to hang.
+    budget
+        Wall-clock seconds of simulation after which the check ends well, even before the
+        end of the setup.
+    memory_limit
+        Greatest address space of the child in bytes, where the platform can limit it.
+
+    Returns
+    -------
+    Survival
+        How far it came.
+
+    Raises
+    ------
+    SimulationError
+        Native code crashed (the signal is named), hung, or ended the process; or the
+        simulation failed in the ordinary way.
+    FmuError
+        The FMU cannot be opened or does not fit the setup.
+    """
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fmident-guard-") as folder:
+        place = Path(folder)
+        request = (str(Path(path).resolve()), setup, dict(values or {}), budget, memory_limit)
+        (place / REQUEST).write_bytes(pickle.dumps(request))
+        with (place / TRACE).open("wb") as trace:
+            trace.truncate(TRACE_BYTES)
+        script = Path(__file__).with_name("guard_child.py")
+        with (place / OUTPUT).open("wb") as output:
+            child = subprocess.Popen(
+                [sys.executable, "-P", str(script), folder],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            hung = False
+            try:
+                child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                hung = True
+            finally:
+                if child.poll() is None:
+                    child.kill()
+                    child.wait()
+        outcome = _read_result(place)
+        if hung or outcome is None:
+            end = f"did not answer within {timeout:g} s" if hung else _end(child.returncode)
+            raise _lost(path, place, end, hung=hung)
+    if "error" in outcome:
+        if outcome["kind"] == "FmuError":
+            raise FmuError(outcome["error"], hint=outcome["hint"])
+        raise SimulationError(
+            outcome["error"], time=outcome["time"], log=outcome["log"], hint=outcome["hint"]
+        )
+    wall_time = time.perf_counter() - began
+    return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
+
+
+def _read_result(place: Path) -> dict[str, Any] | None:
+    try:
+        result: dict[str, Any] = json.loads((place / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return result
+
+
+def _end(code: int) -> str:
+    """Say in words how a process ended that left no result."""
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        words = {
+            "SIGSEGV": "segmentation fault: it used memory that is not its own",
+            "SIGABRT": "it gave up by abort()",
+            "SIGFPE": "arithmetic error",
+            "SIGILL": "illegal instruction: built for another processor?",
+            "SIGBUS": "bus error",
+            "SIGKILL": "killed from outside, perhaps for want of memory",
+        }
+        return f"crashed with {name}" + (f" ({words[name]})" if name in words else "")
+    return f"ended the whole process with exit code {code}"
+
+
+def _lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> SimulationError:
+    """Build the error of a child that is gone, from the trace that it left."""
+    trace = (place / TRACE).read_bytes()
+    (reached,) = struct.unpack_from("<d", trace, BUFFER_BYTES)
+    stage = trace[BUFFER_BYTES + 8 :].split(b"\0", 1)[0].decode()
+    description = read_description(path)
+    records = decode(trace[:BUFFER_BYTES], description.by_reference)
+    printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
+    records += [LogRecord("output", "", line) for line in printed.splitlines() if line.strip()]
+    where = _STAGES.get(stage, "")
+    when = f" at t = {reached!r} s" if stage == "step" else ""
+    said = "; ".join(record.message for record in records[-3:])
+    return SimulationError(
+        f"the native code of the FMU '{description.name}' {end}, {where}{when}"
+        + (f"; its last words: {said}" if said else ""),
+        time=reached if stage == "step" else None,
+        log=[str(record) for record in records],
+        hint="allow more time if the model is that slow"
+        if hung
+        else "this is an error in the FMU: try other parameter values, a smaller step,"
+        " or export it again with another tool or version",
+    )
+
+
+class Trace:
+    """The child's end of the trace file."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), TRACE_BYTES)
+
+    def report(self, stage: str, reached: float) -> None:
+        """Note what is about to happen."""
+        struct.pack_into("<d", self.memory, BUFFER_BYTES, reached)
+        text = stage.encode()[:48].ljust(48, b"\0")
+        self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56] = text

@@ -1,0 +1,94 @@
+"""The child process of :mod:`fmident.fmu.guard`; run as a script with a folder's name."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+
+def main(folder: str) -> None:
+    """Serve one request; every outcome that can be told is written to the result file."""
+    if "fmident" not in sys.modules:
+        # The package itself may import much more than the engine: leave that out.
+        package = types.ModuleType("fmident")
+        package.__path__ = [str(Path(__file__).parents[1])]
+        sys.modules["fmident"] = package
+    from fmident.errors import FmidentError
+    from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
+
+    place = Path(folder)
+    trace = Trace(place / TRACE)
+    path, setup, values, budget, memory_limit = pickle.loads((place / REQUEST).read_bytes())
+    _limit(memory_limit)
+    try:
+        outcome = _run(trace, path, setup, values, budget)
+    except FmidentError as error:
+        outcome = {
+            "kind": type(error).__name__,
+            "error": error.message
+            if error.location is None
+            else f"{error.location}: {error.message}",
+            "hint": error.hint,
+            "time": getattr(error, "time", None),
+            "log": list(getattr(error, "log", ())),
+        }
+    partial = place / (RESULT + ".part")
+    partial.write_text(json.dumps(outcome), encoding="utf-8")
+    partial.replace(place / RESULT)
+    os._exit(0)
+
+
+def _limit(memory: int | None) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this platform
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+class _Enough(Exception):  # noqa: N818 - not an error
+    """The budget is spent."""
+
+
+def _run(trace: Any, path: str, setup: Any, values: Any, budget: float) -> dict[str, Any]:
+    from fmident.fmu.fmu import open_fmu
+    from fmident.fmu.log import LogBuffer
+
+    deadline = time.monotonic() + budget
+    reached = float(setup.times[0])
+
+    def progress(stage: str, at: float) -> None:
+        nonlocal reached
+        trace.report(stage, at)
+        reached = at
+        if stage == "step" and time.monotonic() > deadline:
+            raise _Enough
+
+    complete = True
+    fmu = open_fmu(path)
+    trace.report("instantiate", reached)
+    simulator = fmu.simulator(
+        capture_output=False,
+        progress=progress,
+        log_buffer=LogBuffer(trace.memory),
+    )
+    try:
+        simulator.simulate(setup, values)
+        reached = float(setup.times[-1])
+    except _Enough:
+        complete = False
+    trace.report("close", reached)
+    fmu.close()
+    return {"time": reached, "complete": complete}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
