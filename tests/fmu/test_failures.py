@@ -1,0 +1,176 @@
+"""An FMU that fails: its own words, the time, and the next run is sound."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.errors import SimulationError
+from fmident.fmu import SimulationSetup, Simulator, influence, open_fmu
+
+from .conftest import Builder
+
+DISCARD, ERROR, FATAL, NAN, CRASH, WARN, PRINT, SLOW, HANG, EXIT, FLOOD, INIT, ABORT, START_NAN = (
+    range(1, 15)
+)
+SETUP = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("x",))
+
+
+@pytest.fixture
+def simulator(trouble: Path) -> Iterator[Simulator]:
+    with open_fmu(trouble) as fmu, fmu.simulator() as simulator:
+        yield simulator
+
+
+FAILURES = {
+    DISCARD: (
+        1.0,
+        "step of 0.100 s at t = 1 does not converge after 7 iterations (norm too large)",
+    ),
+    ERROR: (1.0, "singular matrix at 1, 100% sure"),
+    FATAL: (1.0, "out of everything"),
+    INIT: (0.0, "initialisation failed: a = 1 a"),
+}
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_the_fmus_own_message_and_time(simulator: Simulator, kind: int) -> None:
+    good = simulator.simulate(SETUP)
+    at, words = FAILURES[kind]
+    with pytest.raises(SimulationError) as caught:
+        simulator.simulate(SETUP, {"kind": kind})
+    error = caught.value
+    assert error.time == pytest.approx(at)
+    assert words in error.message
+    assert "trouble" in error.message
+    assert any(words in line for line in error.log)
+    np.testing.assert_array_equal(simulator.simulate(SETUP), good)
+    renewed = kind != DISCARD
+    assert simulator.statistics.instantiations == 1 + renewed
+    assert simulator.statistics.failures == 1
+    assert any("instantiated anew" in record.message for record in simulator.log) == renewed
+
+
+def test_discard_tells_what_else_the_fmu_says(simulator: Simulator) -> None:
+    with pytest.raises(SimulationError, match=r"returned Discard \(the FMU wants to end.*1\.\d+ s"):
+        simulator.simulate(SETUP, {"kind": DISCARD})
+
+
+@pytest.mark.parametrize(("kind", "row"), [(NAN, 11), (START_NAN, 0)])
+def test_nan_names_output_and_time(simulator: Simulator, kind: int, row: int) -> None:
+    with pytest.raises(SimulationError, match="output 'x' is nan at t = ") as caught:
+        simulator.simulate(SETUP, {"kind": kind})
+    assert caught.value.time == SETUP.times[row]
+    assert np.isfinite(simulator.simulate(SETUP)).all()
+
+
+def test_warnings_are_logged_and_the_run_goes_on(simulator: Simulator) -> None:
+    good = simulator.simulate(SETUP)
+    np.testing.assert_array_equal(simulator.simulate(SETUP, {"kind": WARN}), good)
+    assert [r.status for r in simulator.log] == ["warning"] * 10
+    assert simulator.log[0].category == "logStatusWarning"
+    assert simulator.log[0].message == "step at 1 was hard"
+    assert simulator.statistics.warnings == 10
+    simulator.simulate(SETUP)
+    assert simulator.log == ()
+
+
+def test_a_flood_of_messages_is_bounded(simulator: Simulator) -> None:
+    simulator.simulate(SETUP, {"kind": FLOOD})
+    assert len(simulator.log) == 1001
+    assert simulator.log[0].message == "5000 earlier messages were dropped"
+    assert simulator.log[-1].message == "flood 2199"
+
+
+def test_what_the_fmu_prints_goes_to_the_log_only(
+    simulator: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    simulator.simulate(SETUP, {"kind": PRINT})
+    lines = [r.message for r in simulator.log if r.status == "output"]
+    assert len(lines) == 21
+    assert {"printed at start", "printed at 1", "on stderr at 1.9"} <= set(lines)
+    os.write(1, b"mine\n")
+    out, err = capfd.readouterr()
+    assert (out, err) == ("mine\n", "")
+
+
+def test_capturing_can_be_left_out(trouble: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with open_fmu(trouble) as fmu, fmu.simulator(capture_output=False) as simulator:
+        simulator.simulate(SETUP, {"kind": PRINT})
+        assert simulator.log == ()
+    assert "on stderr at 1" in capfd.readouterr().err
+
+
+def test_debug_logging_gives_what_the_error_alone_does_not(simulator: Simulator) -> None:
+    with pytest.raises(SimulationError) as caught:
+        simulator.simulate(SETUP, {"kind": NAN})
+    assert "outside what the model can compute" in (caught.value.hint or "")
+
+
+def test_a_time_limit_ends_a_slow_run(simulator: Simulator) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 401), output_names=("x",))
+    began = time.perf_counter()
+    with pytest.raises(SimulationError, match=r"longer than 0\.2 s"):
+        simulator.simulate(setup, {"kind": SLOW}, time_limit=0.2)
+    assert time.perf_counter() - began < 1.0
+
+
+def test_ctrl_c_is_served_while_a_slow_fmu_runs(simulator: Simulator) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 1001), output_names=("x",))
+    simulator.simulate(SETUP, {"kind": SLOW, "speed": 0.001})
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.perf_counter())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            simulator.simulate(setup, {"kind": SLOW, "speed": 0.01})
+        assert time.perf_counter() - pressed[0] < 0.3
+    finally:
+        timer.join()
+    assert np.isfinite(simulator.simulate(SETUP)).all()
+
+
+def test_a_terminate_that_fails_costs_nothing_but_the_instance(types: Builder) -> None:
+    with open_fmu(types("FAIL_TERMINATE")) as fmu, fmu.simulator() as simulator:
+        setup = SimulationSetup(np.arange(3.0), output_names=("out",))
+        assert simulator.simulate(setup)[-1, 0] == 6.0
+        assert "fmi2Terminate returned Error" in simulator.log[-1].message
+        assert simulator.simulate(setup)[-1, 0] == 6.0
+
+
+def test_influence(trouble: Path, feedthrough: Builder) -> None:
+    setup = SimulationSetup(np.linspace(0, 1, 5), ("u",), np.ones((5, 1)), ("z", "q"))
+    with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
+        ignored = influence(simulator, setup, "unused")
+        assert not ignored.changed
+        assert ignored.step == pytest.approx(0.01)
+        used = influence(simulator, setup, "k", step=0.5)
+        assert used.changed
+        assert used.largest == {"z": 0.5, "q": 0.0}
+    with open_fmu(trouble) as fmu, fmu.simulator() as simulator:
+        fails = influence(simulator, SETUP, "kind")
+        assert fails.changed
+        assert "does not converge" in (fails.failure or "")
+
+
+def test_importing_the_engine_does_not_load_the_compiler() -> None:
+    code = (
+        "import sys, fmident.fmu;"
+        "print([m for m in ('numba', 'fmpy', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,70 @@
+"""A crash of native code becomes an error, and costs a child process only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.errors import FmuError, SimulationError
+from fmident.fmu import SimulationSetup, check_survives
+
+from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
+
+
+def test_a_sound_fmu_passes(trouble: Path) -> None:
+    survival = check_survives(trouble, SETUP)
+    assert survival.complete
+    assert survival.time_reached == 2.0
+    assert survival.wall_time < 20.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (CRASH, "crashed with SIGSEGV (segmentation fault"),
+        (ABORT, "crashed with SIGABRT"),
+        (EXIT, "ended the whole process with exit code 3"),
+    ],
+)
+def test_a_crash_is_named_with_its_time(trouble: Path, kind: int, words: str) -> None:
+    with pytest.raises(SimulationError) as caught:
+        check_survives(trouble, SETUP, {"kind": kind})
+    assert words in caught.value.message
+    assert "in a communication step at t = 1.0 s" in caught.value.message
+    assert caught.value.time == pytest.approx(1.0)
+
+
+def test_messages_survive_the_crash(trouble: Path) -> None:
+    """Two warnings, then a crash: the messages are in the error."""
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("x",))
+    with pytest.raises(SimulationError) as caught:
+        check_survives(trouble, setup, {"kind": 15})
+    assert "crashed with SIGSEGV" in caught.value.message
+    assert "about to crash" in caught.value.message
+    assert "printed before" in caught.value.message
+
+
+def test_a_hanging_fmu_is_ended(trouble: Path) -> None:
+    with pytest.raises(SimulationError, match=r"did not answer within 2 s, in a .* t = 1\.0 s"):
+        check_survives(trouble, SETUP, {"kind": HANG}, timeout=2.0)
+
+
+def test_a_slow_fmu_passes_after_its_budget(trouble: Path) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 100.0, 10_001), output_names=("x",))
+    survival = check_survives(trouble, setup, {"kind": SLOW}, budget=0.3)
+    assert not survival.complete
+    assert 0.0 < survival.time_reached < 10.0
+
+
+def test_ordinary_failures_come_through(trouble: Path, tmp_path: Path) -> None:
+    with pytest.raises(SimulationError, match="singular matrix at 1") as caught:
+        check_survives(trouble, SETUP, {"kind": ERROR})
+    assert caught.value.time == pytest.approx(1.0)
+    with pytest.raises(FmuError, match="nearest variable: 'kind'") as refused:
+        check_survives(trouble, SETUP, {"kid": 1})
+    assert refused.value.hint
+    with pytest.raises(FmuError, match="no such FMU"):
+        check_survives(tmp_path / "none.fmu", SETUP)
+    check_survives(trouble, SETUP, {"kind": WARN})
