@@ -1,0 +1,274 @@
+"""Puts the parts of the front end together: flat model to :class:`OdeModel`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from fmident.compilers.embedded.model import (
+    Assertion,
+    ExperimentDefaults,
+    Function,
+    OdeModel,
+    ScalarVariable,
+)
+
+from . import syntax as sx
+from . import values as v
+from .causalize import Solution, Substitution, causalize
+from .functions import FunctionInliner
+from .initial import initial_states, start_value
+from .lowering import Lowering, LoweringState
+from .parameters import ParameterTable, scalar_variable
+from .refusal import Refusal, Refusals
+from .system import (
+    ModelScope,
+    Unknowns,
+    is_top_level,
+    lower_equations,
+    lower_initial_equations,
+)
+from .values import Scalar
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The model, and remarks for the user."""
+
+    model: OdeModel
+    warnings: tuple[tuple[str, str, sx.Span], ...]
+    """Rule, text, place."""
+
+
+def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
+    """Turn a flat model into explicit differential equations.
+
+    Raises
+    ------
+    Refusal, Refusals
+        When the model is wrong or outside the subset.
+    """
+    if flat.unsupported:
+        raise Refusals([Refusal(rule, what, span) for rule, what, span in flat.unsupported])
+    state = LoweringState()
+    inliner = FunctionInliner(flat.functions, flat.records)
+    parameters = ParameterTable(flat, inliner, state)
+    scope = ModelScope(flat, parameters.model_values())
+    equations = lower_equations(flat, scope, inliner, state)
+    initial = lower_initial_equations(flat, scope, inliner, state)
+    unknowns = scope.unknowns
+    solution = causalize(equations, unknowns)
+    lowering = Lowering(scope, inliner, state, no_event=True)
+    builder = _Builder(flat, parameters, unknowns, solution, lowering, state)
+    start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
+    warnings = _warnings(defaulted, parameters, unknowns)
+    return Assembled(builder.build(start, experiment, library_version), warnings)
+
+
+def _warnings(
+    defaulted: Sequence[str], parameters: ParameterTable, unknowns: Unknowns
+) -> tuple[tuple[str, str, sx.Span], ...]:
+    result = [
+        (
+            "start-not-fixed",
+            f"the state '{name}' has no fixed=true; it starts at its 'start' all the same",
+            unknowns.declared[name][0].span,
+        )
+        for name in defaulted
+    ]
+    if parameters.notes:
+        text = "fixed when compiled, cannot be set: " + "; ".join(parameters.notes)
+        result.append(("structural-parameter", text, sx.NOWHERE))
+    return tuple(result)
+
+
+class _Builder:
+    """Builds the CasADi functions and the lists of variables."""
+
+    def __init__(
+        self,
+        flat: sx.FlatModel,
+        parameters: ParameterTable,
+        unknowns: Unknowns,
+        solution: Solution,
+        lowering: Lowering,
+        state: LoweringState,
+    ) -> None:
+        self._flat = flat
+        self._parameters = parameters
+        self._unknowns = unknowns
+        self._solution = solution
+        self._lowering = lowering
+        self._state = state
+        self.substitution = self._substitution()
+
+    def _substitution(self) -> Substitution:
+        """Return what replaces algebraic variables, derivatives and aliases."""
+        unknowns, solution = self._unknowns, self._solution
+        result = Substitution()
+        for name, formula in solution.formulas.items():
+            result.define(self._symbol(name), formula)
+        for name, alias in solution.aliases.items():
+            other = alias.representative
+            base: Scalar = solution.formulas.get(
+                other,
+                unknowns.inputs[other] if other in unknowns.inputs else unknowns.variables[other],
+            )
+            result.define(unknowns.variables[name], alias.sign * base)
+            if name in unknowns.derivatives:
+                derivative = solution.formulas[f"der({other})"]
+                result.define(unknowns.derivatives[name], alias.sign * derivative)
+        return result
+
+    def _symbol(self, name: str) -> v.SX:
+        if name.startswith("der("):
+            return self._unknowns.derivatives[name[4:-1]]
+        return self._unknowns.variables[name]
+
+    def build(
+        self, start: Sequence[Scalar], experiment: ExperimentDefaults, library_version: str
+    ) -> OdeModel:
+        """Return the model."""
+        unknowns, solution, parameters = self._unknowns, self._solution, self._parameters
+        x = [unknowns.variables[name] for name in solution.states]
+        u = list(unknowns.inputs.values())
+        t = unknowns.time
+        p, c = parameters.p, parameters.c
+        rates = self.substitution([unknowns.derivatives[name] for name in solution.states])
+        outputs = [n for n in unknowns.variables if self._is_output(n)]
+        output_values = self.substitution([unknowns.variables[n] for n in outputs])
+        listed = set(outputs) | set(solution.states)
+        locals_ = [
+            n
+            for n, (variable, _) in unknowns.declared.items()
+            if n in unknowns.variables and n not in listed and not variable.protected
+        ]
+        local_values = self.substitution([unknowns.variables[n] for n in locals_])
+        asserts = self.substitution([a.condition for a in self._state.assertions])
+        full = [t, _column(x), _column(u), _column(p), _column(c)]
+        names = ["t", "x", "u", "p", "c"]
+        rhs = _column(rates)
+        model = OdeModel(
+            name=self._flat.name,
+            description=self._flat.description,
+            states=tuple(self._variable(n, "state") for n in solution.states),
+            derivatives=tuple(self._derivative(n) for n in solution.states),
+            inputs=tuple(self._variable(n, "input") for n in unknowns.inputs),
+            outputs=tuple(self._variable(n, "output") for n in outputs),
+            locals=tuple(self._variable(n, "local") for n in locals_),
+            parameters=tuple(parameters.settable),
+            calculated=tuple(parameters.calculated),
+            calculated_parameters=_function(
+                "calculated_parameters", [_column(p)], ["p"], _column(parameters.c_values), "c"
+            ),
+            initial_states=_function(
+                "initial_states",
+                [t, _column(u), _column(p), _column(c)],
+                ["t", "u", "p", "c"],
+                _column(start),
+                "x",
+            ),
+            rhs=_function("rhs", full, names, rhs, "xdot"),
+            jacobian=_function(
+                "jacobian", full, names, ca.densify(ca.jacobian(rhs, _column(x))), "jac"
+            ),
+            output_values=_function("output_values", full, names, _column(output_values), "y"),
+            local_values=_function("local_values", full, names, _column(local_values), "w"),
+            assert_values=_function("assert_values", full, names, _column(asserts), "a"),
+            asserts=tuple(
+                Assertion(a.message, "warning" if a.warning else "error")
+                for a in self._state.assertions
+            ),
+            output_dependencies=tuple(self._dependencies(e) for e in output_values),
+            derivative_dependencies=tuple(self._dependencies(e) for e in rates),
+            experiment=experiment,
+            library_version=library_version,
+        )
+        self._check_closed(model)
+        return model
+
+    def _is_output(self, name: str) -> bool:
+        variable, _ = self._unknowns.declared[name]
+        return is_top_level(variable.name) and variable.causality == "output"
+
+    def _variable(self, name: str, kind: str) -> ScalarVariable:
+        variable, position = self._unknowns.declared[name]
+        attributes = self._parameters.attributes(variable, position)
+        start: float | None = None
+        value = start_value(variable, position, self._lowering)
+        if not v.is_symbolic(value) and (kind in ("state", "input") or variable.start is not None):
+            start = float(value)
+        return scalar_variable(variable, name, kind, start, attributes)
+
+    def _derivative(self, state: str) -> ScalarVariable:
+        return ScalarVariable(
+            name=f"der({state})",
+            kind="derivative",
+            unit=derivative_unit(self._unknowns.declared[state][0].unit),
+            derivative_of=state,
+        )
+
+    def _dependencies(self, expression: Scalar) -> tuple[str, ...]:
+        if not v.is_symbolic(expression):
+            return ()
+        used = {s.element_hash() for s in ca.symvar(expression)}
+        candidates = [
+            *((n, self._unknowns.variables[n]) for n in self._solution.states),
+            *self._unknowns.inputs.items(),
+        ]
+        return tuple(name for name, symbol in candidates if symbol.element_hash() in used)
+
+    @staticmethod
+    def _check_closed(model: OdeModel) -> None:
+        """Guard against a symbol that no vector provides."""
+        for function in (
+            model.calculated_parameters,
+            model.initial_states,
+            model.rhs,
+            model.output_values,
+            model.local_values,
+            model.assert_values,
+        ):
+            free = function.get_free() if function.has_free() else []
+            if free:
+                raise Refusal(
+                    "unresolved",
+                    f"{function.name()} depends on {', '.join(map(str, free))}, which nothing "
+                    "determines there",
+                )
+
+
+def derivative_unit(unit: str) -> str:
+    """Return the unit of the time derivative; empty when `unit` is empty."""
+    if not unit:
+        return ""
+    if unit == "1":
+        return "1/s"
+    numerator, slash, denominator = unit.partition("/")
+    if not slash:
+        return f"{numerator}/s"
+    inner = denominator.strip("()")
+    factors = inner.split(".")
+    factors = [f"s{int(f[1:] or 1) + 1}" if _is_seconds(f) else f for f in factors]
+    if not any(_is_seconds(f) for f in factors):
+        factors.append("s")
+    joined = ".".join(factors)
+    return f"{numerator}/{joined}" if len(factors) == 1 else f"{numerator}/({joined})"
+
+
+def _is_seconds(factor: str) -> bool:
+    return factor == "s" or (factor.startswith("s") and factor[1:].isdigit())
+
+
+def _column(expressions: Sequence[Scalar]) -> v.SX:
+    if not expressions:
+        return ca.SX(0, 1)
+    return ca.densify(ca.SX(ca.vertcat(*expressions)))
+
+
+def _function(
+    name: str, inputs: Sequence[v.SX], names: Sequence[str], value: v.SX, output: str
+) -> Function:
+    return ca.Function(name, list(inputs), [value], list(names), [output], {"allow_free": True})

@@ -1,0 +1,665 @@
+"""Expressions of the syntax tree to CasADi expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import casadi as ca
+import numpy as np
+
+from fmident.errors import did_you_mean
+
+from . import syntax as sx
+from . import values as v
+from .builtins import BUILTINS, concatenate_matrix
+from .refusal import Refusal
+from .values import Scalar, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
+    "sample": "a clock or sample event",
+    "pre": "the value before an event",
+    "edge": "an event",
+    "change": "an event",
+    "initial": "an event at the start",
+    "terminal": "an event at the end",
+    "reinit": "an event",
+    "delay": "a delayed signal",
+    "spatialDistribution": "a transport delay",
+    "semiLinear": "a switch with an event",
+    "homotopy": "an initialisation by homotopy",
+    "cardinality": "the number of connections",
+    "inStream": "a stream connector",
+    "actualStream": "a stream connector",
+    "clock": "clocked equations",
+    "previous": "clocked equations",
+    "hold": "clocked equations",
+    "subSample": "clocked equations",
+    "superSample": "clocked equations",
+    "shiftSample": "clocked equations",
+    "backSample": "clocked equations",
+    "noClock": "clocked equations",
+    "interval": "clocked equations",
+    "firstTick": "clocked equations",
+    "transition": "a state machine",
+    "initialState": "a state machine",
+    "activeState": "a state machine",
+    "ticksInState": "a state machine",
+    "timeInState": "a state machine",
+}
+"""Built-in operators that the subset does not contain, and what they stand for."""
+
+_ARITHMETIC: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "+": v.add,
+    "-": v.subtract,
+    ".+": v.add,
+    ".-": v.subtract,
+    ".*": v.multiply,
+    "./": v.divide,
+    ".^": v.power,
+}
+
+
+class Scope(Protocol):
+    """Where names are looked up."""
+
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return the value of a variable; raise :class:`Refusal` when there is none."""
+
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Return the value of ``der(reference)``."""
+
+
+@dataclass(frozen=True)
+class AssertValue:
+    """An assertion met during lowering: condition, and when it holds as a check at all."""
+
+    condition: Scalar
+    message: str
+    warning: bool
+    span: sx.Span
+
+
+@dataclass
+class LoweringState:
+    """What lowering gathers beside values.
+
+    Parameters
+    ----------
+    time_invariant
+        Hashes of the CasADi symbols of parameters and constants.
+    """
+
+    time_invariant: frozenset[int] = frozenset()
+    assertions: list[AssertValue] = field(default_factory=list)
+
+
+FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
+
+
+class Lowering:
+    """Evaluates expressions in a scope.
+
+    Parameters
+    ----------
+    scope
+        Names of variables to values.
+    call
+        Evaluates a call of a function of the user.
+    state
+        Shared by all lowerings of one model.
+    no_event
+        Whether relations may vary with time: in functions, ``noEvent``, ``smooth``, asserts.
+    guard
+        Condition under which this code is reached; ``True`` outside ``if`` statements.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        call: FunctionCaller,
+        state: LoweringState,
+        *,
+        no_event: bool = False,
+        guard: Scalar = True,
+        depth: int = 0,
+    ) -> None:
+        self.scope = scope
+        self.call_function = call
+        self.state = state
+        self.no_event = no_event
+        self.guard = guard
+        self.depth = depth
+        self._indices: dict[str, int] = {}
+        self._array_ends: list[int] = []
+
+    # -- entry points -------------------------------------------------------------------
+
+    def evaluate(self, node: sx.Expression) -> Value:
+        """Return the value of an expression.
+
+        Raises
+        ------
+        Refusal
+            When it is wrong or outside the subset; carries the place.
+        """
+        try:
+            return self._evaluate(node)
+        except Refusal as refusal:
+            raise refusal.at(node.span) from None
+
+    def outputs(self, node: sx.Expression) -> list[Value]:
+        """Return all outputs of a call; of any other expression its one value."""
+        if isinstance(node, sx.Call) and not node.builtin and not node.constructor:
+            try:
+                arguments = [self.evaluate(a) for a in node.arguments]
+                return self.call_function(node, arguments, self)
+            except Refusal as refusal:
+                raise refusal.at(node.span) from None
+        return [self.evaluate(node)]
+
+    def integer(self, node: sx.Expression, what: str) -> int:
+        """Return a constant integer such as a size or a subscript."""
+        value = self.evaluate(node)
+        if not v.is_number(value) or value != int(value):
+            raise Refusal(
+                "unknown-size",
+                f"{what} is not a constant integer",
+                node.span,
+                "give it by a literal, a constant or an Integer parameter",
+            )
+        return int(value)
+
+    def range_values(self, node: sx.Expression) -> list[Scalar]:
+        """Return the elements of the range or vector that a loop runs over."""
+        value = self.evaluate(node)
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            return list(value)
+        raise Refusal("unsupported-range", "a loop over something that is not a vector", node.span)
+
+    def assertion(self, statement: sx.AssertStatement) -> None:
+        """Record an assertion, under the guard of this lowering."""
+        with self.without_events():
+            condition = self.evaluate(statement.condition)
+        if not isinstance(condition, bool) and not v.is_symbolic(condition):
+            raise Refusal("type-error", "the condition of an assert is not Boolean", statement.span)
+        guarded = v.logical_or(v.logical_not(self.guard), condition)
+        if guarded is True:
+            return
+        level = statement.level
+        warning = isinstance(level, sx.Reference) and level.name.endswith("warning")
+        text = self._message(statement.message)
+        self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
+
+    @contextmanager
+    def without_events(self) -> Iterator[None]:
+        """Allow relations that vary with time."""
+        before, self.no_event = self.no_event, True
+        try:
+            yield
+        finally:
+            self.no_event = before
+
+    @contextmanager
+    def index(self, name: str, value: int) -> Iterator[None]:
+        """Give the index variable of a loop or comprehension a value."""
+        missing = object()
+        before = self._indices.get(name, missing)
+        self._indices[name] = value
+        try:
+            yield
+        finally:
+            if before is missing:
+                del self._indices[name]
+            else:
+                self._indices[name] = before  # type: ignore[assignment]
+
+    # -- nodes --------------------------------------------------------------------------
+
+    def _evaluate(self, node: sx.Expression) -> Value:
+        match node:
+            case sx.Number(value=value) | sx.Boolean(value=value) | sx.Text(value=value):
+                return value
+            case sx.Reference():
+                return self._reference(node)
+            case sx.Binary():
+                return self._binary(node)
+            case sx.Unary():
+                return self._unary(node)
+            case sx.Call():
+                return self._call(node)
+            case sx.If():
+                return self._if(node)
+            case sx.Array():
+                return self._array(node)
+            case sx.Range():
+                return self._range(node)
+            case sx.Comprehension():
+                return self._comprehension(node.body, list(node.indices))
+            case sx.Index():
+                return self._subscripted(self.evaluate(node.base), node.subscripts, "expression")
+            case sx.Field():
+                return self._field(self.evaluate(node.base), node.name)
+            case sx.Tuple(elements=(single,)) if single is not None:
+                return self.evaluate(single)
+            case _:
+                raise Refusal("unsupported-expression", "a tuple inside an expression", node.span)
+
+    def _reference(self, node: sx.Reference) -> Value:
+        if node.name in self._indices:
+            value: Value = self._indices[node.name]
+        elif node.name == "end" and self._array_ends:
+            return self._array_ends[-1]
+        else:
+            value = self.scope.value(node.name, node.span)
+        if node.subscripts:
+            return self._subscripted(value, node.subscripts, node.name)
+        return value
+
+    def _field(self, base: Value, name: str) -> Value:
+        if isinstance(base, v.RecordValue) and name in base.fields:
+            return base.fields[name]
+        if isinstance(base, np.ndarray) and base.size:
+            return v.array([self._field(item, name) for item in base])
+        raise Refusal("unknown-field", f"there is no record field '{name}' here", hint="")
+
+    def subscript_key(
+        self, subscripts: Sequence[sx.Expression | None], sizes: tuple[int, ...], what: str
+    ) -> tuple[int | list[int], ...]:
+        """Return zero-based positions per dimension: a number, or a list for a slice."""
+        if len(subscripts) > len(sizes):
+            raise Refusal(
+                "shape-mismatch",
+                f"'{what}' has {len(sizes)} dimensions and gets {len(subscripts)} subscripts",
+                hint="",
+            )
+        key: list[int | list[int]] = []
+        for subscript, size in zip(subscripts, sizes, strict=False):
+            if subscript is None:
+                key.append(list(range(size)))
+                continue
+            self._array_ends.append(size)
+            try:
+                value = self.evaluate(subscript)
+            finally:
+                self._array_ends.pop()
+            key.append(self._positions(value, size, what, subscript.span))
+        key.extend(list(range(size)) for size in sizes[len(subscripts) :])
+        return tuple(key)
+
+    def _positions(self, value: Value, size: int, what: str, span: sx.Span) -> int | list[int]:
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            return [self._position(item, size, what, span) for item in value]
+        return self._position(value, size, what, span)
+
+    def _position(self, value: Value, size: int, what: str, span: sx.Span) -> int:
+        if v.is_symbolic(value):
+            raise Refusal(
+                "unsupported-subscript",
+                f"a subscript of '{what}' is not constant",
+                span,
+            )
+        if not v.is_number(value) or value != int(value):
+            raise Refusal("type-error", f"a subscript of '{what}' is not an integer", span, "")
+        if not 1 <= value <= size:
+            raise Refusal(
+                "subscript-range", f"subscript {value} of '{what}' is outside 1 to {size}", span, ""
+            )
+        return int(value) - 1
+
+    def _subscripted(
+        self, value: Value, subscripts: Sequence[sx.Expression | None], what: str
+    ) -> Value:
+        if not isinstance(value, np.ndarray):
+            raise Refusal("shape-mismatch", f"'{what}' is a scalar and gets a subscript", hint="")
+        key = self.subscript_key(subscripts, value.shape, what)
+        selected = value[np.ix_(*[k if isinstance(k, list) else [k] for k in key])]
+        kept = tuple(slice(None) if isinstance(k, list) else 0 for k in key)
+        result: Value = selected[kept]
+        return result.copy() if isinstance(result, np.ndarray) else result
+
+    def _binary(self, node: sx.Binary) -> Value:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        operator = node.operator
+        if isinstance(left, v.RecordValue) or isinstance(right, v.RecordValue):
+            raise Refusal("unsupported-record", f"'{operator}' of a record (operator record)")
+        if operator in _ARITHMETIC:
+            function = _ARITHMETIC[operator]
+            if operator.startswith("."):
+                left, right = _broadcast(left, right)
+            if isinstance(left, str) and isinstance(right, str) and operator == "+":
+                return left + right
+            return v.pairwise(function, left, right, f"'{operator}'")
+        match operator:
+            case "*":
+                return v.matrix_product(left, right)
+            case "/":
+                if isinstance(right, np.ndarray):
+                    raise Refusal("shape-mismatch", "a division by an array", hint="use './'")
+                return v.elementwise(lambda a: v.divide(a, right), left)
+            case "^":
+                return self._power(left, right)
+            case "and":
+                return v.logical_and(left, right)
+            case "or":
+                return v.logical_or(left, right)
+            case _:
+                return self._relation(operator, left, right)
+
+    def _power(self, left: Value, right: Value) -> Value:
+        if isinstance(left, np.ndarray):
+            if left.ndim != 2 or left.shape[0] != left.shape[1] or not isinstance(right, int):
+                raise Refusal(
+                    "shape-mismatch",
+                    "'^' of an array needs a square matrix and an integer",
+                    hint="'.^' works element by element",
+                )
+            result: Value = BUILTINS["identity"][0]([left.shape[0]])
+            for _ in range(right):
+                result = v.matrix_product(result, left)
+            return result
+        if isinstance(right, np.ndarray):
+            raise Refusal("shape-mismatch", "an array as exponent", hint="use '.^'")
+        return v.power(left, right)
+
+    def _relation(self, operator: str, left: Value, right: Value) -> Value:
+        if isinstance(left, np.ndarray | v.RecordValue):
+            raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
+        if isinstance(right, np.ndarray | v.RecordValue):
+            raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
+        if not v.is_symbolic(left) and not v.is_symbolic(right):
+            return _compare(operator, left, right)
+        if isinstance(left, bool | str) or isinstance(right, bool | str):
+            raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
+        match operator:
+            case "<":
+                return left < right
+            case "<=":
+                return left <= right
+            case ">":
+                return left > right
+            case ">=":
+                return left >= right
+            case "==":
+                return left == right
+            case "<>":
+                return left != right
+            case _:
+                raise Refusal("unsupported-operator", f"the operator '{operator}'")
+
+    def _unary(self, node: sx.Unary) -> Value:
+        operand = self.evaluate(node.operand)
+        if node.operator == "not":
+            return v.logical_not(operand)
+        return v.elementwise(v.negate, operand) if node.operator == "-" else operand
+
+    def is_time_invariant(self, value: Scalar) -> bool:
+        """Return whether `value` depends on parameters and constants only."""
+        if not v.is_symbolic(value):
+            return True
+        return all(s.element_hash() in self.state.time_invariant for s in ca.symvar(value))
+
+    def _if(self, node: sx.If) -> Value:
+        branches: list[tuple[Scalar, sx.Expression]] = []
+        otherwise = node.otherwise
+        for condition_node, branch in node.branches:
+            condition = self.evaluate(condition_node)
+            if not isinstance(condition, bool) and not v.is_symbolic(condition):
+                raise Refusal("type-error", "the condition is not Boolean", condition_node.span, "")
+            if not self.no_event and not self.is_time_invariant(condition):
+                raise Refusal(
+                    "unsupported-event",
+                    "an 'if' whose condition varies with time: switching it is an event",
+                    condition_node.span,
+                    "write noEvent(if ...) when the switch may be integrated over, or smooth(p, "
+                    "if ...) when both sides join; else compile with --compiler openmodelica",
+                )
+            if condition is False:
+                continue
+            if condition is True:
+                otherwise = branch
+                break
+            branches.append((condition, branch))
+        reached: Scalar = self.guard
+        pending: list[tuple[Scalar, Value]] = []
+        for condition, branch in branches:
+            pending.append((condition, self._guarded(branch, v.logical_and(reached, condition))))
+            reached = v.logical_and(reached, v.logical_not(condition))
+        result = self._guarded(otherwise, reached)
+        for condition, value in reversed(pending):
+            result = v.choose_value(condition, value, result)
+        return result
+
+    def _guarded(self, node: sx.Expression, guard: Scalar) -> Value:
+        before, self.guard = self.guard, guard
+        try:
+            return self.evaluate(node)
+        finally:
+            self.guard = before
+
+    def _array(self, node: sx.Array) -> Value:
+        if node.is_matrix:
+            rows = [
+                [self.evaluate(e) for e in row.elements]
+                if isinstance(row, sx.Array)
+                else [self.evaluate(row)]
+                for row in node.elements
+            ]
+            return concatenate_matrix(rows)
+        return v.array([self.evaluate(e) for e in node.elements])
+
+    def _range(self, node: sx.Range) -> Value:
+        numbers: list[float | int] = []
+        for part in (node.start, node.step, node.end):
+            value: Value = 1 if part is None else self.evaluate(part)
+            if not v.is_number(value):
+                raise Refusal(
+                    "unsupported-range",
+                    "a range whose bounds are not constant",
+                    node.span,
+                    "give the bounds by literals, constants or Integer parameters",
+                )
+            numbers.append(value)
+        start, step, end = numbers
+        if step == 0:
+            raise Refusal("unsupported-range", "a range with the step zero", node.span, "")
+        count = max(0, int(np.floor((end - start) / step + 1e-12)) + 1)
+        return v.array([start + i * step for i in range(count)])
+
+    def _comprehension(
+        self, body: sx.Expression, indices: list[tuple[str, sx.Expression]]
+    ) -> Value:
+        if not indices:
+            return self.evaluate(body)
+        # The last index is the outermost dimension.
+        name, domain = indices[-1]
+        items: list[Value] = []
+        for value in self.range_values(domain):
+            with self.index(name, value):
+                items.append(self._comprehension(body, indices[:-1]))
+        return v.array(items)
+
+    # -- calls --------------------------------------------------------------------------
+
+    def _call(self, node: sx.Call) -> Value:
+        if not node.builtin:
+            results = self.outputs(node) if not node.constructor else self._construct(node)
+            if not results:
+                raise Refusal("type-error", f"'{node.name}' has no output", node.span, "")
+            return results[0]
+        match node.name:
+            case "der":
+                return self._der(node)
+            case "noEvent":
+                self._expect(node, 1, 1)
+                with self.without_events():
+                    return self.evaluate(node.arguments[0])
+            case "smooth":
+                self._expect(node, 2, 2)
+                self.integer(node.arguments[0], "the order of 'smooth'")
+                with self.without_events():
+                    return self.evaluate(node.arguments[1])
+            case "sign" if not self.no_event:
+                argument = self.evaluate(node.arguments[0])
+                if not all(self.is_time_invariant(a) for a in v.flat(argument)):
+                    raise Refusal(
+                        "unsupported-sign",
+                        "'sign' of an expression that varies with time: its jump is an event",
+                        node.span,
+                        "use tanh(x/width), or noEvent(sign(x)); else compile with "
+                        "--compiler openmodelica",
+                    )
+            case "string" | "String":
+                return self._message(node)
+            case _:
+                pass
+        if node.name in UNSUPPORTED_FUNCTIONS:
+            raise Refusal(
+                f"unsupported-{node.name}",
+                f"'{node.name}' ({UNSUPPORTED_FUNCTIONS[node.name]})",
+                node.span,
+            )
+        if node.name not in BUILTINS:
+            raise Refusal("unsupported-function", f"the built-in function '{node.name}'", node.span)
+        function, least, most = BUILTINS[node.name]
+        self._expect(node, least, most)
+        return function([self.evaluate(a) for a in node.arguments])
+
+    def _construct(self, node: sx.Call) -> list[Value]:
+        arguments = [self.evaluate(a) for a in node.arguments]
+        return self.call_function(node, arguments, self)
+
+    @staticmethod
+    def _expect(node: sx.Call, least: int, most: int) -> None:
+        if not least <= len(node.arguments) <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            raise Refusal(
+                "argument-count",
+                f"'{node.name}' takes {wanted} arguments and gets {len(node.arguments)}",
+                node.span,
+                "correct the call",
+            )
+
+    def _der(self, node: sx.Call) -> Value:
+        self._expect(node, 1, 1)
+        argument = node.arguments[0]
+        if isinstance(argument, sx.Reference):
+            return self.scope.derivative(argument)
+        raise Refusal(
+            "unsupported-der",
+            "'der' of an expression: it would have to be differentiated",
+            node.span,
+            "give the expression a variable of its own that is a state, or write its derivative; "
+            "else compile with --compiler openmodelica",
+        )
+
+    def _message(self, node: sx.Expression) -> str:
+        """Return the text of a message; parts that vary with time are named, not valued."""
+        match node:
+            case sx.Text(value=value):
+                return value
+            case sx.Binary(operator="+", left=left, right=right):
+                return self._message(left) + self._message(right)
+            case sx.Call(name="string" | "String", arguments=(argument, *_)):
+                return _text_of(v.plain(self.evaluate(argument)), argument)
+            case _:
+                return _text_of(self.evaluate(node), node)
+
+
+def _text_of(value: Value, node: sx.Expression) -> str:
+    """Return a known value as text, anything else as the expression in angle brackets."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if v.is_number(value):
+        return str(value) if isinstance(value, int) else f"{value:.6g}"
+    return f"<{expression_text(node)}>"
+
+
+def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
+    if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
+        return left, v.filled(right, left.shape)
+    if isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
+        return v.filled(left, right.shape), right
+    return left, right
+
+
+def _compare(operator: str, left: Scalar, right: Scalar) -> bool:
+    if isinstance(left, bool | str) != isinstance(right, bool | str):
+        raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
+    match operator:
+        case "<":
+            return bool(left < right)
+        case "<=":
+            return bool(left <= right)
+        case ">":
+            return bool(left > right)
+        case ">=":
+            return bool(left >= right)
+        case "==":
+            return bool(left == right)
+        case "<>":
+            return bool(left != right)
+        case _:
+            raise Refusal("unsupported-operator", f"the operator '{operator}'")
+
+
+def expression_text(node: sx.Expression | None) -> str:
+    """Return an expression as Modelica text, for messages."""
+    match node:
+        case None:
+            return ":"
+        case sx.Number(value=value):
+            return f"{value:.15g}" if isinstance(value, float) else str(value)
+        case sx.Boolean(value=value):
+            return "true" if value else "false"
+        case sx.Text(value=value):
+            return f'"{value}"'
+        case sx.Reference(name=name, subscripts=subs):
+            return name + ("[" + ", ".join(map(expression_text, subs)) + "]" if subs else "")
+        case sx.Binary(operator=operator, left=left, right=right):
+            spaced = operator if operator in ("*", "/", "^") else f" {operator} "
+            return f"{_operand(left)}{spaced}{_operand(right)}"
+        case sx.Unary(operator=operator, operand=operand):
+            return f"{'not ' if operator == 'not' else operator}{_operand(operand)}"
+        case sx.Call(name=name, arguments=arguments):
+            return f"{name}({', '.join(map(expression_text, arguments))})"
+        case sx.If(branches=branches, otherwise=otherwise):
+            parts = [f"if {expression_text(c)} then {expression_text(b)}" for c, b in branches]
+            return " else".join(parts) + f" else {expression_text(otherwise)}"
+        case sx.Array(elements=elements):
+            return "{" + ", ".join(map(expression_text, elements)) + "}"
+        case sx.Tuple(elements=parts):
+            return "(" + ", ".join("" if p is None else expression_text(p) for p in parts) + ")"
+        case sx.Range(start=start, step=step, end=end):
+            middle = [] if step is None else [step]
+            return ":".join(map(expression_text, [start, *middle, end]))
+        case sx.Comprehension(body=body, indices=indices):
+            loops = ", ".join(f"{n} in {expression_text(d)}" for n, d in indices)
+            return f"{{{expression_text(body)} for {loops}}}"
+        case sx.Index(base=base, subscripts=subs):
+            return f"{_operand(base)}[{', '.join(map(expression_text, subs))}]"
+        case sx.Field(base=base, name=name):
+            return f"{expression_text(base)}.{name}"
+    raise AssertionError(node)
+
+
+def _operand(node: sx.Expression) -> str:
+    text = expression_text(node)
+    return f"({text})" if isinstance(node, sx.Binary | sx.If | sx.Unary) else text
+
+
+def unknown_name(name: str, span: sx.Span, known: Sequence[str]) -> Refusal:
+    """Return the refusal of a name that does not exist."""
+    return Refusal(
+        "unknown-variable",
+        f"there is no variable '{name}'",
+        span,
+        did_you_mean(name, known, kind="variable"),
+    )

@@ -1,0 +1,309 @@
+"""Parameters and constants: which can be set, which follow from others, which are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from fmident.compilers.embedded.model import ScalarVariable
+
+from . import syntax as sx
+from . import values as v
+from .functions import FunctionInliner
+from .lowering import Lowering, LoweringState, unknown_name
+from .refusal import Refusal
+from .values import Scalar, Value
+
+
+def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:
+    """Return the names of the scalars of an array, row by row."""
+    if not sizes:
+        return [name]
+    return [f"{name}[{','.join(str(i + 1) for i in index)}]" for index in np.ndindex(*sizes)]
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Attributes of a scalar variable that are numbers."""
+
+    minimum: float | None
+    maximum: float | None
+    nominal: float | None
+
+
+class ParameterTable:
+    """Values of all parameters and constants of a flat model.
+
+    Parameters
+    ----------
+    flat
+        The model.
+    inliner
+        Evaluates calls of functions.
+    state
+        Receives asserts, and the symbols made here as time-invariant.
+
+    Attributes
+    ----------
+    settable, calculated
+        Scalar variables in the order of the vectors ``p`` and ``c``.
+    p, c
+        Their symbols.
+    c_values
+        Expressions of ``c`` in ``p``.
+    notes
+        Text for each parameter that is fixed when the model is compiled.
+    """
+
+    def __init__(self, flat: sx.FlatModel, inliner: FunctionInliner, state: LoweringState) -> None:
+        self._flat = flat
+        self._state = state
+        self._lowering = Lowering(self, inliner, state, no_event=True)
+        self._values: dict[str, Value] = {}
+        self._model_values: dict[str, Value] = {}
+        self._active: list[str] = []
+        self._settable_names: set[str] = set()
+        self.settable: list[ScalarVariable] = []
+        self.calculated: list[ScalarVariable] = []
+        self.p: list[v.SX] = []
+        self.c: list[v.SX] = []
+        self.c_values: list[Scalar] = []
+        self.notes: list[str] = []
+        for variable in flat.variables.values():
+            if variable.variability in ("parameter", "constant"):
+                self._model_values[variable.name] = self._publish(variable)
+
+    # -- scope of bindings --------------------------------------------------------------
+
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return a parameter as an expression in settable parameters only."""
+        if name in self._values:
+            return self._values[name]
+        variable = self._flat.variables.get(name)
+        if variable is None:
+            return self._record(name, span)
+        if variable.variability not in ("parameter", "constant"):
+            raise Refusal(
+                "variability",
+                f"the value of a parameter depends on the variable '{name}', which varies in time",
+                span,
+                "bind parameters to parameters and constants only",
+            )
+        if name in self._active:
+            cycle = [*self._active[self._active.index(name) :], name]
+            raise Refusal(
+                "cyclic-parameter",
+                "parameters depend on each other in a circle: " + " -> ".join(cycle),
+                variable.span,
+                "give one of them a value of its own",
+            )
+        self._active.append(name)
+        try:
+            self._values[name] = self._bound(variable)
+        finally:
+            self._active.pop()
+        return self._values[name]
+
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Refuse ``der`` in the value of a parameter."""
+        raise Refusal("variability", "'der' in the value of a parameter", reference.span, "")
+
+    def _record(self, name: str, span: sx.Span) -> Value:
+        type_name = self._flat.record_instances.get(name)
+        if type_name is None:
+            raise unknown_name(name, span, list(self._flat.variables))
+        fields = self._flat.records.get(type_name, ())
+        return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
+
+    def _bound(self, variable: sx.Variable) -> Value:
+        """Evaluate the binding; make symbols for what can be set."""
+        expression = variable.binding
+        if expression is None:
+            expression = variable.start
+            if expression is None or variable.variability == "constant":
+                raise Refusal(
+                    "no-value",
+                    f"the {variable.variability} '{variable.name}' has no value",
+                    variable.span,
+                    f"give it one: {variable.name} = ...",
+                )
+        value = self._lowering.evaluate(expression)
+        if isinstance(value, v.RecordValue):
+            raise Refusal("unsupported-record", "a record as a value", variable.span)
+        if v.shape(value) == () and variable.shape:
+            value = v.filled(value, variable.shape)
+        if v.shape(value) != variable.shape:
+            raise Refusal(
+                "shape-mismatch",
+                f"'{variable.name}' has the sizes {list(variable.shape)} and gets a value of the "
+                f"sizes {list(v.shape(value))}",
+                variable.span,
+                "correct the value",
+            )
+        if variable.type_name != "Real":
+            return self._structural(variable, value)
+        numbers = v.elementwise(_real, value)
+        depends = any(
+            isinstance(node, sx.Reference) and self._can_change(node.name)
+            for node in sx.walk(expression)
+        )
+        if (
+            variable.variability == "constant"
+            or variable.final
+            or variable.protected
+            or variable.evaluate
+            or depends
+        ):
+            return numbers
+        self._settable_names.add(variable.name)
+        names = scalar_names(variable.name, variable.shape)
+        symbols = []
+        for name, number in zip(names, v.flat(numbers), strict=True):
+            if not isinstance(number, float):
+                raise Refusal("no-value", f"'{name}' has no number as value", variable.span)
+            symbol = ca.SX.sym(name)
+            symbols.append(symbol)
+            self.p.append(symbol)
+            self._state.time_invariant |= {symbol.element_hash()}
+            self.settable.append(
+                self._scalar(variable, name, "parameter", number, len(symbols) - 1)
+            )
+        return _shaped(symbols, variable.shape)
+
+    def _can_change(self, name: str) -> bool:
+        """Return whether a parameter's value follows from settable parameters."""
+        if name not in self._values:
+            return False
+        return any(v.is_symbolic(s) for s in v.flat(self._values[name]))
+
+    def _structural(self, variable: sx.Variable, value: Value) -> Value:
+        """Fix an Integer, Boolean or String parameter at compile time."""
+        allowed: tuple[type, ...]
+        match variable.type_name:
+            case "Integer":
+                allowed = (int,)
+            case "Boolean":
+                allowed = (bool,)
+            case "String":
+                allowed = (str,)
+            case _:
+                raise Refusal(
+                    "unsupported-type",
+                    f"'{variable.name}' has the type {variable.type_name}",
+                    variable.span,
+                )
+        for scalar in v.flat(value):
+            if v.is_symbolic(scalar):
+                raise Refusal(
+                    "structural-parameter",
+                    f"the {variable.type_name} parameter '{variable.name}' depends on a Real "
+                    "parameter that can be set; its value is needed when the model is compiled",
+                    variable.span,
+                    "make the Real parameter 'final' or a constant",
+                )
+            if not isinstance(scalar, allowed) or (bool not in allowed and scalar is True):
+                raise Refusal(
+                    "type-error",
+                    f"the value of the {variable.type_name} '{variable.name}' is {scalar!r}",
+                    variable.span,
+                    "correct the value",
+                )
+        if variable.variability == "parameter" and not variable.final and not variable.protected:
+            values = ", ".join(str(s) for s in v.flat(value))
+            self.notes.append(f"{variable.name} = {values}")
+        return value
+
+    # -- scope of equations -------------------------------------------------------------
+
+    def _publish(self, variable: sx.Variable) -> Value:
+        """Return the value that equations use; enter calculated parameters into ``c``."""
+        value = self.value(variable.name, variable.span)
+        if variable.type_name != "Real" or variable.name in self._settable_names:
+            return value
+        names = scalar_names(variable.name, variable.shape)
+        result: list[Scalar] = []
+        for i, (name, scalar) in enumerate(zip(names, v.flat(value), strict=True)):
+            if v.is_symbolic(scalar):
+                symbol = ca.SX.sym(name)
+                self._state.time_invariant |= {symbol.element_hash()}
+                self._append(self._scalar(variable, name, "calculated", None, i), symbol, scalar)
+                result.append(symbol)
+            else:
+                if not variable.protected:
+                    known = self._scalar(variable, name, "calculated", float(scalar), i)
+                    self._append(known, ca.SX.sym(name), scalar)
+                result.append(scalar)
+        return _shaped(result, variable.shape)
+
+    def _append(self, variable: ScalarVariable, symbol: v.SX, value: Scalar) -> None:
+        self.calculated.append(variable)
+        self.c.append(symbol)
+        self.c_values.append(value)
+
+    def model_values(self) -> Mapping[str, Value]:
+        """Return parameters and constants as equations use them: numbers, ``p`` and ``c``."""
+        return self._model_values
+
+    def _scalar(
+        self,
+        variable: sx.Variable,
+        name: str,
+        kind: str,
+        start: float | None,
+        position: int,
+    ) -> ScalarVariable:
+        return scalar_variable(variable, name, kind, start, self.attributes(variable, position))
+
+    def attributes(self, variable: sx.Variable, position: int) -> Attributes:
+        """Return min, max and nominal of one scalar of `variable`; ``None`` if not constant."""
+        return Attributes(
+            *(
+                self._attribute(node, position)
+                for node in (variable.minimum, variable.maximum, variable.nominal)
+            )
+        )
+
+    def _attribute(self, node: sx.Expression | None, position: int) -> float | None:
+        if node is None:
+            return None
+        scalars: Sequence[Scalar] = v.flat(self._lowering.evaluate(node))
+        scalar = scalars[position if len(scalars) > 1 else 0]
+        return float(scalar) if v.is_number(scalar) else None
+
+
+def scalar_variable(
+    variable: sx.Variable, name: str, kind: str, start: float | None, attributes: Attributes
+) -> ScalarVariable:
+    """Return the description of one scalar of a flat variable."""
+    return ScalarVariable(
+        name=name,
+        kind=kind,  # type: ignore[arg-type]
+        start=start,
+        unit=variable.unit,
+        display_unit=variable.display_unit,
+        quantity=variable.quantity,
+        minimum=attributes.minimum,
+        maximum=attributes.maximum,
+        nominal=attributes.nominal,
+        description=variable.description,
+    )
+
+
+def _real(scalar: Scalar) -> Scalar:
+    if v.is_symbolic(scalar):
+        return scalar
+    if not v.is_number(scalar):
+        raise Refusal("type-error", "a Real gets a value that is not a number", hint="")
+    return float(scalar)
+
+
+def _shaped(scalars: list[Scalar], sizes: tuple[int, ...]) -> Value:
+    if not sizes:
+        return scalars[0]
+    result = np.empty(sizes, dtype=object)
+    for index, scalar in zip(np.ndindex(*sizes), scalars, strict=True):
+        result[index] = scalar
+    return result

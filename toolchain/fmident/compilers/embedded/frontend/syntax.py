@@ -1,0 +1,371 @@
+"""Syntax tree of a flat Modelica model: expressions, statements, variables, equations.
+
+Every node carries the :class:`Span` of the user's source that it stems from, so that a
+refusal can point at file, line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a source file: file identifier and byte offsets."""
+
+    source: int
+    start: int
+    end: int
+
+
+NOWHERE = Span(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Real or Integer literal; the Python type tells which."""
+
+    value: float | int
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """``true`` or ``false``."""
+
+    value: bool
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """String literal."""
+
+    value: str
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A variable with subscripts; a subscript ``None`` is a colon."""
+
+    name: str
+    subscripts: tuple[Expression | None, ...] = ()
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``left op right``; element-wise operators start with a dot."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-x``, ``+x`` or ``not x``."""
+
+    operator: str
+    operand: Expression
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a built-in function (`builtin`) or of a function of the user."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    builtin: bool
+    span: Span = NOWHERE
+    constructor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """``if c1 then a1 elseif c2 then a2 else b``."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """``{a, b}`` or, with `is_matrix`, ``[a, b; c, d]`` given as its rows."""
+
+    elements: tuple[Expression, ...]
+    span: Span = NOWHERE
+    is_matrix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """``(a, b)``, the receiver of a function with several outputs; ``None`` skips one."""
+
+    elements: tuple[Expression | None, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``start:step:end``."""
+
+    start: Expression
+    step: Expression | None
+    end: Expression
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension:
+    """``{body for i in range}``."""
+
+    body: Expression
+    indices: tuple[tuple[str, Expression], ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``base[subscripts]`` of an expression that is not a plain variable."""
+
+    base: Expression
+    subscripts: tuple[Expression | None, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """``base.name`` of a record."""
+
+    base: Expression
+    name: str
+    span: Span = NOWHERE
+
+
+Expression: TypeAlias = (
+    Number
+    | Boolean
+    | Text
+    | Reference
+    | Binary
+    | Unary
+    | Call
+    | If
+    | Array
+    | Tuple
+    | Range
+    | Comprehension
+    | Index
+    | Field
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Left side of an assignment: ``name.field[subscripts]``, part by part."""
+
+    parts: tuple[tuple[str, tuple[Expression | None, ...]], ...]
+    span: Span = NOWHERE
+
+    def __str__(self) -> str:
+        return ".".join(name for name, _ in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``target := value``."""
+
+    target: Target
+    value: Expression
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class CallStatement:
+    """``(a, b) := f(x)`` or a bare call."""
+
+    call: Call
+    targets: tuple[Target | None, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class IfStatement:
+    """``if ... then ... elseif ... else ... end if``."""
+
+    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
+    otherwise: tuple[Statement, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class ForStatement:
+    """``for i in range loop ... end for``."""
+
+    indices: tuple[tuple[str, Expression], ...]
+    body: tuple[Statement, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class AssertStatement:
+    """``assert(condition, message, level)``."""
+
+    condition: Expression
+    message: Expression
+    level: Expression | None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class OtherStatement:
+    """A statement that the subset does not contain; `construct` is its Modelica name."""
+
+    construct: str
+    span: Span = NOWHERE
+
+
+Statement: TypeAlias = (
+    Assignment | CallStatement | IfStatement | ForStatement | AssertStatement | OtherStatement
+)
+
+
+@dataclass(frozen=True)
+class FunctionVariable:
+    """Input, output or protected variable of a function.
+
+    `shape` has ``None`` for a size of ``:``.
+    """
+
+    name: str
+    type_name: str
+    shape: tuple[Expression | None, ...]
+    default: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the user with its algorithm."""
+
+    name: str
+    inputs: tuple[FunctionVariable, ...]
+    outputs: tuple[FunctionVariable, ...]
+    locals: tuple[FunctionVariable, ...]
+    body: tuple[Statement, ...]
+    external: bool
+    pure: bool
+    constructor: bool
+    span: Span
+
+
+Variability = OneOf["constant", "parameter", "discrete", "continuous"]
+Causality = OneOf["input", "output", "none"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the flat model, scalar or array."""
+
+    name: str
+    type_name: str
+    shape: tuple[int, ...]
+    variability: Variability
+    causality: Causality
+    span: Span
+    binding: Expression | None = None
+    start: Expression | None = None
+    fixed: Expression | None = None
+    minimum: Expression | None = None
+    maximum: Expression | None = None
+    nominal: Expression | None = None
+    unit: str = ""
+    display_unit: str = ""
+    quantity: str = ""
+    description: str = ""
+    final: bool = False
+    protected: bool = False
+    evaluate: bool = False
+    stream: bool = False
+
+
+@dataclass(frozen=True)
+class Equation:
+    """``left = right``; `right` is ``None`` where the flat form gives a residual only."""
+
+    left: Expression
+    right: Expression | None
+    origin: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class FlatModel:
+    """A flat model as the Modelica front end gives it."""
+
+    name: str
+    description: str
+    variables: dict[str, Variable]
+    equations: tuple[Equation, ...]
+    initial_equations: tuple[Equation, ...]
+    assertions: tuple[AssertStatement, ...]
+    functions: dict[str, Function]
+    records: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Field names of each record type."""
+    record_instances: dict[str, str] = field(default_factory=dict)
+    """Type name of each record variable."""
+    unsupported: tuple[tuple[str, str, Span], ...] = ()
+    """Constructs found that the subset does not contain: rule, what, where."""
+
+
+def children(node: Expression) -> Iterator[Expression]:
+    """Yield the direct sub-expressions of `node`."""
+    match node:
+        case Reference(subscripts=subs):
+            yield from (s for s in subs if s is not None)
+        case Binary(left=left, right=right):
+            yield left
+            yield right
+        case Unary(operand=operand):
+            yield operand
+        case Call(arguments=arguments):
+            yield from arguments
+        case If(branches=branches, otherwise=otherwise):
+            for condition, value in branches:
+                yield condition
+                yield value
+            yield otherwise
+        case Array(elements=elements):
+            yield from elements
+        case Tuple(elements=parts):
+            yield from (e for e in parts if e is not None)
+        case Range(start=start, step=step, end=end):
+            yield start
+            if step is not None:
+                yield step
+            yield end
+        case Comprehension(body=body, indices=indices):
+            yield body
+            yield from (domain for _, domain in indices)
+        case Index(base=base, subscripts=subs):
+            yield base
+            yield from (s for s in subs if s is not None)
+        case Field(base=base):
+            yield base
+        case _:
+            return
+
+
+def walk(node: Expression) -> Iterator[Expression]:
+    """Yield `node` and everything below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
