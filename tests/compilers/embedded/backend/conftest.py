@@ -1,0 +1,286 @@
+"""Small models made by hand, built once per session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import pytest
+from fmpy import extract, read_model_description
+from fmpy.fmi2 import FMU2Slave
+
+from fmident.compilers.embedded.backend import build_fmu, missing_tools
+from fmident.compilers.embedded.backend.layout import dependency_rows
+from fmident.compilers.embedded.model import (
+    Assertion,
+    ExperimentDefaults,
+    OdeModel,
+    ScalarVariable,
+)
+
+Expressions = Sequence[Any]
+
+
+def make_model(
+    name: str,
+    *,
+    states: Sequence[ScalarVariable] = (),
+    inputs: Sequence[ScalarVariable] = (),
+    outputs: Sequence[ScalarVariable] = (),
+    parameters: Sequence[ScalarVariable] = (),
+    calculated: Sequence[ScalarVariable] = (),
+    local: Sequence[ScalarVariable] = (),
+    c: Callable[[Any], Expressions] = lambda p: [],
+    x0: Callable[[Any, Any, Any, Any], Expressions] | None = None,
+    rhs: Callable[[Any, Any, Any, Any, Any], Expressions] = lambda t, x, u, p, c: [],
+    y: Callable[[Any, Any, Any, Any, Any], Expressions] = lambda t, x, u, p, c: [],
+    w: Callable[[Any, Any, Any, Any, Any], Expressions] = lambda t, x, u, p, c: [],
+    a: Callable[[Any, Any, Any, Any, Any], Expressions] = lambda t, x, u, p, c: [],
+    asserts: Sequence[Assertion] = (),
+    description: str = "",
+    experiment: ExperimentDefaults = ExperimentDefaults(),  # noqa: B008
+) -> OdeModel:
+    """Make an :class:`OdeModel` from expressions."""
+    t = ca.SX.sym("t")
+    x, u, p, cc = (
+        ca.SX.sym(n, len(g))
+        for n, g in zip("xupc", (states, inputs, parameters, calculated), strict=True)
+    )
+    arguments = [t, x, u, p, cc]
+
+    def function(name: str, args: list[Any], items: Expressions) -> Any:
+        value = ca.vertcat(*items) if items else ca.SX(0, 1)
+        return ca.Function(name, args, [value])
+
+    starts = x0 or (lambda t, u, p, c: [v.start for v in states])
+    dx = rhs(*arguments)
+    right = function("rhs", arguments, dx)
+    jacobian = ca.densify(ca.jacobian(ca.vertcat(*dx), x)) if dx else ca.SX(0, 0)
+    values = function("y", arguments, y(*arguments))
+
+    def named(rows: list[list[set[int]]]) -> tuple[tuple[str, ...], ...]:
+        return tuple(
+            tuple([states[j].name for j in sorted(r[1])] + [inputs[j].name for j in sorted(r[2])])
+            for r in rows
+        )
+
+    return OdeModel(
+        name=name,
+        description=description,
+        states=tuple(states),
+        derivatives=tuple(
+            ScalarVariable(f"der({s.name})", "derivative", derivative_of=s.name) for s in states
+        ),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        locals=tuple(local),
+        parameters=tuple(parameters),
+        calculated=tuple(calculated),
+        calculated_parameters=function("c", [p], c(p)),
+        initial_states=function("x0", [t, u, p, cc], starts(t, u, p, cc)),
+        rhs=right,
+        jacobian=ca.Function("jacobian", arguments, [jacobian]),
+        output_values=values,
+        local_values=function("w", arguments, w(*arguments)),
+        assert_values=function("a", arguments, a(*arguments)),
+        asserts=tuple(asserts),
+        output_dependencies=named(dependency_rows(values)),
+        derivative_dependencies=named(dependency_rows(right)),
+        experiment=experiment,
+    )
+
+
+def variable(name: str, kind: Any, start: float | None = None, **more: Any) -> ScalarVariable:
+    return ScalarVariable(name, kind, start, **more)
+
+
+def oscillator() -> OdeModel:
+    """Mass, spring and damper under a force; the position is a state and an output."""
+    return make_model(
+        "Test.Oscillator",
+        description='Mass & <spring> with "damper"',
+        states=[
+            variable("s", "state", 0.1, unit="m", description="Position"),
+            variable("v", "state", 0.0, unit="m/s"),
+        ],
+        inputs=[variable("f", "input", 0.0, unit="N")],
+        outputs=[
+            variable("s", "output", unit="m"),
+            variable("acceleration", "output", unit="m/s2"),
+        ],
+        parameters=[
+            variable("m", "parameter", 2.0, unit="kg", minimum=0.0),
+            variable("k", "parameter", 50.0, unit="N/m"),
+            variable("d", "parameter", 1.5, unit="N.s/m"),
+        ],
+        calculated=[
+            variable("omega", "calculated", unit="rad/s"),
+            variable("two", "calculated", 2.0),
+        ],
+        local=[variable("energy", "local", unit="J")],
+        c=lambda p: [ca.sqrt(p[1] / p[0]), 2.0],
+        rhs=lambda t, x, u, p, c: [x[1], (u[0] - p[2] * x[1] - p[1] * x[0]) / p[0]],
+        y=lambda t, x, u, p, c: [x[0], (u[0] - p[2] * x[1] - p[1] * x[0]) / p[0]],
+        w=lambda t, x, u, p, c: [p[0] * x[1] ** 2 / c[1] + p[1] * x[0] ** 2 / c[1]],
+        experiment=ExperimentDefaults(0.0, 10.0, 1e-6, 0.01),
+    )
+
+
+def integrator() -> OdeModel:
+    """``der(x) = u``, and an output with feedthrough."""
+    return make_model(
+        "Test.Integrator",
+        states=[variable("x", "state", 0.0)],
+        inputs=[variable("u", "input", 0.0)],
+        outputs=[variable("y", "output"), variable("x", "output")],
+        parameters=[variable("k", "parameter", 1.0)],
+        rhs=lambda t, x, u, p, c: [p[0] * u[0]],
+        y=lambda t, x, u, p, c: [x[0] + 10 * u[0], x[0]],
+    )
+
+
+def algebraic() -> OdeModel:
+    """No states: ``y = a*u1 + sqrt(u2)``, with an assertion on u1 and a warning."""
+    return make_model(
+        "Test.Algebraic",
+        inputs=[variable("u[1]", "input", 0.0), variable("u[2]", "input", 1.0)],
+        outputs=[variable("y", "output")],
+        parameters=[variable("a", "parameter", 3.0)],
+        local=[variable("w", "local")],
+        y=lambda t, x, u, p, c: [p[0] * u[0] + ca.sqrt(u[1])],
+        w=lambda t, x, u, p, c: [u[0] + t],
+        a=lambda t, x, u, p, c: [10 - u[0], 5 - u[0]],
+        asserts=[
+            Assertion("u[1] is 100% too large"),
+            Assertion("u[1] is rather large", "warning"),
+        ],
+    )
+
+
+def pendulum() -> OdeModel:
+    """Driven pendulum whose start speed follows from a parameter; start angle an initial
+    equation of the input; asserts that it does not turn over."""
+    return make_model(
+        "Test.Pendulum",
+        states=[
+            variable("phi", "state", None, unit="rad"),
+            variable("w", "state", None, unit="rad/s"),
+        ],
+        inputs=[variable("tau", "input", 0.0, unit="N.m")],
+        outputs=[variable("phi", "output", unit="rad"), variable("power", "output", unit="W")],
+        parameters=[
+            variable("l", "parameter", 0.5, unit="m"),
+            variable("w0", "parameter", 1.0, unit="rad/s"),
+        ],
+        calculated=[variable("a", "calculated")],
+        c=lambda p: [9.81 / p[0]],
+        x0=lambda t, u, p, c: [u[0] / 100, p[1]],
+        rhs=lambda t, x, u, p, c: [x[1], -c[0] * ca.sin(x[0]) - 0.2 * x[1] + u[0]],
+        y=lambda t, x, u, p, c: [x[0], u[0] * x[1]],
+        a=lambda t, x, u, p, c: [3.0 - x[0]],
+        asserts=[Assertion("the pendulum turned over")],
+    )
+
+
+MODELS: dict[str, Callable[[], OdeModel]] = {
+    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum)
+}
+
+
+@dataclass
+class Fmu:
+    """A slave with its description and what it logged."""
+
+    slave: FMU2Slave
+    references: dict[str, int]
+    messages: list[tuple[int, str]] = field(default_factory=list)
+
+    def set(self, **values: float) -> None:
+        self.slave.setReal([self.references[n] for n in values], list(values.values()))
+
+    def get(self, *names: str) -> list[float]:
+        return list(self.slave.getReal([self.references[n] for n in names]))
+
+    def initialize(
+        self, tolerance: float | None = None, start: float = 0.0, **values: float
+    ) -> None:
+        self.slave.setupExperiment(tolerance=tolerance, startTime=start)
+        if values:
+            self.set(**values)
+        self.slave.enterInitializationMode()
+        self.slave.exitInitializationMode()
+
+    def step(self, time: float, size: float) -> None:
+        self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
+
+    def error(self) -> str:
+        return self.messages[-1][1]
+
+
+class Builder:
+    """Builds each model once and opens instances of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._extracted: dict[str, Path] = {}
+
+    def path(self, name: str) -> Path:
+        path = self._folder / f"{name}.fmu"
+        if not path.exists():
+            build_fmu(MODELS[name](), path, generation_tool="test")
+        return path
+
+    def extracted(self, name: str) -> Path:
+        if name not in self._extracted:
+            folder = self._folder / name
+            extract(str(self.path(name)), unzipdir=str(folder))
+            self._extracted[name] = folder
+        return self._extracted[name]
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Fmu]:
+        from ctypes import byref
+
+        from fmpy.fmi2 import (
+            fmi2CallbackAllocateMemoryTYPE,
+            fmi2CallbackFreeMemoryTYPE,
+            fmi2CallbackFunctions,
+            fmi2CallbackLoggerTYPE,
+        )
+
+        folder = self.extracted(name)
+        description = read_model_description(str(folder))
+        messages: list[tuple[int, str]] = []
+
+        def log(env: Any, instance: bytes, status: int, category: bytes, text: bytes) -> None:
+            messages.append((status, text.decode()))
+
+        callbacks = fmi2CallbackFunctions()
+        callbacks.logger = fmi2CallbackLoggerTYPE(log)
+        callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE()
+        callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE()
+        slave = FMU2Slave(
+            guid=description.guid,
+            unzipDirectory=str(folder),
+            modelIdentifier=description.coSimulation.modelIdentifier,
+            instanceName="test",
+        )
+        slave.instantiate(callbacks=callbacks)
+        references = {v.name: v.valueReference for v in description.modelVariables}
+        try:
+            yield Fmu(slave, references, messages)
+        finally:
+            slave.fmi2FreeInstance(slave.component)
+            assert byref(callbacks)  # lives as long as the instance
+
+
+@pytest.fixture(scope="session")
+def fmus(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    reason = missing_tools()
+    if reason is not None:
+        pytest.skip(reason)
+    return Builder(tmp_path_factory.mktemp("fmus"))

@@ -1,0 +1,18 @@
+"""The back end: an :class:`~fmident.compilers.embedded.model.OdeModel` becomes an FMU.
+
+``layout``
+    value references, FMI attributes and dependencies of all variables
+``codegen``
+    C source of the model
+``description``
+    ``modelDescription.xml``
+``toolchain``
+    C compiler and SUNDIALS: find, compile, link
+``archive``
+    the zip file, byte for byte reproducible
+"""
+
+from fmident.compilers.embedded.backend.fmu import build_fmu
+from fmident.compilers.embedded.backend.toolchain import find_toolchain, missing_tools
+
+__all__ = ["build_fmu", "find_toolchain", "missing_tools"]

@@ -1,0 +1,163 @@
+"""C source of one model: CasADi's functions and the tables that the runtime reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import casadi as ca
+
+from fmident.compilers.embedded.backend.layout import Layout
+from fmident.compilers.embedded.model import Function, OdeModel
+
+SIZES_FILE = "model_sizes.h"
+DATA_FILE = "model_data.c"
+FUNCTIONS_FILE = "model_functions.c"
+
+
+def generate(model: OdeModel, layout: Layout, *, guid: str, tolerance: float) -> dict[str, str]:
+    """Return the model's C files, name to text.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    layout
+        Its variables as the FMU shows them.
+    guid
+        Identifier that the binary checks when it is instantiated.
+    tolerance
+        Default relative tolerance of the integrator.
+    """
+    functions = _functions(model)
+    return {
+        SIZES_FILE: _sizes(model, functions),
+        DATA_FILE: _data(model, layout, guid, tolerance),
+        FUNCTIONS_FILE: _function_code(functions),
+    }
+
+
+def _symbols(function: Function) -> list[ca.SX]:
+    return [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
+
+
+def _renamed(name: str, function: Function) -> Function:
+    """Return the function under another name, with dense columns in and out."""
+    arguments = _symbols(function)
+    result = ca.densify(ca.vec(function(*arguments)))
+    return ca.Function(name, arguments, [result])
+
+
+def _functions(model: OdeModel) -> list[Function]:
+    named = [
+        ("fmident_calculated_parameters", model.calculated_parameters),
+        ("fmident_initial_states", model.initial_states),
+        ("fmident_rhs", model.rhs),
+        ("fmident_jacobian", model.jacobian),
+        ("fmident_outputs", model.output_values),
+        ("fmident_locals", model.local_values),
+        ("fmident_asserts", model.assert_values),
+    ]
+    return [
+        *(_renamed(name, function) for name, function in named),
+        _directional(model),
+        _directional_initial(model),
+    ]
+
+
+def _directional(model: OdeModel) -> Function:
+    """Differentiate outputs and state derivatives along (x, u, p), where c follows p."""
+    t, x, u, p, c = _symbols(model.rhs)
+    sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
+    sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
+    results = [_along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
+    return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], results)
+
+
+def _directional_initial(model: OdeModel) -> Function:
+    """Differentiate the initial states along (u, p), where c follows p."""
+    t, u, p, c = _symbols(model.initial_states)
+    su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
+    sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    value = ca.vec(model.initial_states(t, u, p, c))
+    result = _along(value, [u, p, c], [su, sp, sc])
+    return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], [result])
+
+
+def _along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
+    if value.numel() == 0:
+        return ca.SX(0, 1)
+    return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
+
+
+def _function_code(functions: Iterable[Function]) -> str:
+    generator = ca.CodeGenerator(
+        "fmident_model",
+        {"main": False, "mex": False, "cpp": False, "with_header": False, "with_export": False},
+    )
+    for function in functions:
+        generator.add(function)
+    return str(generator.dump())
+
+
+def _sizes(model: OdeModel, functions: Sequence[Function]) -> str:
+    sizes = {
+        "NX": len(model.states),
+        "NU": len(model.inputs),
+        "NY": len(model.outputs),
+        "NP": len(model.parameters),
+        "NC": len(model.calculated),
+        "NW": len(model.locals),
+        "NA": len(model.asserts),
+        "SZ_ARG": max(8, *(f.sz_arg() for f in functions)),
+        "SZ_RES": max(2, *(f.sz_res() for f in functions)),
+        "SZ_IW": max(f.sz_iw() for f in functions),
+        "SZ_W": max(f.sz_w() for f in functions),
+    }
+    return "".join(f"#define FMIDENT_{name} {value}\n" for name, value in sizes.items())
+
+
+def c_string(text: str) -> str:
+    """Return `text` as a C string literal in UTF-8; octal escapes keep it free of surprises."""
+    parts = []
+    for byte in text.encode():
+        plain = 0x20 <= byte < 0x7F and chr(byte) not in '"\\?'
+        parts.append(chr(byte) if plain else f"\\{byte:03o}")
+    return '"' + "".join(parts) + '"'
+
+
+def _table(declaration: str, items: Iterable[str]) -> str:
+    # C has no empty arrays: a table without elements gets one that nobody reads.
+    rows = list(items) or ["0"]
+    return f"{declaration}[] = {{\n" + "".join(f"  {row},\n" for row in rows) + "};\n"
+
+
+def _numbers(name: str, values: Iterable[float]) -> str:
+    return _table(f"const double {name}", (float(v).hex() for v in values))
+
+
+def _flags(name: str, values: Iterable[bool]) -> str:
+    return _table(f"const unsigned char {name}", ("1" if v else "0" for v in values))
+
+
+def _strings(name: str, values: Iterable[str]) -> str:
+    return _table(f"const char *const {name}", (c_string(v) for v in values))
+
+
+def _data(model: OdeModel, layout: Layout, guid: str, tolerance: float) -> str:
+    return "\n".join(
+        [
+            '#include "model.h"',
+            "",
+            f"const char fmident_guid[] = {c_string(guid)};",
+            f"const double fmident_default_tolerance = {float(tolerance).hex()};",
+            _strings("fmident_names", layout.names),
+            _numbers("fmident_parameter_defaults", (v.start or 0.0 for v in model.parameters)),
+            _numbers("fmident_input_starts", (v.start or 0.0 for v in model.inputs)),
+            _numbers("fmident_state_starts", layout.state_starts),
+            _flags("fmident_state_settable", layout.settable_states),
+            _numbers("fmident_nominals", (abs(v.nominal or 1.0) for v in model.states)),
+            _strings("fmident_assert_messages", (a.message for a in model.asserts)),
+            _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
+        ]
+    )

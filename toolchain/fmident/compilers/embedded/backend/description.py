@@ -1,0 +1,180 @@
+"""``modelDescription.xml`` of FMI 2.0 for Co-Simulation.
+
+Source: FMI specification 2.0.4, sections 2.2 and 4.3.1 (schema and meaning of attributes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from xml.sax.saxutils import quoteattr
+
+from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
+from fmident.compilers.embedded.backend.unit_definitions import unit_definitions
+from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
+
+GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
+"""What stands for the GUID while the content that it is a hash of is collected."""
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def model_identifier(class_name: str) -> str:
+    """Return a C identifier for a Modelica class: the name of the binary.
+
+    >>> model_identifier("Mechanisms.Robots.DeltaInverse")
+    'Mechanisms_Robots_DeltaInverse'
+    """
+    identifier = re.sub(r"[^A-Za-z0-9_]", "_", class_name)
+    return identifier if identifier[:1].isalpha() else f"m_{identifier}"
+
+
+def write_description(
+    model: OdeModel, layout: Layout, *, guid: str, generation_tool: str, tolerance: float
+) -> str:
+    """Return the text of ``modelDescription.xml``.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    layout
+        Its variables as the FMU shows them.
+    guid
+        Identifier that ties the description to the binary.
+    generation_tool
+        Name and version of this compiler.
+    tolerance
+        Default relative tolerance.
+    """
+    index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        _tag(
+            "fmiModelDescription",
+            {
+                "fmiVersion": "2.0",
+                "modelName": model.name,
+                "guid": guid,
+                "description": model.description or None,
+                "version": model.library_version or None,
+                "generationTool": generation_tool,
+                "variableNamingConvention": "structured",
+                "numberOfEventIndicators": "0",
+            },
+            close=False,
+        ),
+        "  "
+        + _tag(
+            "CoSimulation",
+            {
+                "modelIdentifier": model_identifier(model.name),
+                "canHandleVariableCommunicationStepSize": "true",
+                "canInterpolateInputs": "true",
+                "maxOutputDerivativeOrder": "0",
+                "canNotUseMemoryManagementFunctions": "true",
+                "canGetAndSetFMUstate": "true",
+                "canSerializeFMUstate": "true",
+                "providesDirectionalDerivative": "true",
+            },
+        ),
+        *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
+        "  <LogCategories>",
+        "    " + _tag("Category", {"name": "logStatusWarning"}),
+        "    " + _tag("Category", {"name": "logStatusError"}),
+        "  </LogCategories>",
+        _experiment(model.experiment, tolerance),
+        "  <ModelVariables>",
+        *(line for v in layout.variables for line in _variable(v, index)),
+        "  </ModelVariables>",
+        *_structure(model, layout, index),
+        "</fmiModelDescription>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tag(name: str, attributes: Mapping[str, str | None], *, close: bool = True) -> str:
+    parts = [
+        f" {key}={quoteattr(_NOT_XML.sub('', value))}"
+        for key, value in attributes.items()
+        if value is not None
+    ]
+    return f"<{name}{''.join(parts)}{'/>' if close else '>'}"
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else repr(float(value))
+
+
+def _experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
+    return "  " + _tag(
+        "DefaultExperiment",
+        {
+            "startTime": _number(experiment.start_time),
+            "stopTime": _number(experiment.stop_time),
+            "tolerance": _number(tolerance),
+            "stepSize": _number(experiment.interval),
+        },
+    )
+
+
+def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
+    yield f"    <!-- {index[v.name]} -->"
+    yield "    " + _tag(
+        "ScalarVariable",
+        {
+            "name": v.name,
+            "valueReference": str(v.value_reference),
+            "description": v.variable.description or None,
+            "causality": v.causality,
+            "variability": v.variability,
+            "initial": v.initial,
+        },
+        close=False,
+    )
+    unit = v.variable.unit or None
+    yield "      " + _tag(
+        "Real",
+        {
+            "quantity": v.variable.quantity or None,
+            "unit": unit,
+            "min": _number(v.variable.minimum),
+            "max": _number(v.variable.maximum),
+            "nominal": _number(v.variable.nominal),
+            "start": _number(v.start),
+            "derivative": str(index[v.derivative_of]) if v.derivative_of else None,
+        },
+    )
+    yield "    </ScalarVariable>"
+
+
+def _unknown(name: str, dependencies: Iterable[str], index: Mapping[str, int]) -> str:
+    known = sorted(index[d] for d in dependencies)
+    return "      " + _tag(
+        "Unknown",
+        {"index": str(index[name]), "dependencies": " ".join(str(k) for k in known)},
+    )
+
+
+def _structure(model: OdeModel, layout: Layout, index: Mapping[str, int]) -> Iterable[str]:
+    states = {v.name for v in model.states}
+
+    def section(name: str, rows: Mapping[str, Iterable[str]]) -> Iterable[str]:
+        if rows:
+            yield f"    <{name}>"
+            for unknown in sorted(rows, key=index.__getitem__):
+                yield _unknown(unknown, rows[unknown], index)
+            yield f"    </{name}>"
+
+    outputs: dict[str, Iterable[str]] = {}
+    for output, names in zip(model.outputs, model.output_dependencies, strict=True):
+        outputs[output.name] = (output.name,) if output.name in states else names
+    derivatives: dict[str, Iterable[str]] = {
+        v.name: names
+        for v, names in zip(model.derivatives, model.derivative_dependencies, strict=True)
+    }
+    yield "  <ModelStructure>"
+    yield from section("Outputs", outputs)
+    yield from section("Derivatives", derivatives)
+    yield from section("InitialUnknowns", dict(layout.initial_unknowns))
+    yield "  </ModelStructure>"

@@ -1,0 +1,99 @@
+"""From a causalised model to the FMU file."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fmident.compilers.embedded.backend.archive import write_archive
+from fmident.compilers.embedded.backend.codegen import generate
+from fmident.compilers.embedded.backend.description import (
+    GUID_PLACEHOLDER,
+    model_identifier,
+    write_description,
+)
+from fmident.compilers.embedded.backend.layout import make_layout
+from fmident.compilers.embedded.backend.toolchain import (
+    RUNTIME,
+    compile_binary,
+    find_toolchain,
+    platform_folder,
+)
+from fmident.compilers.embedded.model import OdeModel
+from fmident.errors import CompilationError
+
+DEFAULT_TOLERANCE = 1e-6
+
+
+def content_guid(*texts: str) -> str:
+    """Return an identifier in the form of a GUID that depends on nothing but the texts."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode())
+        digest.update(b"\0")
+    h = digest.hexdigest()
+    return f"{{{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:32]}}}"
+
+
+def build_fmu(
+    model: OdeModel,
+    output: Path,
+    *,
+    generation_tool: str,
+    tolerance: float | None = None,
+    optimization: int = 2,
+    resources: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write the FMU of a model.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    output
+        The file; replaced only by a good one.
+    generation_tool
+        Name and version of this compiler, for the model description.
+    tolerance
+        Default relative tolerance; ``None`` takes the model's, else 1e-6.
+    optimization
+        Optimisation level of the C compiler, 0 to 3.
+    resources
+        Further files, name in the archive's folder ``resources`` to content.
+
+    Raises
+    ------
+    CompilationError
+        If tools are missing or the C compiler fails; the C source is then kept and named.
+    """
+    toolchain = find_toolchain(states=bool(model.states))
+    used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
+    layout = make_layout(model)
+    description = write_description(
+        model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
+    )
+    code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used)
+    runtime = [f.read_text() for f in sorted(RUNTIME.glob("*.[ch]"))]
+    guid = content_guid(description, *code.values(), *runtime, str(optimization))
+    code = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in code.items()}
+    folder = Path(tempfile.mkdtemp(prefix="fmident-c-"))
+    try:
+        binary = compile_binary(toolchain, folder, code, optimization=optimization)
+    except CompilationError:
+        raise  # the folder stays, the error names it
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    system, suffix = platform_folder()
+    library = f"binaries/{system}/{model_identifier(model.name)}{suffix}"
+    members = {
+        "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
+        library: binary,
+    }
+    for name, content in sorted((resources or {}).items()):
+        members[f"resources/{name}"] = content
+    write_archive(output, members, executable=library)

@@ -1,0 +1,281 @@
+"""What the FMU shows of a model: value references, FMI attributes, dependencies.
+
+Value references are consecutive, in the order of :data:`BLOCKS`; the C runtime knows the
+blocks by the same order (``runtime/model.h``).
+
+Source: FMI specification 2.0.4, section 2.2.7 (causality, variability, initial) and 2.2.8
+(model structure).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from fmident.compilers.embedded.model import Function, Kind, OdeModel, ScalarVariable
+from fmident.errors import CompilationError
+
+BLOCKS: tuple[Kind, ...] = (
+    "state",
+    "derivative",
+    "input",
+    "output",
+    "parameter",
+    "calculated",
+    "local",
+)
+
+
+@dataclass(frozen=True)
+class FmuVariable:
+    """One ``ScalarVariable`` element of the model description.
+
+    Parameters
+    ----------
+    variable
+        The model's variable.
+    value_reference
+        Handle in the FMU.
+    causality, variability, initial
+        As FMI defines them; `initial` is ``None`` where the default is meant.
+    start
+        Value written, ``None`` when the variable has none.
+    derivative_of
+        For a derivative: name of the state.
+    """
+
+    variable: ScalarVariable
+    value_reference: int
+    causality: str
+    variability: str
+    initial: str | None
+    start: float | None
+    derivative_of: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the variable."""
+        return self.variable.name
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All variables of the FMU and what depends on what.
+
+    Parameters
+    ----------
+    variables
+        In the order of the model description, which is the order of value references.
+    references
+        Name to value reference.
+    names
+        Name by value reference; an output that is a state has two references.
+    settable_states
+        For each state, whether its start value is a literal that the user can replace.
+    state_starts
+        For each state its literal start value, 0 where there is none.
+    initial_unknowns
+        Names of what is computed in initialization mode, each with the names it follows from.
+    """
+
+    variables: tuple[FmuVariable, ...]
+    references: Mapping[str, int]
+    names: tuple[str, ...]
+    settable_states: tuple[bool, ...]
+    state_starts: tuple[float, ...]
+    initial_unknowns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def dependency_rows(function: Function) -> list[list[set[int]]]:
+    """Return which elements of which inputs each element of the first output depends on.
+
+    Parameters
+    ----------
+    function
+        A ``casadi.Function``.
+
+    Returns
+    -------
+    list of list of set of int
+        ``result[row][i]`` holds the positions in input `i`.
+    """
+    rows = [[set[int]() for _ in range(function.n_in())] for _ in range(function.numel_out(0))]
+    for i in range(function.n_in()):
+        if function.numel_in(i) == 0 or function.numel_out(0) == 0:
+            continue
+        sparsity = function.jac_sparsity(0, i)
+        for row, column in zip(*sparsity.get_triplet(), strict=True):
+            rows[row][i].add(column)
+    return rows
+
+
+class _Dependencies:
+    """Structural dependencies of a model, composed through states and calculated parameters."""
+
+    def __init__(self, model: OdeModel) -> None:
+        self._model = model
+        self._parameters = [v.name for v in model.parameters]
+        self._inputs = [v.name for v in model.inputs]
+        self.calculated = [
+            {self._parameters[j] for j in row[0]}
+            for row in dependency_rows(model.calculated_parameters)
+        ]
+        rows = dependency_rows(model.initial_states)
+        self.initial_states = [
+            self._known(u=row[1], p=row[2], c=row[3], x=set(), x_names=[]) for row in rows
+        ]
+        self.initial_is_constant = [not any(row) for row in rows]
+
+    def _known(
+        self, *, u: set[int], p: set[int], c: set[int], x: set[int], x_names: list[set[str]]
+    ) -> set[str]:
+        names = {self._inputs[j] for j in u} | {self._parameters[j] for j in p}
+        for j in c:
+            names |= self.calculated[j]
+        for j in x:
+            names |= x_names[j]
+        return names
+
+    def at_start(self, function: Function, settable: tuple[bool, ...]) -> list[set[str]]:
+        """Return what each element of ``function(t, x, u, p, c)`` follows from at the start."""
+        x_names = [
+            {state.name} if fixed else self.initial_states[i]
+            for i, (state, fixed) in enumerate(zip(self._model.states, settable, strict=True))
+        ]
+        return [
+            self._known(x=row[1], u=row[2], p=row[3], c=row[4], x_names=x_names)
+            for row in dependency_rows(function)
+        ]
+
+
+def _start_values(model: OdeModel) -> tuple[list[float], list[float]]:
+    """Return calculated parameters and initial states at the default parameters."""
+    p = ca.DM([_parameter_default(v) for v in model.parameters])
+    u = ca.DM([v.start or 0.0 for v in model.inputs])
+    c = ca.DM(model.calculated_parameters(p))
+    x = ca.DM(model.initial_states(model.experiment.start_time, u, p, c))
+    return [float(e) for e in ca.densify(c).nonzeros()], [
+        float(e) for e in ca.densify(x).nonzeros()
+    ]
+
+
+def _parameter_default(variable: ScalarVariable) -> float:
+    if variable.start is None:
+        raise CompilationError(
+            f"parameter '{variable.name}' has no value",
+            hint="give it a default in its declaration",
+        )
+    return variable.start
+
+
+def make_layout(model: OdeModel) -> Layout:
+    """Assign value references and FMI attributes.
+
+    Raises
+    ------
+    CompilationError
+        If a parameter has no value, or one name stands for two variables.
+    """
+    depends = _Dependencies(model)
+    c0, x0 = _start_values(model)
+    settable = tuple(depends.initial_is_constant)
+    literal_x0 = [x if fixed else None for x, fixed in zip(x0, settable, strict=True)]
+    literal_c0 = [None if row else c for c, row in zip(c0, depends.calculated, strict=True)]
+    variables: list[FmuVariable] = []
+    references: dict[str, int] = {}
+    names: list[str] = []
+    state_names = {v.name for v in model.states}
+    output_names = {v.name for v in model.outputs}
+    for kind, group in _groups(model).items():
+        starts: Sequence[float | None] = [v.start for v in group]
+        if kind == "state":
+            starts = literal_x0
+        elif kind == "calculated":
+            starts = literal_c0
+        for variable, start in zip(group, starts, strict=True):
+            names.append(variable.name)
+            if kind == "output" and variable.name in state_names:
+                continue  # one variable, at the state's reference
+            if variable.name in references:
+                raise CompilationError(
+                    f"two variables of '{model.name}' are called '{variable.name}'"
+                )
+            references[variable.name] = len(names) - 1
+            attributes = _attributes(kind, start, is_output=variable.name in output_names)
+            derivative_of = variable.derivative_of if kind == "derivative" else None
+            variables.append(
+                FmuVariable(variable, len(names) - 1, *attributes, derivative_of=derivative_of)
+            )
+    return Layout(
+        variables=tuple(variables),
+        references=references,
+        names=tuple(names),
+        settable_states=settable,
+        state_starts=tuple(x or 0.0 for x in literal_x0),
+        initial_unknowns=_initial_unknowns(model, depends, settable, references),
+    )
+
+
+def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
+    groups: dict[Kind, tuple[ScalarVariable, ...]] = {
+        "state": model.states,
+        "derivative": model.derivatives,
+        "input": model.inputs,
+        "output": model.outputs,
+        "parameter": model.parameters,
+        "calculated": model.calculated,
+        "local": model.locals,
+    }
+    return {kind: groups[kind] for kind in BLOCKS}
+
+
+def _attributes(
+    kind: Kind, start: float | None, *, is_output: bool
+) -> tuple[str, str, str | None, float | None]:
+    """Return causality, variability, initial and start, as the table of FMI allows them.
+
+    For a state, and what is calculated from parameters, `start` is ``None`` unless it is a
+    literal; where `initial` is ``None`` FMI's default is meant.
+    """
+    if kind == "state":
+        initial = "calculated" if start is None else "exact"
+        return "output" if is_output else "local", "continuous", initial, start
+    if kind == "input":
+        return "input", "continuous", None, start or 0.0
+    if kind == "output":
+        return "output", "continuous", None, None
+    if kind == "parameter":
+        return "parameter", "tunable", None, start
+    if kind == "calculated":
+        if start is not None:
+            return "local", "constant", None, start
+        return "calculatedParameter", "tunable", None, None
+    return "local", "continuous", None, None
+
+
+def _initial_unknowns(
+    model: OdeModel,
+    depends: _Dependencies,
+    settable: tuple[bool, ...],
+    references: Mapping[str, int],
+) -> dict[str, tuple[str, ...]]:
+    """Return all that initialization mode computes, and what each follows from."""
+    unknowns: dict[str, set[str]] = {}
+    for state, fixed, row in zip(model.states, settable, depends.initial_states, strict=True):
+        if not fixed:
+            unknowns[state.name] = row
+    rows = depends.at_start(model.rhs, settable)
+    unknowns |= {v.name: row for v, row in zip(model.derivatives, rows, strict=True)}
+    state_names = {v.name for v in model.states}
+    for v, row in zip(model.outputs, depends.at_start(model.output_values, settable), strict=True):
+        if v.name not in state_names:
+            unknowns[v.name] = row
+    for v, row in zip(model.calculated, depends.calculated, strict=True):
+        if row:
+            unknowns[v.name] = row
+    return {
+        name: tuple(sorted(unknowns[name], key=references.__getitem__))
+        for name in sorted(unknowns, key=references.__getitem__)
+    }

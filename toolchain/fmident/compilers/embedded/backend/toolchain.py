@@ -1,0 +1,289 @@
+"""Find a C compiler, SUNDIALS and the FMI headers; compile and link the binary."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE
+from fmident.errors import CompilationError
+
+RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+
+_SUNDIALS_LIBRARIES = (
+    "sundials_cvode",
+    "sundials_nvecserial",
+    "sundials_sunlinsoldense",
+    "sundials_sunmatrixdense",
+)
+_SUNDIALS_7_LIBRARIES = ("sundials_core",)
+
+# Results must be the same bits everywhere: no fused multiply-add, no relaxed arithmetic.
+# That mathematical functions need not set errno changes no result.
+_COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
+_QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall
+
+INSTALL_HINTS = {
+    "Linux": "on Debian or Ubuntu: apt-get install gcc libc6-dev libsundials-dev; "
+    "with conda: conda install -c conda-forge gcc sundials",
+    "Darwin": "xcode-select --install && brew install sundials; "
+    "with conda: conda install -c conda-forge clang sundials",
+    "Windows": "conda install -c conda-forge gcc sundials",
+}
+
+
+@dataclass(frozen=True)
+class Sundials:
+    """Where SUNDIALS is installed.
+
+    Parameters
+    ----------
+    include
+        Folder that holds ``cvode/cvode.h``.
+    libraries
+        Static libraries in link order.
+    """
+
+    include: Path
+    libraries: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What is needed to make a binary.
+
+    Parameters
+    ----------
+    compiler
+        Command of the C compiler.
+    sundials
+        ``None`` where it is not installed; models without states do not need it.
+    fmi_headers
+        Folder that holds ``fmi2Functions.h``.
+    """
+
+    compiler: tuple[str, ...]
+    sundials: Sundials | None
+    fmi_headers: Path
+
+
+def install_hint() -> str:
+    """Return the command that installs what is missing on this system."""
+    return INSTALL_HINTS.get(platform.system(), INSTALL_HINTS["Linux"])
+
+
+def find_compiler(environment: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
+    """Return the command of a C compiler: ``CC``, ``cc``, ``gcc``, ``clang``, or ziglang's."""
+    chosen = environment.get("CC", "").strip()
+    if chosen:
+        command = tuple(shlex.split(chosen))
+        return command if shutil.which(command[0], path=environment.get("PATH")) else None
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name, path=environment.get("PATH")):
+            return (name,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "cc")
+    return None
+
+
+def _prefixes(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Where to look for SUNDIALS, best first."""
+    for name in ("FMIDENT_SUNDIALS", "SUNDIALS_DIR", "SUNDIALS_ROOT", "CONDA_PREFIX"):
+        if environment.get(name):
+            prefix = Path(environment[name])
+            yield prefix
+            yield prefix / "Library"  # conda on Windows
+            if name == "FMIDENT_SUNDIALS":
+                return  # who names a place means that place
+    for text in ("/usr", "/usr/local", "/opt/homebrew", "/opt/homebrew/opt/sundials"):
+        yield Path(text)
+    for folder in environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep):
+        if folder:
+            yield Path(folder)
+
+
+def _find_library(prefix: Path, name: str) -> Path | None:
+    folders = [prefix / "lib", prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu*"))]
+    for folder in folders:
+        for pattern in (f"lib{name}.a", f"{name}_static.lib", f"{name}.lib"):
+            if (folder / pattern).is_file():
+                return folder / pattern
+    return None
+
+
+def find_sundials(environment: Mapping[str, str] = os.environ) -> Sundials | None:
+    """Return the first complete installation of SUNDIALS with static libraries."""
+    for prefix in _prefixes(environment):
+        if not (prefix / "include" / "cvode" / "cvode.h").is_file():
+            continue
+        found = [_find_library(prefix, name) for name in _SUNDIALS_LIBRARIES]
+        libraries = tuple(library for library in found if library is not None)
+        if len(libraries) == len(_SUNDIALS_LIBRARIES):
+            extra = (_find_library(prefix, name) for name in _SUNDIALS_7_LIBRARIES)
+            return Sundials(prefix / "include", (*libraries, *(e for e in extra if e is not None)))
+    return None
+
+
+def find_fmi_headers() -> Path | None:
+    """Return the folder of FMI's C headers that FMPy brings along."""
+    spec = importlib.util.find_spec("fmpy")
+    for location in (spec.submodule_search_locations or []) if spec else []:
+        folder = Path(location) / "c-code"
+        if (folder / "fmi2Functions.h").is_file():
+            return folder
+    return None
+
+
+def missing_tools(
+    environment: Mapping[str, str] = os.environ, *, states: bool = True
+) -> str | None:
+    """Return what is missing here and how to get it, or ``None`` when all is there.
+
+    Parameters
+    ----------
+    environment
+        Environment variables.
+    states
+        Whether an integrator is needed.
+    """
+    missing = []
+    if find_compiler(environment) is None:
+        chosen = environment.get("CC", "").strip()
+        missing.append(
+            f"the C compiler '{chosen}' named by CC is not on the path"
+            if chosen
+            else "no C compiler (cc, gcc or clang) is on the path"
+        )
+    if states and find_sundials(environment) is None:
+        place = environment.get("FMIDENT_SUNDIALS")
+        missing.append(
+            f"FMIDENT_SUNDIALS={place} holds no static SUNDIALS (include/cvode/cvode.h and "
+            "lib/libsundials_cvode.a)"
+            if place
+            else "SUNDIALS with static libraries is not installed"
+        )
+    if find_fmi_headers() is None:
+        missing.append("the FMI headers of the Python package 'fmpy' are missing")
+    if not missing:
+        return None
+    return f"{'; '.join(missing)}. To get it: {install_hint()}"
+
+
+def find_toolchain(*, states: bool = True) -> Toolchain:
+    """Return what is needed to make a binary.
+
+    Parameters
+    ----------
+    states
+        Whether an integrator is needed.
+
+    Raises
+    ------
+    CompilationError
+        If something is missing; the hint is the command that installs it.
+    """
+    compiler, headers = find_compiler(), find_fmi_headers()
+    problem = missing_tools(states=states)
+    if problem is not None or compiler is None or headers is None:
+        raise CompilationError(
+            f"the embedded compiler cannot build here: {problem}",
+            hint="or set CC to a C compiler and FMIDENT_SUNDIALS to the folder of SUNDIALS",
+        )
+    return Toolchain(compiler, find_sundials(), headers)
+
+
+def platform_folder() -> tuple[str, str]:
+    """Return the FMU's folder for binaries of this machine, and the suffix of a library."""
+    bits = "64" if sys.maxsize > 2**32 else "32"
+    system = platform.system()
+    if system == "Darwin":
+        return f"darwin{bits}", ".dylib"
+    if system == "Windows":
+        return f"win{bits}", ".dll"
+    return f"linux{bits}", ".so"
+
+
+def _link_flags(exports: Path) -> list[str]:
+    system = platform.system()
+    if system == "Darwin":
+        return ["-dynamiclib", "-Wl,-exported_symbol,_fmi2*", "-Wl,-x"]
+    if system == "Windows":
+        return ["-shared", "-s"]
+    exports.write_text("{ global: fmi2*; local: *; };\n")
+    return [
+        "-shared",
+        "-s",
+        "-Wl,--build-id=none",
+        "-Wl,-z,defs",
+        "-Wl,--gc-sections",
+        f"-Wl,--version-script={exports.name}",
+    ]
+
+
+def compile_binary(
+    toolchain: Toolchain,
+    folder: Path,
+    sources: Mapping[str, str],
+    *,
+    optimization: int = 2,
+    warnings: Sequence[str] = _QUIET_FLAGS,
+) -> bytes:
+    """Compile the runtime with a model's sources and return the shared library.
+
+    Parameters
+    ----------
+    toolchain
+        See :func:`find_toolchain`.
+    folder
+        Temporary folder to work in; sources are left there.
+    sources
+        The model's C files, name to text.
+    optimization
+        0 to 3, as ``-O``.
+    warnings
+        Warning options of the C compiler.
+
+    Raises
+    ------
+    CompilationError
+        With the first lines of the compiler's message.
+    """
+    for file in sorted(RUNTIME.glob("*.[ch]")):
+        shutil.copyfile(file, folder / file.name)
+    for name, text in sources.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    library = f"model{platform_folder()[1]}"
+    c_files = [*sorted(f.name for f in RUNTIME.glob("*.c")), DATA_FILE, FUNCTIONS_FILE]
+    sundials = toolchain.sundials
+    # Relative names only: no path of this machine gets into the binary.
+    command = [
+        *toolchain.compiler,
+        *_COMMON_FLAGS,
+        f"-O{optimization}",
+        *warnings,
+        "-I.",
+        f"-I{toolchain.fmi_headers}",
+        *([f"-I{sundials.include}"] if sundials else []),
+        *c_files,
+        "-o",
+        library,
+        *_link_flags(folder / "exports.map"),
+        *([str(path) for path in sundials.libraries] if sundials else []),
+        "-lm",
+    ]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        lines = (run.stderr or run.stdout).strip().splitlines()
+        raise CompilationError(
+            "the C compiler failed:\n" + "\n".join(lines[:12]),
+            hint=f"the C source is kept in {folder}",
+        )
+    return (folder / library).read_bytes()

@@ -1,0 +1,104 @@
+"""The embedded compiler as one of fmident's compilers."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import time
+from functools import cache
+from pathlib import Path
+
+from fmident import __version__
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
+from fmident.errors import CompilationError, did_you_mean
+
+GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
+
+_PYTHON_PACKAGES = ("rumoca", "casadi", "lark")
+_OPTIONS = ("optimization",)
+
+
+class EmbeddedCompiler(Compiler):
+    """Continuous Modelica to FMI 2.0 Co-Simulation, without OpenModelica.
+
+    Options of a request:
+
+    ``optimization``
+        Optimisation level of the C compiler, 0 to 3; default 2.
+    """
+
+    name = "embedded"
+
+    def unavailable(self) -> str | None:
+        """Return what is missing here and the command that installs it, or ``None``."""
+        for package in _PYTHON_PACKAGES:
+            if importlib.util.find_spec(package) is None:
+                return (
+                    f"the Python package '{package}' is missing. To get it: pip install {package}"
+                )
+        # Imported late: CasADi takes a second to load, and listing compilers must be quick.
+        from fmident.compilers.embedded.backend.toolchain import missing_tools
+
+        return missing_tools()
+
+    def version(self) -> str:
+        """Return name and version, with a hash of all code that decides on the result."""
+        return f"fmident embedded {__version__}+{_code_hash()}"
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        """Compile one class; see :class:`~fmident.compilers.base.Compiler`."""
+        begin = time.perf_counter()
+        optimization = _optimization(request)
+        from fmident.compilers.embedded.backend import build_fmu
+        from fmident.compilers.embedded.frontend import load_model
+
+        model, diagnostics = load_model(request.class_name, request.sources)
+        build_fmu(
+            model,
+            request.output,
+            generation_tool=GENERATION_TOOL,
+            tolerance=request.tolerance,
+            optimization=optimization,
+            resources={RECORD_NAME: encode_record(make_record(request, self))},
+        )
+        return BuildResult(
+            fmu=request.output,
+            compiler=self.version(),
+            diagnostics=tuple(diagnostics),
+            seconds=time.perf_counter() - begin,
+        )
+
+
+def _optimization(request: BuildRequest) -> int:
+    for key in request.options:
+        if key not in _OPTIONS:
+            raise CompilationError(
+                f"the embedded compiler has no option '{key}'",
+                hint=did_you_mean(key, _OPTIONS, kind="option"),
+            )
+    level = request.options.get("optimization", 2)
+    if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= 3:
+        raise CompilationError(
+            f"option 'optimization' is {level!r}", hint="give a whole number from 0 to 3"
+        )
+    if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:
+        raise CompilationError(
+            f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
+        )
+    return level
+
+
+@cache
+def _code_hash() -> str:
+    """Return a hash of this package's code and of the libraries that shape the result."""
+    digest = hashlib.sha256()
+    package = Path(__file__).resolve().parent
+    for file in sorted(package.rglob("*")):
+        if file.suffix in (".py", ".c", ".h", ".lark") and file.is_file():
+            digest.update(file.relative_to(package).as_posix().encode() + b"\0")
+            digest.update(file.read_bytes() + b"\0")
+    for name in _PYTHON_PACKAGES:
+        digest.update(f"{name} {importlib.metadata.version(name)}\0".encode())
+    return digest.hexdigest()[:12]

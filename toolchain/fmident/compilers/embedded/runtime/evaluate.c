@@ -1,0 +1,169 @@
+/* Lazy evaluation of the model's functions and the checks of their results. */
+#include "instance.h"
+
+#include <math.h>
+#include <stdio.h>
+
+int fmident_call(Instance *m, fmident_Function *function, double t, const double *x,
+                 const double *u, double *result) {
+  m->arg[0] = &t;
+  m->arg[1] = x;
+  m->arg[2] = u;
+  m->arg[3] = m->p;
+  m->arg[4] = m->c;
+  m->res[0] = result;
+  return function(m->arg, m->res, m->iw, m->work, 0);
+}
+
+static int failed(const Instance *m, const char *what) {
+  fmident_log(m, fmi2Error, "time %.17g: the %s could not be evaluated", m->now.t, what);
+  return 1;
+}
+
+int fmident_check_finite(const Instance *m, const double *values, size_t count,
+                         unsigned first_reference) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!isfinite(values[i])) {
+      fmident_log(m, fmi2Error, "time %.17g: variable '%s' is %s", m->now.t,
+                  fmident_names[first_reference + i],
+                  isnan(values[i]) ? "not a number" : "infinite");
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int ensure_calculated(Instance *m) {
+#if FMIDENT_NC > 0
+  m->arg[0] = m->p;
+  m->res[0] = m->c;
+  if (fmident_calculated_parameters(m->arg, m->res, m->iw, m->work, 0)) {
+    return failed(m, "calculated parameters");
+  }
+#endif
+  m->now.valid |= VALID_C;
+  return 0;
+}
+
+static int ensure_states(Instance *m) {
+#if FMIDENT_NX > 0
+  double t = m->now.t;
+  m->arg[0] = &t;
+  m->arg[1] = m->u;
+  m->arg[2] = m->p;
+  m->arg[3] = m->c;
+  m->res[0] = m->x;
+  if (fmident_initial_states(m->arg, m->res, m->iw, m->work, 0)) {
+    return failed(m, "initial states");
+  }
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    if (m->x_set[i]) m->x[i] = m->x_start[i];
+  }
+  if (fmident_check_finite(m, m->x, FMIDENT_NX, FMIDENT_VR_X)) return 1;
+#endif
+  m->now.valid |= VALID_X;
+  return 0;
+}
+
+int fmident_ensure(Instance *m, int valid) {
+  const int missing = (valid | VALID_C | VALID_X) & ~m->now.valid;
+  if (!missing) return 0;
+  if ((missing & VALID_C) && ensure_calculated(m)) return 1;
+  if (valid == VALID_C) return 0;
+  if ((missing & VALID_X) && ensure_states(m)) return 1;
+#if FMIDENT_NX > 0
+  if ((missing & VALID_DX) && fmident_call(m, fmident_rhs, m->now.t, m->x, m->u, m->dx)) {
+    return failed(m, "state derivatives");
+  }
+#endif
+#if FMIDENT_NY > 0
+  if ((missing & VALID_Y) && fmident_call(m, fmident_outputs, m->now.t, m->x, m->u, m->y)) {
+    return failed(m, "outputs");
+  }
+#endif
+#if FMIDENT_NW > 0
+  if ((missing & VALID_W) && fmident_call(m, fmident_locals, m->now.t, m->x, m->u, m->w)) {
+    return failed(m, "local variables");
+  }
+#endif
+#if FMIDENT_NA > 0
+  if ((missing & VALID_A) && fmident_call(m, fmident_asserts, m->now.t, m->x, m->u, m->a)) {
+    return failed(m, "assertions");
+  }
+#endif
+  m->now.valid |= missing;
+  return 0;
+}
+
+int fmident_check_asserts(Instance *m) {
+#if FMIDENT_NA > 0
+  int violated = 0;
+  if (fmident_ensure(m, VALID_A)) return 1;
+  for (size_t i = 0; i < FMIDENT_NA; ++i) {
+    if (m->a[i] > 0.0) continue; /* written so that NaN is a violation */
+    if (fmident_assert_is_error[i]) {
+      fmident_log(m, fmi2Error, "time %.17g: assertion violated: %s", m->now.t,
+                  fmident_assert_messages[i]);
+      violated = 1;
+    } else if (!m->warned[i]) {
+      m->warned[i] = 1;
+      fmident_log(m, fmi2Warning, "time %.17g: assertion violated: %s", m->now.t,
+                  fmident_assert_messages[i]);
+    }
+  }
+  return violated;
+#else
+  (void)m;
+  return 0;
+#endif
+}
+
+#if FMIDENT_NX > 0
+static const double *inputs_at(Instance *m, double t) {
+  if (!m->interpolating) return m->u;
+  for (size_t i = 0; i < FMIDENT_NU; ++i) m->u_at[i] = m->u[i] + m->du[i] * (t - m->now.t);
+  return m->u_at;
+}
+
+int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
+  const double *u = inputs_at(m, t);
+  if (fmident_call(m, fmident_rhs, t, x, u, dx)) {
+    snprintf(m->trouble, sizeof m->trouble, "the state derivatives cannot be evaluated at %.17g",
+             t);
+    return 1;
+  }
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    if (!isfinite(dx[i])) {
+      snprintf(m->trouble, sizeof m->trouble, "'%s' is %s at %.17g",
+               fmident_names[FMIDENT_VR_DX + i], isnan(dx[i]) ? "not a number" : "infinite", t);
+      return 1;
+    }
+  }
+#if FMIDENT_NA > 0
+  m->now.valid &= ~VALID_A;
+  if (fmident_call(m, fmident_asserts, t, x, u, m->a)) return 1;
+  for (size_t i = 0; i < FMIDENT_NA; ++i) {
+    if (!(m->a[i] > 0.0) && fmident_assert_is_error[i]) {
+      snprintf(m->trouble, sizeof m->trouble, "assertion violated at %.17g: %s", t,
+               fmident_assert_messages[i]);
+      return 1;
+    }
+  }
+#endif
+  return 0;
+}
+
+int fmident_jacobian_at(Instance *m, double t, const double *x, double *jacobian) {
+  if (fmident_call(m, fmident_jacobian, t, x, inputs_at(m, t), jacobian)) return 1;
+  for (size_t i = 0; i < (size_t)FMIDENT_NX * FMIDENT_NX; ++i) {
+    if (!isfinite(jacobian[i])) {
+      snprintf(m->trouble, sizeof m->trouble,
+               "the derivative of '%s' with respect to '%s' is not finite at %.17g",
+               fmident_names[FMIDENT_VR_DX + i % FMIDENT_NX],
+               fmident_names[FMIDENT_VR_X + i / FMIDENT_NX], t);
+      return 1;
+    }
+  }
+  return 0;
+}
+#endif

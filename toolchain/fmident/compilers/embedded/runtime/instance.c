@@ -1,0 +1,95 @@
+/* Memory and start values of an instance. */
+#include "instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(n) ((n) > 0 ? (size_t)(n) : 1u)
+
+void fmident_delete(Instance *instance) {
+  if (!instance) return;
+#if FMIDENT_NX > 0
+  fmident_integrator_delete(instance->integrator);
+#endif
+  free(instance->name);
+  free(instance->doubles);
+  free(instance->flags);
+  free((void *)instance->arg);
+  free(instance->res);
+  free(instance->iw);
+  free(instance);
+}
+
+Instance *fmident_new(const char *name) {
+  Instance *m = calloc(1, sizeof *m);
+  double *next;
+  const size_t total = (size_t)SNAPSHOT_DOUBLES                            /* kept */
+                       + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NA
+                       + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
+                       + FMIDENT_NY + FMIDENT_NX + FMIDENT_SZ_W;
+  if (!m) return NULL;
+  m->name = malloc(strlen(name) + 1);
+  m->doubles = calloc(COUNT(total), sizeof(double));
+  m->flags = calloc(COUNT(SNAPSHOT_FLAGS), 1);
+  m->arg = calloc(COUNT(FMIDENT_SZ_ARG), sizeof *m->arg);
+  m->res = calloc(COUNT(FMIDENT_SZ_RES), sizeof *m->res);
+  m->iw = calloc(COUNT(FMIDENT_SZ_IW), sizeof *m->iw);
+  if (!m->name || !m->doubles || !m->flags || !m->arg || !m->res || !m->iw) {
+    fmident_delete(m);
+    return NULL;
+  }
+  strcpy(m->name, name);
+  next = m->doubles;
+#define TAKE(field, count) (m->field = next, next += (count))
+  TAKE(x, FMIDENT_NX); /* the first five are the snapshot */
+  TAKE(x_start, FMIDENT_NX);
+  TAKE(u, FMIDENT_NU);
+  TAKE(du, FMIDENT_NU);
+  TAKE(p, FMIDENT_NP);
+  TAKE(dx, FMIDENT_NX);
+  TAKE(y, FMIDENT_NY);
+  TAKE(w, FMIDENT_NW);
+  TAKE(c, FMIDENT_NC);
+  TAKE(a, FMIDENT_NA);
+  TAKE(u_at, FMIDENT_NU);
+  TAKE(seed_x, FMIDENT_NX);
+  TAKE(seed_u, FMIDENT_NU);
+  TAKE(seed_p, FMIDENT_NP);
+  TAKE(seed_y, FMIDENT_NY);
+  TAKE(seed_dx, FMIDENT_NX);
+  TAKE(work, FMIDENT_SZ_W);
+#undef TAKE
+  m->x_set = m->flags;
+  m->warned = m->flags + FMIDENT_NX;
+  m->log_mask = LOG_ALL;
+  fmident_set_defaults(m);
+#if FMIDENT_NX > 0
+  m->integrator = fmident_integrator_new(m);
+  if (!m->integrator) {
+    fmident_delete(m);
+    return NULL;
+  }
+#endif
+  return m;
+}
+
+static void copy(double *to, const double *from, size_t count) {
+  if (count > 0) memcpy(to, from, count * sizeof *to);
+}
+
+void fmident_set_defaults(Instance *m) {
+  memset(m->doubles, 0, SNAPSHOT_DOUBLES * sizeof(double));
+  memset(m->flags, 0, SNAPSHOT_FLAGS);
+  copy(m->p, fmident_parameter_defaults, FMIDENT_NP);
+  copy(m->u, fmident_input_starts, FMIDENT_NU);
+  copy(m->x_start, fmident_state_starts, FMIDENT_NX);
+  m->now.state = STATE_INSTANTIATED;
+  m->now.valid = 0;
+  m->now.has_stop_time = 0;
+  m->now.t = 0.0;
+  m->now.stop_time = 0.0;
+  m->now.tolerance = fmident_default_tolerance;
+  m->change = CHANGE_RESTART;
+  m->interpolating = 0;
+  m->trouble[0] = '\0';
+}

@@ -1,0 +1,125 @@
+/* One instance of the FMU. There is no other memory: no globals, so that instances can
+ * live in different threads. */
+#ifndef FMIDENT_INSTANCE_H
+#define FMIDENT_INSTANCE_H
+
+#include <stddef.h>
+
+#include "fmi2Functions.h"
+#include "model.h"
+
+/* States of the FMU (FMI 2.0.4, section 4.2.4), as bits so that sets of them are masks. */
+enum {
+  STATE_INSTANTIATED = 1,
+  STATE_INITIALIZATION = 2,
+  STATE_STEP_COMPLETE = 4,
+  STATE_TERMINATED = 8,
+  STATE_ERROR = 16,
+  STATE_ANY = 31
+};
+
+/* Which values are up to date with t, x, u, p. */
+enum {
+  VALID_C = 1,
+  VALID_X = 2, /* false only in initialization mode: initial states follow p and u */
+  VALID_DX = 4,
+  VALID_Y = 8,
+  VALID_W = 16,
+  VALID_A = 32,
+  VALID_OF_X_U = VALID_DX | VALID_Y | VALID_W | VALID_A
+};
+
+/* Log categories of modelDescription.xml, as bits. */
+enum { LOG_WARNING = 1, LOG_ERROR = 2, LOG_ALL = 3 };
+
+/* What happened to the right-hand side since the integrator ran last. */
+enum {
+  CHANGE_NONE = 0,
+  CHANGE_SLOPE = 1,  /* an input's time derivative: the right-hand side has a kink */
+  CHANGE_JUMP = 2,   /* an input's value: the right-hand side jumps */
+  CHANGE_RESTART = 4 /* state, parameters or tolerance */
+};
+
+/* What a snapshot of the FMU holds besides the vectors. */
+typedef struct {
+  int state;
+  int valid;
+  int has_stop_time;
+  double t;
+  double stop_time;
+  double tolerance;
+} Status;
+
+typedef struct Integrator Integrator;
+
+typedef struct {
+  char *name;
+  fmi2CallbackFunctions callbacks;
+  int log_mask;
+
+  Status now;
+  int change;
+  int interpolating; /* some input has a time derivative that is not zero */
+  char trouble[512]; /* why the right-hand side could not be evaluated last */
+
+  /* Kept in a snapshot (one block, SNAPSHOT_DOUBLES long) ... */
+  double *x, *u, *du, *p, *x_start;
+  /* ... and its bytes: states that the user set, assertions that warned already. */
+  unsigned char *flags, *x_set, *warned;
+  /* Follow from the former. */
+  double *dx, *y, *w, *c, *a;
+  /* Scratch. */
+  double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx;
+  const double **arg;
+  double **res;
+  long long int *iw;
+  double *work;
+  double *doubles; /* the block that all vectors live in */
+
+  Integrator *integrator;
+} Instance;
+
+enum {
+  SNAPSHOT_DOUBLES = 2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP,
+  SNAPSHOT_FLAGS = FMIDENT_NX + FMIDENT_NA
+};
+
+/* instance.c */
+Instance *fmident_new(const char *name);
+void fmident_delete(Instance *instance);
+void fmident_set_defaults(Instance *instance);
+
+/* message.c */
+void fmident_log(const Instance *instance, fmi2Status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* evaluate.c; these return 0 on success and have logged the reason otherwise */
+int fmident_ensure(Instance *instance, int valid);
+int fmident_check_asserts(Instance *instance);
+int fmident_check_finite(const Instance *instance, const double *values, size_t count,
+                         unsigned first_reference);
+/* The right-hand side as the integrator calls it: 0, or 1 with `trouble` filled in. */
+int fmident_rhs_at(Instance *instance, double t, const double *x, double *dx);
+int fmident_jacobian_at(Instance *instance, double t, const double *x, double *jacobian);
+int fmident_call(Instance *instance, fmident_Function *function, double t, const double *x,
+                 const double *u, double *result);
+
+/* variables.c */
+fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);
+fmi2Status fmident_get_real(Instance *instance, unsigned reference, double *value);
+fmi2Status fmident_directional_derivative(Instance *instance, const unsigned *unknown,
+                                          size_t n_unknown, const unsigned *known, size_t n_known,
+                                          const double *seed, double *result);
+
+/* integrator.c */
+#if FMIDENT_NX > 0
+Integrator *fmident_integrator_new(Instance *instance);
+void fmident_integrator_delete(Integrator *integrator);
+/* Advance `instance->x` from `instance->now.t` to `t_end`. */
+int fmident_integrate(Instance *instance, double t_end);
+#endif
+
+#endif

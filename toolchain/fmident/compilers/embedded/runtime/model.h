@@ -1,0 +1,50 @@
+/* What the fixed runtime needs of one compiled model.
+ *
+ * The back end writes `model_sizes.h` (sizes and value references) and `model_data.c`
+ * (tables and functions) for every model; nothing else differs between two FMUs.
+ *
+ * Value references are blocks, in this order: states, derivatives, inputs, outputs,
+ * parameters, calculated, locals. */
+#ifndef FMIDENT_MODEL_H
+#define FMIDENT_MODEL_H
+
+#include "model_sizes.h"
+
+#define FMIDENT_VR_X 0u
+#define FMIDENT_VR_DX (FMIDENT_VR_X + FMIDENT_NX)
+#define FMIDENT_VR_U (FMIDENT_VR_DX + FMIDENT_NX)
+#define FMIDENT_VR_Y (FMIDENT_VR_U + FMIDENT_NU)
+#define FMIDENT_VR_P (FMIDENT_VR_Y + FMIDENT_NY)
+#define FMIDENT_VR_C (FMIDENT_VR_P + FMIDENT_NP)
+#define FMIDENT_VR_W (FMIDENT_VR_C + FMIDENT_NC)
+#define FMIDENT_VR_END (FMIDENT_VR_W + FMIDENT_NW)
+
+/* A function in the calling convention of CasADi's generated code: 0 means success. */
+typedef int fmident_Function(const double **arg, double **res, long long int *iw, double *w,
+                             int mem);
+
+fmident_Function fmident_calculated_parameters; /* (p) -> (c) */
+fmident_Function fmident_initial_states;        /* (t, u, p, c) -> (x) */
+fmident_Function fmident_rhs;                   /* (t, x, u, p, c) -> (dx) */
+fmident_Function fmident_jacobian;              /* (t, x, u, p, c) -> (d dx / d x), column-major */
+fmident_Function fmident_outputs;               /* (t, x, u, p, c) -> (y) */
+fmident_Function fmident_locals;                /* (t, x, u, p, c) -> (w) */
+fmident_Function fmident_asserts;               /* (t, x, u, p, c) -> (a) */
+/* (t, x, u, p, c, sx, su, sp) -> (sy, sdx): derivative along the direction (sx, su, sp),
+ * where c follows p */
+fmident_Function fmident_directional;
+/* (t, u, p, c, su, sp) -> (sx): the same of the initial states */
+fmident_Function fmident_directional_initial;
+
+extern const char fmident_guid[];
+extern const double fmident_default_tolerance;
+extern const char *const fmident_names[];         /* by value reference */
+extern const double fmident_parameter_defaults[]; /* NP */
+extern const double fmident_input_starts[];       /* NU */
+extern const double fmident_state_starts[];       /* NX; of settable states */
+extern const unsigned char fmident_state_settable[]; /* NX; the start value is a literal */
+extern const double fmident_nominals[];           /* NX */
+extern const char *const fmident_assert_messages[]; /* NA */
+extern const unsigned char fmident_assert_is_error[]; /* NA */
+
+#endif

@@ -1,0 +1,119 @@
+/* Get, set and serialise the state of the FMU.
+ *
+ * The history of the integrator is not part of it. Taking a snapshot therefore makes the
+ * instance begin a new integration, exactly as an instance does that the snapshot is given
+ * to: both go on with the same bits. */
+#include "instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  char guid[64]; /* of the FMU that it belongs to */
+  Status status;
+} Head;
+
+typedef struct {
+  Head head;
+  unsigned char *body; /* doubles, then flags */
+} Snapshot;
+
+enum { BODY_SIZE = SNAPSHOT_DOUBLES * (int)sizeof(double) + SNAPSHOT_FLAGS };
+
+static void free_snapshot(Snapshot *s) {
+  if (!s) return;
+  free(s->body);
+  free(s);
+}
+
+static Snapshot *new_snapshot(void) {
+  Snapshot *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->body = calloc(1, BODY_SIZE > 0 ? BODY_SIZE : 1);
+  if (!s->body) {
+    free(s);
+    return NULL;
+  }
+  return s;
+}
+
+static fmi2Status refuse(const Instance *m, const char *function, const char *why) {
+  fmident_log(m, fmi2Error, "%s: %s", function, why);
+  return fmi2Error;
+}
+
+static int foreign(const Head *head) { return strcmp(head->guid, fmident_guid) != 0; }
+
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
+  Instance *m = c;
+  Snapshot *s = *state ? *state : new_snapshot(); /* an existing one is written over */
+  if (!s) return refuse(m, "fmi2GetFMUstate", "out of memory");
+  strncpy(s->head.guid, fmident_guid, sizeof s->head.guid - 1);
+  s->head.status = m->now;
+  memcpy(s->body, m->doubles, SNAPSHOT_DOUBLES * sizeof(double));
+  memcpy(s->body + SNAPSHOT_DOUBLES * sizeof(double), m->flags, SNAPSHOT_FLAGS);
+  m->change |= CHANGE_RESTART;
+  *state = s;
+  return fmi2OK;
+}
+
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
+  Instance *m = c;
+  const Snapshot *s = state;
+  if (!s) return refuse(m, "fmi2SetFMUstate", "there is no state");
+  if (foreign(&s->head)) return refuse(m, "fmi2SetFMUstate", "the state is of another FMU");
+  m->now = s->head.status;
+  memcpy(m->doubles, s->body, SNAPSHOT_DOUBLES * sizeof(double));
+  memcpy(m->flags, s->body + SNAPSHOT_DOUBLES * sizeof(double), SNAPSHOT_FLAGS);
+  m->now.valid &= VALID_X; /* all else follows */
+  m->change = CHANGE_RESTART;
+  m->interpolating = 0;
+  for (size_t i = 0; i < FMIDENT_NU; ++i) m->interpolating |= m->du[i] != 0.0;
+  return fmi2OK;
+}
+
+fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state) {
+  (void)c;
+  if (state) {
+    free_snapshot(*state);
+    *state = NULL;
+  }
+  return fmi2OK;
+}
+
+fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t *size) {
+  if (!state) return refuse(c, "fmi2SerializedFMUstateSize", "there is no state");
+  *size = sizeof(Head) + BODY_SIZE;
+  return fmi2OK;
+}
+
+fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[],
+                                 size_t size) {
+  const Snapshot *s = state;
+  if (!s) return refuse(c, "fmi2SerializeFMUstate", "there is no state");
+  if (size < sizeof(Head) + BODY_SIZE) {
+    return refuse(c, "fmi2SerializeFMUstate", "the buffer is too small");
+  }
+  memcpy(bytes, &s->head, sizeof(Head));
+  memcpy(bytes + sizeof(Head), s->body, BODY_SIZE);
+  return fmi2OK;
+}
+
+fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size,
+                                   fmi2FMUstate *state) {
+  static const char name[] = "fmi2DeSerializeFMUstate";
+  Head head;
+  Snapshot *s;
+  if (size != sizeof(Head) + BODY_SIZE) {
+    return refuse(c, name, "the bytes do not have the length of a state of this FMU");
+  }
+  memcpy(&head, bytes, sizeof(Head));
+  head.guid[sizeof head.guid - 1] = '\0';
+  if (foreign(&head)) return refuse(c, name, "the bytes are of another FMU");
+  s = new_snapshot(); /* the caller's handle need not be initialised here */
+  if (!s) return refuse(c, name, "out of memory");
+  s->head = head;
+  memcpy(s->body, bytes + sizeof(Head), BODY_SIZE);
+  *state = s;
+  return fmi2OK;
+}
