@@ -97,7 +97,7 @@ def test_mass_spring_damper_exactly(workshop: Workshop, values: dict[str, float]
 def test_slide_with_lugre_friction(
     workshop: Workshop, example: str, force: Callable[[float], float]
 ) -> None:
-    """By hand with the exact magnitude |v|, which the machine rounds off below 1e-8 m/s."""
+    """By hand with the exact magnitude |v|, which the machine rounds off below 1e-9 m/s."""
     sigma0, sigma1, sigma2, coulomb, static, stribeck = 1e5, 316.0, 0.4, 1.0, 1.5, 0.001
 
     def friction(v: float, z: float) -> tuple[float, float]:

@@ -84,7 +84,7 @@ def test_inverse_machine_matches_reference(
 def test_forward_machine_matches_reference(
     workshop: Workshop, class_name: str, file: str, inputs: tuple[str, ...], bound: float
 ) -> None:
-    deviations = compare(workshop, class_name, file, inputs, 1e-10)
+    deviations = compare(workshop, class_name, file, inputs, 1e-12)
     assert len(deviations) >= 9
     assert max(deviations.values()) < bound, deviations
 
@@ -95,7 +95,7 @@ def test_rotary_drive_with_lugre_friction_matches_reference(workshop: Workshop) 
         "DriveTrains.RotaryDriveWithLuGreFriction",
         "rotary_drive_with_lugre_friction",
         ("motorTorque",),
-        1e-10,
+        1e-12,
         frozenset({"loadSpeedWidth"}),
     )
     assert max(deviations.values()) < 1e-5, deviations
@@ -122,7 +122,7 @@ def test_slider_crank_forward_matches_reference(
     machine = workshop.machine("Linkages.SliderCrankForward")
     outputs = [n for n in reference.signals if n not in ("time", "tau")]
     parameters = known_parameters(machine, reference, set())
-    fine = machine.simulate(times, {"tau": tau}, outputs, parameters, 1e-10)
+    fine = machine.simulate(times, {"tau": tau}, outputs, parameters, 1e-12)
     assert np.max(np.abs(tau[::refinement] - reference.signals["tau"])) < 1e-9
     scale = {n: 1.0 for n in outputs if float(np.ptp(reference.signals[n])) < 1e-12}
     deviations = deviation_of_range(

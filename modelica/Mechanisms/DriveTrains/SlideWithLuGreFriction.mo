@@ -8,7 +8,7 @@ model SlideWithLuGreFriction "Mass on a guide with LuGre friction, driven by a f
   parameter Units.Force Fc(min=1e-12) = 1 "Coulomb friction force";
   parameter Units.Force Fs(min=1e-12) = 1.5 "Static friction force";
   parameter Units.Velocity vs(min=1e-12) = 0.001 "Stribeck speed";
-  parameter Units.Velocity reversalWidth(min=1e-15) = 1e-8
+  parameter Units.Velocity reversalWidth(min=1e-15) = 1e-9
     "Width of the smooth magnitude of the speed in the friction law, far below the speed of presliding";
   input Units.Force u(start=0) "Driving force";
   output Units.Position x(start=0, fixed=true, nominal=1e-5) "Position";

@@ -7,7 +7,7 @@ model TranslationalLuGre "LuGre friction force: presliding, Stribeck effect and 
   parameter Units.Force Fc(min=1e-12) = 1 "Coulomb friction force";
   parameter Units.Force Fs(min=1e-12) = 1.5 "Static friction force";
   parameter Units.Velocity vs(min=1e-12) = 0.001 "Stribeck speed";
-  parameter Units.Velocity reversalWidth(min=1e-15) = 1e-8
+  parameter Units.Velocity reversalWidth(min=1e-15) = 1e-9
     "Width of the smooth magnitude v*tanh(v/reversalWidth), far below the speed of presliding";
   output Units.Position z(start=0, fixed=true, nominal=1e-6) "Mean bristle deflection";
   Units.Force level "Friction force of steady sliding without its viscous part";
