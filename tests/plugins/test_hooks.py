@@ -15,7 +15,8 @@ import pytest
 from fmident.errors import Diagnostic, PluginError
 from fmident.estimation.contract import Iteration, StopEstimation
 from fmident.estimation.result import EstimationResult
-from fmident.plugins import Host, PluginObserver, Run, hookspecs, load_plugins
+from fmident.plugins import Host, Run, hookspecs, load_plugins
+from fmident.plugins.observers import PluginObserver
 
 MakePlugin = Callable[[str, str], EntryPoint]
 

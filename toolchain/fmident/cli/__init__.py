@@ -1,6 +1,10 @@
-"""Command line."""
+"""The command line: thin, one module per command.
 
+:func:`main` is the console script. A command's module has ``HELP``, ``EXAMPLE``,
+``configure(parser)`` and ``run(arguments)``; it imports what it needs inside ``run``, so
+that ``fmident --help`` answers at once.
+"""
 
-def main() -> int:
-    """Run."""
-    return 0
+from fmident.cli.main import main
+
+__all__ = ["main"]

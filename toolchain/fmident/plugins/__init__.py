@@ -6,7 +6,6 @@ A plugin imports :data:`hookimpl` from here and implements hooks of
 
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.host import Host, LoadedPlugin, load_plugins
-from fmident.plugins.observers import PluginObserver
 from fmident.plugins.registry import Origin, Registration, Registry
 from fmident.plugins.run import Run
 
@@ -14,7 +13,6 @@ __all__ = [
     "Host",
     "LoadedPlugin",
     "Origin",
-    "PluginObserver",
     "Registration",
     "Registry",
     "Run",

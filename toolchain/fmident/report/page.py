@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,6 +112,7 @@ def render(result: EstimationResult, *, title: str, version: str) -> str:
         duration=duration(result.seconds),
         cost_initial=plain(result.cost_initial),
         cost_final=plain(result.cost_final),
+        settings=_settings(result.settings),
         fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
     )
 
@@ -129,6 +130,28 @@ def _row(e: ParameterEstimate) -> _Row:
         bounds=_bounds(e),
         remark=remark(e),
     )
+
+
+def _settings(settings: Mapping[str, object]) -> list[tuple[str, list[str]]]:
+    """Return heading and lines for each group of settings."""
+    groups: list[tuple[str, list[str]]] = []
+    for key, value in settings.items():
+        heading = key.replace("_", " ").capitalize()
+        if not isinstance(value, Mapping):
+            groups.append((heading, [_setting(value)]))
+        elif any(isinstance(item, Mapping) for item in value.values()):
+            groups.append((heading, [f"{k}: {_setting(v)}" for k, v in value.items()]))
+        elif value:
+            groups.append((heading, [_setting(value)]))
+    return groups
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} = {_setting(v)}" for k, v in value.items())
+    if isinstance(value, float):
+        return plain(value)
+    return "none" if value is None else str(value)
 
 
 def _bounds(e: ParameterEstimate) -> str:

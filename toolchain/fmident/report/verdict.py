@@ -60,7 +60,7 @@ def verdict(result: EstimationResult) -> Verdict:
     if result.identifiability is not None:
         reasons.append(_sentence(result.identifiability.verdict))
         doubts += result.identifiability.rank < len(free)
-    unknown = [e.name for e in free if not math.isfinite(e.standard_error)]
+    unknown = [e.name for e in free if not e.at_bound and not math.isfinite(e.standard_error)]
     if unknown:
         doubts += 1
         reasons.append(f"There is no uncertainty for {_names(unknown)}.")
@@ -69,8 +69,7 @@ def verdict(result: EstimationResult) -> Verdict:
         doubts += 1
         verb = "lies" if len(bound) == 1 else "lie"
         reasons.append(
-            f"{_names(bound)} {verb} on a bound: the data want a value outside, "
-            "and the intervals of the others hold only for this value."
+            f"{_names(bound)} {verb} on a bound: the data would take a value outside of it."
         )
     for first, second, value in correlated_pairs(result):
         doubts += 1

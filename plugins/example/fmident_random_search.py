@@ -1,0 +1,56 @@
+"""Draws parameters inside their bounds and keeps the best: the smallest estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.evaluation import Evaluator
+from fmident.plugins import Registry, hookimpl
+from fmident.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class RandomSearchOptions:
+    """What the ``[estimator]`` table may hold beside the name."""
+
+    samples: int = 100
+    seed: int = 0
+
+
+class RandomSearch(Estimator[RandomSearchOptions]):
+    """Keeps the best of many random points."""
+
+    name = "random-search"
+    summary = "draws parameters inside their bounds and keeps the best"
+    options_type = RandomSearchOptions
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: RandomSearchOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Draw, evaluate, keep."""
+        low, high = problem.lower, problem.upper
+        if not np.all(np.isfinite(high - low)):
+            return Estimate(problem.initial, "failed", "every free parameter needs two bounds")
+        generator = np.random.default_rng(options.seed)
+        best, cost = problem.initial, evaluator.cost(problem.initial)
+        monitor.iteration(best, cost)
+        for _ in range(options.samples):
+            point = generator.uniform(low, high)
+            if (found := evaluator.cost(point)) < cost:
+                best, cost = point, found
+            monitor.iteration(best, cost)
+        return Estimate(best, "limit", f"drew {options.samples} points")
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Make the estimator known."""
+    registry.add("random-search", RandomSearch)

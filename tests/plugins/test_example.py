@@ -1,0 +1,52 @@
+"""The example plugin, installed as a stranger would install it and run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which pip has installed the example from its wheel."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    offline = ["--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, str(folder), *offline, str(EXAMPLE)], capture_output=True, text=True
+    )
+    if done.returncode and "hatchling" in done.stderr:
+        pytest.skip("the build back end hatchling is not installed")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run_with(site: Path, *arguments: str, folder: Path | None = None) -> Any:
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import fmident.cli as c; "
+    return subprocess.run(
+        [sys.executable, "-c", code + "sys.exit(c.main())", str(site), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+
+
+def test_is_found_through_its_entry_point(site: Path) -> None:
+    done = run_with(site, "plugins")
+    assert done.returncode == 0, done.stderr
+    (plugin,) = [x for x in done.stdout.splitlines() if "fmident-random-search 0.1.0" in x]
+    assert plugin.split()[0] == "random-search"
+    assert "works" in plugin
+    (item,) = [x for x in done.stdout.splitlines() if "keeps the best" in x]
+    assert item.split()[:3] == ["random-search", "estimator", "random-search"]
+
+
+def test_is_short_enough_to_be_copied() -> None:
+    lines = (EXAMPLE / "fmident_random_search.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 65

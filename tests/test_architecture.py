@@ -1,0 +1,103 @@
+"""Rules that hold for the whole code base, checked by reading its imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOST = ROOT / "toolchain" / "fmident"
+ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
+EXAMPLE = ROOT / "plugins" / "example"
+
+LAYERS = (
+    "_types", "errors", "units", "fmu", "compilers", "data", "problem", "evaluation",
+    "statistics", "estimation", "report", "plugins",
+)  # fmt: skip
+"""From the bottom up: a package may import only what stands before it."""
+
+COMPOSITION = {"__init__", "__main__", "api", "builds", "cli", "validation"}
+"""These wire the layers together and may import all of them."""
+
+LONGEST_MODULE = 500
+
+
+def modules(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the full names imported at run time; imports for the type checker are left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            skipped |= {id(inner) for child in node.body for inner in ast.walk(child)}
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(HOST).parts[0].removesuffix(".py")
+
+
+def targets(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the package of the host and the full name, for each import of the host."""
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "fmident":
+            inside = len(parts) > 1 and (
+                (HOST / parts[1]).exists() or (HOST / f"{parts[1]}.py").exists()
+            )
+            yield (parts[1] if inside else "fmident"), name
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_every_package_has_its_place() -> None:
+    found = {p.stem if p.suffix == ".py" else p.name for p in HOST.iterdir()}
+    found -= {"__pycache__", "py.typed", "modelica"}
+    assert found - {"units"} == ({*LAYERS} | COMPOSITION) - {"units"}
+
+
+@pytest.mark.parametrize("path", modules(HOST), ids=name_of)
+def test_packages_import_only_what_stands_below(path: Path) -> None:
+    package = package_of(path)
+    if package in COMPOSITION:
+        return
+    allowed = {*LAYERS[: LAYERS.index(package) + 1]}
+    for target, name in targets(path):
+        if target == "fmident":
+            assert name == "fmident.__version__", f"{path} imports {name}"
+        else:
+            assert target in allowed, f"{path} imports {name}, which stands above '{package}'"
+
+
+@pytest.mark.parametrize("path", [*modules(ESTIMATORS), *modules(EXAMPLE)], ids=name_of)
+def test_estimators_never_touch_an_fmu(path: Path) -> None:
+    for target, name in targets(path):
+        assert target in {"_types", "errors", "problem", "data", "evaluation", "estimation",
+                          "plugins", "statistics"}, f"{path} imports {name}"  # fmt: skip
+
+
+@pytest.mark.parametrize("path", modules(HOST), ids=name_of)
+def test_the_host_never_imports_an_estimator(path: Path) -> None:
+    assert not [name for name in imports(path) if name.startswith("fmident_estimators")]
+
+
+@pytest.mark.parametrize(
+    "path", [p for f in (HOST, ESTIMATORS, EXAMPLE) for p in modules(f)], ids=name_of
+)
+def test_no_module_is_too_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE

@@ -1,0 +1,152 @@
+"""The library's front door: everything wired together.
+
+:func:`load_problem` and :func:`estimate` are what ``fmident.load_problem`` and
+``fmident.estimate`` are, and what the command line calls.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.errors import Diagnostic, Location, ProblemError
+
+if TYPE_CHECKING:
+    from fmident.estimation.monitor import Observer
+    from fmident.estimation.result import EstimationResult
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem
+
+Report = Callable[[Iterable[Diagnostic]], None]
+"""Takes warnings and notes that come up on the way."""
+
+
+def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    """Report diagnostics as Python warnings."""
+    for diagnostic in diagnostics:
+        warnings.warn(str(diagnostic), stacklevel=3)
+
+
+def load_problem(
+    path: str | Path,
+    *,
+    host: Host | None = None,
+    overrides: Mapping[str, object] | None = None,
+    report: Report = warn,
+) -> Problem:
+    """Read a problem file, its data, and the description of its FMU.
+
+    A class named by ``model.class`` is compiled when its FMU is missing or stale.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+    host
+        Plugins; loaded when not given.
+    overrides
+        Dotted key of the file to value, such as ``{"estimator.solver": "scipy"}``.
+    report
+        Takes warnings of plugins and of the compiler; Python warnings by default.
+
+    Returns
+    -------
+    fmident.problem.Problem
+        Immutable.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Anything that is wrong in the file, the data or the FMU.
+    """
+    raise NotImplementedError
+
+
+def estimate(
+    problem: Problem,
+    *,
+    host: Host | None = None,
+    observers: Sequence[Observer] = (),
+    report: Report = warn,
+) -> EstimationResult:
+    """Run the problem's estimator and return what it found.
+
+    Parameters
+    ----------
+    problem
+        From :func:`load_problem`, or built in Python.
+    host
+        Plugins; loaded when not given.
+    observers
+        Told of each iteration, before the plugins are.
+    report
+        Takes warnings of plugins; Python warnings by default.
+
+    Returns
+    -------
+    fmident.estimation.EstimationResult
+        Also when the run was interrupted with Ctrl-C: with the best parameters so far.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The estimation cannot start: unknown estimator or option, a plugin's objection, an
+        FMU that cannot be simulated at the initial parameters, a parameter without effect.
+    """
+    from fmident.estimation.checks import check_survives
+    from fmident.estimation.run import FmuIdentity, run_estimation
+    from fmident.evaluation import Evaluator, InProcessExecutor
+    from fmident.fmu import open_fmu
+    from fmident.plugins import Run
+    from fmident.plugins.observers import PluginObserver
+
+    host = _host(host, report)
+    estimator = host.estimators.get(problem.estimator.name)()
+    _ask_plugins(problem, host, report)
+    events = PluginObserver(
+        host, Run(problem, problem.estimator.name), lambda diagnostic: report([diagnostic])
+    )
+    with open_fmu(problem.fmu) as fmu:
+        check_survives(problem)
+        about = fmu.description
+        identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
+        with Evaluator(problem, InProcessExecutor(problem, fmu)) as evaluator:
+            events.started()
+            result = run_estimation(
+                problem, evaluator, estimator, observers=(*observers, events), fmu=identity
+            )
+    events.finished(result)
+    return result
+
+
+def _host(host: Host | None, report: Report) -> Host:
+    if host is not None:
+        return host
+    from fmident.plugins import load_plugins
+
+    loaded = load_plugins()
+    report(loaded.diagnostics)
+    return loaded
+
+
+def _ask_plugins(problem: Problem, host: Host, report: Report) -> None:
+    """Let the plugins look at the problem.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        One of them refuses it.
+    """
+    found = host.check_problem(problem)
+    errors = [d for d in found if d.severity == "error"]
+    report([d for d in found if d.severity != "error"])
+    if errors:
+        first = errors[0]
+        source = Location(str(problem.source)) if problem.source is not None else None
+        raise ProblemError(
+            "; ".join(d.message for d in errors),
+            location=first.location or source,
+            hint=first.hint,
+        )

@@ -1,0 +1,305 @@
+"""From the name of a Modelica class to its FMU: where sources and FMUs stand, when to build."""
+
+from __future__ import annotations
+
+import re
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.staleness import is_stale
+from fmident.errors import CompilationError, PluginError, did_you_mean
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+
+PREFERRED = "embedded"
+"""The compiler that ``auto`` takes when it can run: it comes with fmident."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """An FMU that is up to date.
+
+    Parameters
+    ----------
+    fmu
+        The file.
+    result
+        What the compiler said; ``None`` when nothing had to be built.
+    """
+
+    fmu: Path
+    result: BuildResult | None
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where the source of a class was found.
+
+    Parameters
+    ----------
+    sources
+        Top-level packages: folders with ``package.mo``, or files.
+    project
+        Folder that holds ``modelica/``; ``None`` for the library that comes with fmident
+        and for sources that the user named.
+    """
+
+    sources: tuple[Path, ...]
+    project: Path | None
+
+
+def build(
+    host: Host,
+    class_name: str,
+    *,
+    sources: Sequence[Path] = (),
+    output: Path | None = None,
+    compiler: str = "auto",
+    tolerance: float | None = None,
+    options: Mapping[str, object] | None = None,
+    force: bool = False,
+) -> Built:
+    """Compile a class unless its FMU is up to date.
+
+    Parameters
+    ----------
+    host
+        Whose compilers.
+    class_name
+        Full Modelica name.
+    sources
+        Files or folders; found by :func:`find_library` when empty.
+    output
+        The FMU; by default ``fmus/CLASS.fmu`` of the project, else ``CLASS.fmu`` here.
+    compiler
+        Name of a compiler, or ``"auto"``.
+    tolerance, options
+        As in :class:`~fmident.compilers.base.BuildRequest`.
+    force
+        Build in any case.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        No source, no compiler, or the class cannot be compiled.
+    fmident.errors.PluginError
+        There is no such compiler.
+    """
+    named = Library(expand(sources), None) if sources else None
+    library = named or find_library(class_name, [Path.cwd()])
+    if output is None:
+        output = _default_folder(library.project) / f"{class_name}.fmu"
+    return _build(
+        choose_compiler(host, compiler),
+        BuildRequest(class_name, library.sources, output, tolerance, dict(options or {})),
+        force,
+    )
+
+
+def build_class(
+    class_name: str,
+    *,
+    sources: Sequence[str | Path] = (),
+    output: str | Path | None = None,
+    compiler: str = "auto",
+    tolerance: float | None = None,
+    options: Mapping[str, object] | None = None,
+    force: bool = False,
+) -> Path:
+    """Compile a Modelica class unless its FMU is up to date, and return the FMU.
+
+    Parameters
+    ----------
+    class_name, sources, output, compiler, tolerance, options, force
+        As for :func:`build`.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        With diagnostics that carry file, line and construct.
+    """
+    from fmident.plugins import load_plugins
+
+    return build(
+        load_plugins(),
+        class_name,
+        sources=tuple(Path(s) for s in sources),
+        output=None if output is None else Path(output),
+        compiler=compiler,
+        tolerance=tolerance,
+        options=options,
+        force=force,
+    ).fmu
+
+
+def resolve_class(host: Host, class_name: str, base: Path) -> Built:
+    """Return the FMU of a class that a problem file names; build it when it must be.
+
+    Parameters
+    ----------
+    host
+        Whose compilers.
+    class_name
+        Full Modelica name.
+    base
+        Folder of the problem file. Sources are looked for there and above, then from the
+        working directory; the FMU goes into ``fmus/`` of the project, or of `base`.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        No source, no compiler, or the class cannot be compiled.
+    """
+    library = find_library(class_name, [base, Path.cwd()])
+    output = (library.project or base) / "fmus" / f"{class_name}.fmu"
+    compiler = choose_compiler(host, "auto")
+    return _build(compiler, BuildRequest(class_name, library.sources, output), force=False)
+
+
+def find_library(class_name: str, starts: Iterable[Path]) -> Library:
+    """Find the source of a class by its top-level package.
+
+    Parameters
+    ----------
+    class_name
+        Full Modelica name.
+    starts
+        ``modelica/`` is looked for in these folders and all above them, then in fmident.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        Nowhere; the message says where it was looked for.
+    """
+    top = class_name.split(".")[0]
+    known: set[str] = set()
+    looked: list[Path] = []
+    for start in starts:
+        for folder in (start.resolve(), *start.resolve().parents):
+            place = folder / "modelica"
+            if place.is_dir() and place not in looked:
+                looked.append(place)
+                packages = expand([place])
+                known |= {_package_name(p) for p in packages}
+                if any(_package_name(p) == top for p in packages):
+                    return Library(_needed(top, packages), folder)
+    shipped = shipped_library()
+    if shipped is not None and shipped not in looked:
+        looked.append(shipped)
+        packages = expand([shipped])
+        known |= {_package_name(p) for p in packages}
+        if any(_package_name(p) == top for p in packages):
+            return Library(_needed(top, packages), None)
+    places = ", ".join(f"'{p}'" for p in looked) or "any folder 'modelica' here or above"
+    raise CompilationError(
+        f"there is no Modelica package '{top}' in {places}",
+        hint=f"{did_you_mean(top, known, kind='package')}; or name its folder with --source",
+    )
+
+
+def shipped_library() -> Path | None:
+    """Return the folder of the Modelica library that comes with fmident."""
+    here = Path(__file__).parent
+    # Beside the package when installed; three levels up in a checkout.
+    for place in (here / "modelica", here.parents[1] / "modelica"):
+        if (place / "Mechanisms" / "package.mo").is_file():
+            return place
+    return None
+
+
+def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
+    """Return top-level packages: a folder without ``package.mo`` stands for what is in it.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        A path does not exist or holds no Modelica.
+    """
+    found: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise CompilationError(f"there is no source '{source}'")
+        if source.is_file() or (source / "package.mo").is_file():
+            found.append(source)
+            continue
+        inside = sorted(
+            p for p in source.iterdir() if p.suffix == ".mo" or (p / "package.mo").is_file()
+        )
+        if not inside:
+            raise CompilationError(
+                f"'{source}' holds no Modelica package",
+                hint="name a .mo file, a folder with package.mo, or the folder above it",
+            )
+        found.extend(inside)
+    return tuple(found)
+
+
+def choose_compiler(host: Host, name: str) -> Compiler:
+    """Return a compiler that can run here.
+
+    Parameters
+    ----------
+    host
+        Whose compilers.
+    name
+        Its name, or ``"auto"``: the embedded one if it can run, else the first that can.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        It cannot run here; the message says why.
+    fmident.errors.PluginError
+        There is no such compiler.
+    """
+    if name != "auto":
+        compiler = host.compilers.get(name)()
+        reason = compiler.unavailable()
+        if reason is not None:
+            raise CompilationError(f"the compiler '{name}' cannot run here: {reason}")
+        return compiler
+    names = sorted(host.compilers.names(), key=lambda n: (n != PREFERRED, n))
+    reasons: list[str] = []
+    for candidate in names:
+        compiler = host.compilers.get(candidate)()
+        reason = compiler.unavailable()
+        if reason is None:
+            return compiler
+        reasons.append(f"{candidate}: {reason}")
+    if not names:
+        raise PluginError("no compiler is installed", hint="'fmident plugins' shows why")
+    raise CompilationError("no compiler can run here: " + "; ".join(reasons))
+
+
+def _build(compiler: Compiler, request: BuildRequest, force: bool) -> Built:
+    if not force and not is_stale(request.output, request, compiler):
+        return Built(request.output, None)
+    request.output.parent.mkdir(parents=True, exist_ok=True)
+    return Built(request.output, compiler.build(request))
+
+
+def _default_folder(project: Path | None) -> Path:
+    """Return ``fmus`` of the project or of the working directory, else the latter."""
+    here = project is None or project == Path.cwd()
+    fmus = Path("fmus") if here or project is None else project / "fmus"
+    return fmus if fmus.is_dir() else Path()
+
+
+def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the package called `top` and, behind it, those that its annotation uses.
+
+    The others are left out, so that a change in them does not make its FMUs stale.
+    """
+    (own,) = [p for p in packages if _package_name(p) == top]
+    text = (own / "package.mo" if own.is_dir() else own).read_text(encoding="utf-8")
+    uses = "".join(re.findall(r"\buses\s*\(((?:[^()]|\([^()]*\))*)\)", text))
+    others = [p for p in packages if re.search(rf"\b{re.escape(_package_name(p))}\b", uses)]
+    return (own, *(p for p in others if p != own))
+
+
+def _package_name(source: Path) -> str:
+    return source.stem if source.suffix == ".mo" else source.name

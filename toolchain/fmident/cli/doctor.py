@@ -1,0 +1,56 @@
+"""``fmident doctor``."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from fmident.cli.console import out, tell_all
+
+HELP = "show versions and what works on this machine"
+EXAMPLE = """\
+  fmident doctor"""
+
+_PACKAGES = (
+    "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "pyceres", "pluggy",
+    "matplotlib", "jinja2", "lark", "OMPython",
+)  # fmt: skip
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print versions and the state of the compilers; 1 when no compiler can run."""
+    from fmident import __version__
+    from fmident.plugins import load_plugins
+    from fmident.report.terminal import table
+
+    host = load_plugins(without=arguments.no_plugin)
+    rows = [
+        ["fmident", __version__],
+        ["Python", platform.python_version()],
+        ["platform", f"{platform.system()} {platform.machine()}"],
+        *([name, _version(name)] for name in _PACKAGES),
+    ]
+    out(table(["component", "version"], rows))
+    out()
+    usable = 0
+    states = []
+    for registration in host.compilers:
+        compiler = registration.item()
+        reason = compiler.unavailable()
+        usable += reason is None
+        states.append([registration.name, compiler.version() if reason is None else reason])
+    out(table(["compiler", "state"], states))
+    tell_all(host.diagnostics)
+    return 0 if usable else 1
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

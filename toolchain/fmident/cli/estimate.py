@@ -1,0 +1,106 @@
+"""``fmident estimate``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.cli.console import out, tell, tell_all
+from fmident.cli.usage import assignments, scalar
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+HELP = "identify the parameters of a problem file"
+EXAMPLE = """\
+  fmident estimate problem.toml -o results
+  fmident estimate problem.toml --set estimator.solver=scipy
+
+The result folder holds result.json, report.html, parameters.csv, fit.csv,
+history.csv and problem.toml. It appears when it is complete. A result that stands
+there already is kept as NAME.1, NAME.2, ...; --force replaces it."""
+
+_INTERRUPTED = 130
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("problem", type=Path, help="problem file (TOML)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="result folder; by default 'results' beside the problem file",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the problem file, such as estimator.solver=scipy; may be repeated",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace an earlier result instead of keeping it"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Estimate, write the result folder, print the summary.
+
+    Returns
+    -------
+    int
+        0 also when a limit ended the run: the status is in the result. 1 when the
+        estimation failed, 130 when it was interrupted.
+    """
+    from fmident import api
+    from fmident.cli.progress import Progress
+    from fmident.plugins import load_plugins
+    from fmident.report.folder import check_target, write_folder
+    from fmident.report.terminal import summary
+
+    overrides = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
+    host = load_plugins(without=arguments.no_plugin)
+    tell_all(host.diagnostics)
+    folder = arguments.output or arguments.problem.parent / "results"
+    check_target(folder)
+    problem = api.load_problem(arguments.problem, host=host, overrides=overrides)
+    if not arguments.quiet:
+        tell(_announcement(problem))
+    progress = Progress()
+    observers = () if arguments.quiet else (progress,)
+    try:
+        result = api.estimate(problem, host=host, observers=observers, report=tell_all)
+    finally:
+        progress.finish()
+    kept, failed = write_folder(result, problem, folder, host.reporters, replace=arguments.force)
+    tell_all(failed)
+    if not arguments.quiet:
+        out()
+        out(summary(result))
+        out()
+    if kept is not None:
+        tell(f"the earlier result is kept as '{kept}'")
+    page = folder / "report.html"
+    out(f"result: {folder / 'result.json'}" + (f"\nreport: {page}" if page.exists() else ""))
+    if result.status == "interrupted":
+        tell("interrupted: the result holds the best parameters so far")
+        return _INTERRUPTED
+    return 1 if result.status == "failed" else 0
+
+
+def _announcement(problem: Problem) -> str:
+    samples = sum(e.times.size for e in problem.experiments)
+    outputs = len({m.name for e in problem.experiments for m in e.measurements})
+    return (
+        f"{problem.fmu.name}: {_count(len(problem.free), 'free parameter')}, "
+        f"{_count(len(problem.experiments), 'experiment')}, {_count(samples, 'sample')} of "
+        f"{_count(outputs, 'output')}; estimator {problem.estimator.name}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,158 @@
+"""From arguments to an exit code.
+
+====  ==========================================================
+code  meaning
+====  ==========================================================
+0     done
+1     the command did its work and the answer is no
+2     wrong input; the message says what, where and what to do
+70    a defect of fmident
+130   interrupted with Ctrl-C
+141   whoever read the output closed it
+====  ==========================================================
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from fmident import __version__
+from fmident.cli.console import tell
+from fmident.cli.usage import (
+    Parser,
+    UsageError,
+    refuse_unknown_arguments,
+    refuse_unknown_command,
+)
+from fmident.errors import FmidentError
+
+COMMANDS = ("build", "validate", "simulate", "estimate", "report", "plugins", "doctor")
+
+_ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141
+
+_DESCRIPTION = """\
+Identify the parameters of Modelica models from measured data.
+
+  fmident build CLASS           Modelica class to FMU
+  fmident estimate PROBLEM      data and FMU to parameters with their uncertainty
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments
+        Without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--traceback" in given or bool(os.environ.get("FMIDENT_DEBUG"))
+    try:
+        code = _run([a for a in given if a != "--traceback"])
+        sys.stdout.flush()
+    except FmidentError as error:
+        return _fail(f"error: {error}", error, debug, error.exit_code)
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CLOSED
+    except KeyboardInterrupt as error:
+        return _fail("interrupted", error, debug, _INTERRUPTED)
+    except OSError as error:
+        return _fail(f"error: {_describe(error)}", error, debug, FmidentError.exit_code)
+    except Exception as error:
+        return _fail(_defect(error), error, debug, _DEFECT)
+    return code
+
+
+def build_parser() -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser and those of the commands by name."""
+    parser = Parser(
+        prog="fmident",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fmident {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    parsers: dict[str, Parser] = {}
+    for name in COMMANDS:
+        module = importlib.import_module(f"fmident.cli.{name}")
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=module.HELP[0].upper() + module.HELP[1:] + ".",
+            epilog=f"example:\n{module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.configure(command)
+        command.add_argument(
+            "--no-plugin",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="leave this plugin out; may be repeated",
+        )
+        command.add_argument(
+            "--traceback",
+            action="store_true",
+            help="show where in fmident an error came up",
+        )
+        command.set_defaults(run=module.run)
+        parsers[name] = command
+    return parser, parsers
+
+
+def _run(arguments: list[str]) -> int:
+    parser, parsers = build_parser()
+    refuse_unknown_command(arguments, parsers)
+    try:
+        namespace, extra = parser.parse_known_args(arguments)
+    except SystemExit as end:  # --help and --version
+        return int(end.code or 0)
+    if namespace.command is None:
+        refuse_unknown_arguments(parser, extra)
+        parser.print_help()
+        return 0
+    refuse_unknown_arguments(parsers[namespace.command], extra)
+    code: int = namespace.run(namespace)
+    return code
+
+
+def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if debug:
+        traceback.print_exception(error)
+    tell(message)
+    return code
+
+
+def _describe(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"'{error.filename}': {reason}" if error.filename is not None else reason
+
+
+def _defect(error: Exception) -> str:
+    return (
+        f"error: {type(error).__name__}: {error}\n"
+        "  This is a defect of fmident, not of your input. Please report it with the output\n"
+        "  of the same command with --traceback, and that of 'fmident doctor'."
+    )
+
+
+__all__ = ["COMMANDS", "UsageError", "build_parser", "main"]

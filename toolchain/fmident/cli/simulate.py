@@ -1,0 +1,231 @@
+"""``fmident simulate``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.cli.console import out, tell
+from fmident.cli.usage import UsageError, assignments, number, positive, scalar
+from fmident.errors import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fmident._types import F64
+    from fmident.fmu import ModelDescription
+
+HELP = "simulate an FMU once"
+EXAMPLE = """\
+  fmident simulate axis.fmu --stop-time 2 --step 0.001 -o axis.csv --plot axis.png
+  fmident simulate axis.fmu --data measured.csv --inputs q_ref=position --set M=95
+
+With --data, the simulation runs over the times of the file. Inputs of the FMU take the
+column of the same name unless --inputs names another one. --inputs NAME=NUMBER holds an
+input constant."""
+
+_STEPS = 500
+_MOST_PANELS = 8
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("fmu", type=Path, help="the FMU")
+    parser.add_argument("--data", type=Path, metavar="CSV", help="times and inputs")
+    parser.add_argument(
+        "--inputs",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="column (or number) for an input; may be repeated",
+    )
+    parser.add_argument(
+        "--time", default="time", metavar="COLUMN", help="column of the time (time)"
+    )
+    parser.add_argument("--start-time", type=number, metavar="S", help="seconds")
+    parser.add_argument("--stop-time", type=number, metavar="S", help="seconds")
+    parser.add_argument("--step", type=positive, metavar="S", help="communication step, seconds")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter or start value; may be repeated",
+    )
+    parser.add_argument(
+        "--outputs",
+        metavar="NAMES",
+        action="append",
+        default=[],
+        help="variable to record, by default all outputs; may be repeated",
+    )
+    parser.add_argument(
+        "--tolerance", type=positive, metavar="NUMBER", help="relative tolerance for the FMU"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="write the trajectories")
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="draw the trajectories")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write or summarise the trajectories."""
+    import numpy as np
+    import pandas as pd
+
+    from fmident.fmu import SimulationSetup, open_fmu
+    from fmident.fmu.guard import check_survives
+
+    values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
+    named = assignments(arguments.inputs, "--inputs")
+    table = _read(arguments) if arguments.data is not None else None
+    with open_fmu(arguments.fmu) as fmu:
+        description = fmu.description
+        if table is None:
+            times = _regular_times(arguments, description)
+        else:
+            times = table[arguments.time].to_numpy(dtype=np.float64)
+        inputs = _inputs(named, table, times, description, arguments.data)
+        outputs = tuple(arguments.outputs) or tuple(v.name for v in description.outputs)
+        setup = SimulationSetup(
+            times=times,
+            input_names=tuple(inputs),
+            inputs=np.column_stack(list(inputs.values())) if inputs else None,
+            output_names=outputs,
+            start_values=values,
+            tolerance=arguments.tolerance,
+        )
+        check_survives(arguments.fmu, setup)
+        with fmu.simulator() as simulator:
+            result = simulator.simulate(setup)
+            for record in simulator.log:
+                tell(f"log: {record}")
+    trajectories = pd.DataFrame(result, columns=list(outputs))
+    trajectories.insert(0, "time", times)
+    if arguments.output is not None:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        trajectories.to_csv(arguments.output, index=False)
+        out(f"{arguments.output}: {len(trajectories)} rows, {len(outputs)} outputs")
+    if arguments.plot is not None:
+        units = {v.name: v.unit for v in description.variables}
+        _plot(trajectories, units, arguments.plot)
+        out(f"{arguments.plot}")
+    if arguments.output is None and arguments.plot is None:
+        _summarise(trajectories, description)
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> pd.DataFrame:
+    """Return the rows of the data file between the times asked for."""
+    from fmident.data import read_table
+
+    if arguments.step is not None:
+        raise UsageError("--data gives the times", hint="leave out --step")
+    table = read_table(arguments.data)
+    if arguments.time not in table.columns:
+        raise UsageError(
+            f"'{arguments.data}' has no column '{arguments.time}'",
+            hint=did_you_mean(arguments.time, table.columns, kind="column")
+            + "; --time COLUMN names it",
+        )
+    keep = table[arguments.time].notna()
+    if arguments.start_time is not None:
+        keep &= table[arguments.time] >= arguments.start_time
+    if arguments.stop_time is not None:
+        keep &= table[arguments.time] <= arguments.stop_time
+    if not keep.any():
+        raise UsageError(f"'{arguments.data}' has no row between these times")
+    return table[keep]
+
+
+def _regular_times(arguments: argparse.Namespace, description: ModelDescription) -> F64:
+    import numpy as np
+
+    start: float = description.default_start or 0.0
+    if arguments.start_time is not None:
+        start = arguments.start_time
+    stop = description.default_stop if arguments.stop_time is None else arguments.stop_time
+    if stop is None:
+        raise UsageError("the FMU names no stop time", hint="give --stop-time")
+    if not stop > start:
+        raise UsageError(f"the stop time {stop:g} s must lie after the start time {start:g} s")
+    step = arguments.step or description.default_step or (stop - start) / _STEPS
+    count = max(round((stop - start) / step), 1)
+    return np.asarray(start + step * np.arange(count + 1), dtype=np.float64)
+
+
+def _inputs(
+    named: dict[str, str],
+    table: pd.DataFrame | None,
+    times: F64,
+    description: ModelDescription,
+    file: Path | None,
+) -> dict[str, F64]:
+    """Return the values of the inputs that have any; the others keep their start values."""
+    import numpy as np
+
+    known = [v.name for v in description.inputs]
+    for name in named:
+        if name not in known:
+            raise UsageError(
+                f"the FMU of '{description.name}' has no input '{name}'",
+                hint=did_you_mean(name, known, kind="input"),
+            )
+    columns = [] if table is None else list(table.columns)
+    found: dict[str, F64] = {}
+    for name in known:
+        column = named.get(name, name)
+        constant = scalar(column)
+        if table is not None and column in columns:
+            found[name] = table[column].to_numpy(dtype=np.float64)
+        elif name in named and isinstance(constant, (int, float)):
+            found[name] = np.full(times.size, float(constant))
+        elif name in named and table is not None:
+            raise UsageError(
+                f"'{file}' has no column '{column}' for the input '{name}'",
+                hint=did_you_mean(column, columns, kind="column"),
+            )
+        elif name in named:
+            raise UsageError(
+                f"the input '{name}' asks for the column '{column}', but there is no --data"
+            )
+    return found
+
+
+def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> None:
+    from fmident.report.numbers import plain
+    from fmident.report.terminal import table
+
+    rows = []
+    for name in trajectories.columns[1:]:
+        values = trajectories[name]
+        unit = description.variable(str(name)).unit or ""
+        shown = [values.iloc[0], values.iloc[-1], values.min(), values.max()]
+        rows.append([str(name), *(plain(float(v)) for v in shown), unit])
+    header = ["output", "first", "last", "smallest", "largest", "unit"]
+    out(table(header, rows, ["<", ">", ">", ">", ">", "<"]))
+
+
+def _plot(trajectories: pd.DataFrame, units: dict[str, str | None], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    names = [str(c) for c in trajectories.columns[1:]]
+    if not names:
+        raise UsageError("there is no output to draw", hint="name some with --outputs")
+    if len(names) > _MOST_PANELS:
+        tell(f"only the first {_MOST_PANELS} of {len(names)} outputs are drawn")
+        names = names[:_MOST_PANELS]
+    figure = Figure(figsize=(10.0, 1.2 + 1.8 * len(names)), layout="constrained")
+    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, name in zip(panels, names, strict=True):
+        axes.plot(trajectories["time"], trajectories[name], linewidth=1.2)
+        unit = units.get(name)
+        axes.set_ylabel(f"{name} ({unit})" if unit else name, parse_math=False)
+        axes.grid(visible=True, color="#e7ebf0")
+    panels[-1].set_xlabel("time (s)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        figure.savefig(path, dpi=120)
+    except ValueError as error:
+        raise UsageError(
+            f"'{path}' cannot be drawn: {error}", hint="use a name that ends in .png or .svg"
+        ) from None

@@ -1,0 +1,114 @@
+"""Arguments: a parser whose errors are ours, and what several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from fmident.errors import FmidentError, did_you_mean
+
+
+class UsageError(FmidentError):
+    """A command line that cannot be understood."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises :class:`UsageError` instead of ending the program."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise with a pointer to the help."""
+        raise UsageError(message, hint=f"'{self.prog} --help' shows how it is used")
+
+    def options(self) -> list[str]:
+        """Return all option strings."""
+        return [option for action in self._actions for option in action.option_strings]
+
+
+def refuse_unknown_command(arguments: Sequence[str], commands: Iterable[str]) -> None:
+    """Name the nearest command when the first word is none.
+
+    Raises
+    ------
+    UsageError
+        The first word is not a command.
+    """
+    word = next((a for a in arguments if not a.startswith("-")), None)
+    known = list(commands)
+    if word is not None and word not in known:
+        raise UsageError(
+            f"there is no command '{word}'", hint=did_you_mean(word, known, kind="command")
+        )
+
+
+def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
+    """Name the nearest option when something was left over.
+
+    Raises
+    ------
+    UsageError
+        `extra` is not empty.
+    """
+    if not extra:
+        return
+    first = extra[0]
+    if first.startswith("-"):
+        option = first.split("=")[0]
+        raise UsageError(
+            f"'{parser.prog}' has no option '{option}'",
+            hint=did_you_mean(option, parser.options(), kind="option"),
+        )
+    raise UsageError(
+        f"'{first}' is one argument too many", hint=f"'{parser.prog} --help' shows how it is used"
+    )
+
+
+def assignments(items: Iterable[str], option: str) -> dict[str, str]:
+    """Return ``NAME=VALUE`` items as a dictionary.
+
+    Raises
+    ------
+    UsageError
+        An item has no ``=``, or a name comes twice.
+    """
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.rpartition("=") if option == "--inputs" else item.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name:
+            raise UsageError(f"{option} '{item}' is not of the form NAME=VALUE")
+        if name in found:
+            raise UsageError(f"{option} gives '{name}' twice")
+        found[name] = value
+    return found
+
+
+def scalar(text: str) -> float | int | bool | str:
+    """Return `text` as TOML would read it: a number or boolean where it is one."""
+    lowered = text.strip()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    for kind in (int, float):
+        try:
+            return kind(lowered)
+        except ValueError:
+            continue
+    if len(lowered) >= 2 and lowered[0] == lowered[-1] and lowered[0] in "'\"":
+        return lowered[1:-1]
+    return text
+
+
+def positive(text: str) -> float:
+    """Return a positive number; an argparse type."""
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return value
+
+
+def number(text: str) -> float:
+    """Return a number; an argparse type whose message names what was given."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
