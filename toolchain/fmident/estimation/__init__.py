@@ -1,1 +1,41 @@
-"""estimation."""
+"""Running an estimator: contract, options, checks, monitor, result."""
+
+from fmident.estimation.checks import check_influence, check_initial_simulation, check_survives
+from fmident.estimation.contract import (
+    Estimate,
+    Estimator,
+    Iteration,
+    Monitor,
+    Status,
+    StopEstimation,
+)
+from fmident.estimation.monitor import Observer, RunMonitor
+from fmident.estimation.options import build_options
+from fmident.estimation.result import (
+    EstimationResult,
+    Identifiability,
+    OutputFit,
+    ParameterEstimate,
+)
+from fmident.estimation.run import FmuIdentity, run_estimation
+
+__all__ = [
+    "Estimate",
+    "EstimationResult",
+    "Estimator",
+    "FmuIdentity",
+    "Identifiability",
+    "Iteration",
+    "Monitor",
+    "Observer",
+    "OutputFit",
+    "ParameterEstimate",
+    "RunMonitor",
+    "Status",
+    "StopEstimation",
+    "build_options",
+    "check_influence",
+    "check_initial_simulation",
+    "check_survives",
+    "run_estimation",
+]

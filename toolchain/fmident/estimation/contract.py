@@ -83,11 +83,15 @@ class Estimate:
         How it ended.
     message
         The same in words.
+    details
+        What else the estimator found, for the result's settings; numbers, text, lists and
+        mappings only.
     """
 
     parameters: F64
     status: Status
     message: str
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 Options = TypeVar("Options")
@@ -117,6 +121,11 @@ class Estimator(ABC, Generic[Options]):
     ) -> Estimate:
         """Search for the parameters.
 
+        The host has simulated the initial point before, so that it is known to work.
+        ``KeyboardInterrupt``, :class:`StopEstimation` and
+        :class:`~fmident.evaluation.JacobianError` are to pass through: the host ends the run
+        with the best point so far.
+
         Parameters
         ----------
         problem
@@ -127,5 +136,10 @@ class Estimator(ABC, Generic[Options]):
         options
             An instance of `options_type`.
         monitor
-            Call its ``iteration`` after each iteration.
+            Call its ``iteration`` at the initial point and after each iteration.
+
+        Returns
+        -------
+        Estimate
+            Inside the bounds.
         """

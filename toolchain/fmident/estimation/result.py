@@ -11,6 +11,9 @@ import pandas as pd
 
 from fmident._types import F64
 from fmident.estimation.contract import Iteration, Status
+from fmident.statistics.identifiability import Identifiability
+
+__all__ = ["EstimationResult", "Identifiability", "OutputFit", "ParameterEstimate"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,13 @@ class ParameterEstimate:
     standard_error
         ``nan`` when not identifiable or not computed.
     interval_95
-        Lower and upper end of the 95 % interval; infinite when not identifiable.
+        Lower and upper end of the 95 % interval; infinite when not identifiable, NaN when
+        not computed or on a bound.
     lower, upper
         Bounds.
     at_bound
-        The value lies on a bound; its interval is then conditional.
+        The value lies on a bound; it has no interval, and those of the others hold for
+        this value.
     fixed
         It was not searched.
     """
@@ -82,25 +87,6 @@ class OutputFit:
 
 
 @dataclass(frozen=True)
-class Identifiability:
-    """What the Jacobian at the solution says.
-
-    Parameters
-    ----------
-    singular_values
-        Of the column-scaled, whitened Jacobian, descending, shape (n,).
-    rank
-        Numerical rank.
-    verdict
-        In words: every parameter is identifiable, or which combination is not.
-    """
-
-    singular_values: F64
-    rank: int
-    verdict: str
-
-
-@dataclass(frozen=True)
 class EstimationResult:
     """Everything a run found.
 
@@ -130,6 +116,8 @@ class EstimationResult:
         What the user should know.
     fmu_name, fmu_guid, fmu_tool, fmu_path
         The FMU used.
+    settings
+        Options as used, steps of the finite differences, what the estimator added.
     """
 
     status: Status

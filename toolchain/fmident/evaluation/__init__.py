@@ -1,1 +1,31 @@
-"""evaluation."""
+"""Many simulations: executors, the evaluator, finite differences from measured noise."""
+
+from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.evaluator import Evaluator
+from fmident.evaluation.executor import Executor, InProcessExecutor, refuse_not_finite
+from fmident.evaluation.noise import NoiseEstimate, noise_level
+from fmident.evaluation.python_model import PythonExecutor, python_problem
+from fmident.evaluation.setups import output_variables, simulation_setups
+from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+
+__all__ = [
+    "Evaluator",
+    "Executor",
+    "InProcessExecutor",
+    "JacobianError",
+    "NoiseEstimate",
+    "PythonExecutor",
+    "Simulated",
+    "SimulationFailure",
+    "SimulationTask",
+    "StepSizes",
+    "choose_steps",
+    "difference_jacobian",
+    "fixed_steps",
+    "noise_level",
+    "output_variables",
+    "python_problem",
+    "refuse_not_finite",
+    "simulation_setups",
+]

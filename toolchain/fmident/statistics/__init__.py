@@ -1,1 +1,23 @@
-"""statistics."""
+"""Uncertainty of an estimate: covariance, intervals, identifiability, residuals."""
+
+from fmident.statistics.identifiability import (
+    DeterminedCombination,
+    Identifiability,
+    RankAnalysis,
+    analyse_rank,
+    scaled_jacobian_error,
+)
+from fmident.statistics.residuals import ResidualStatistics, residual_statistics
+from fmident.statistics.uncertainty import ParameterStatistics, parameter_statistics
+
+__all__ = [
+    "DeterminedCombination",
+    "Identifiability",
+    "ParameterStatistics",
+    "RankAnalysis",
+    "ResidualStatistics",
+    "analyse_rank",
+    "parameter_statistics",
+    "residual_statistics",
+    "scaled_jacobian_error",
+]

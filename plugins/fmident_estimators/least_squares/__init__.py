@@ -1,0 +1,28 @@
+"""Nonlinear least squares: Levenberg-Marquardt and trust regions, with bounds.
+
+Minimises ``1/2 sum c^2 rho((r_i/c)^2)`` over the whitened residuals ``r``, where ``rho`` is
+the identity by default or a robust loss of scale ``c``. Two solvers share options, losses
+and stopping rules: Ceres (Levenberg-Marquardt; Agarwal, Mierle and others, Ceres Solver) and
+SciPy (trust region reflective; Branch, Coleman and Li, SIAM J. Sci. Comput. 21, 1999). From
+several starts, spread as a Latin hypercube over the bounds, the best local minimum is taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fmident.plugins.hookspecs import hookimpl
+from fmident_estimators.least_squares.estimator import LeastSquares
+from fmident_estimators.least_squares.options import LeastSquaresOptions
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
+    from fmident.plugins.registry import Registry
+
+__all__ = ["LeastSquares", "LeastSquaresOptions", "fmident_register_estimators"]
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``least-squares``."""
+    registry.add(LeastSquares.name, LeastSquares)

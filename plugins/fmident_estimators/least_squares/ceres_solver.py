@@ -1,0 +1,163 @@
+"""Levenberg-Marquardt of Ceres Solver, through pyceres."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import PluginError
+from fmident.estimation.contract import Status
+from fmident_estimators.least_squares.losses import robust_residuals
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch
+
+_TRIALS_PER_ITERATION = 20
+
+
+def solve(search: LocalSearch) -> LocalResult:
+    """Run one local search.
+
+    Ceres asks for a Jacobian at each accepted point and only there. An exception must not
+    cross its C++ code: it is kept, the solver is told to give up, and the exception is
+    raised afterwards.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        pyceres is not installed.
+    """
+    pyceres = _import_pyceres()
+    options = search.options
+    z = search.z0.copy()
+    cost = _cost_function(pyceres, search)
+    callback = _iteration_callback(pyceres, search, cost)
+    problem = pyceres.Problem()
+    problem.add_residual_block(cost, None, [z])
+    for j in range(z.size):
+        if np.isfinite(search.space.lower[j]):
+            problem.set_parameter_lower_bound(z, j, float(search.space.lower[j]))
+        if np.isfinite(search.space.upper[j]):
+            problem.set_parameter_upper_bound(z, j, float(search.space.upper[j]))
+    settings = pyceres.SolverOptions()
+    settings.minimizer_type = pyceres.MinimizerType.TRUST_REGION
+    settings.trust_region_strategy_type = pyceres.TrustRegionStrategyType.LEVENBERG_MARQUARDT
+    settings.linear_solver_type = pyceres.LinearSolverType.DENSE_QR
+    settings.logging_type = pyceres.LoggingType.SILENT
+    settings.num_threads = 1
+    settings.function_tolerance = options.cost_tolerance
+    settings.parameter_tolerance = options.step_tolerance
+    settings.gradient_tolerance = options.gradient_tolerance
+    settings.max_num_iterations = _TRIALS_PER_ITERATION * options.max_iterations
+    # With bounds Ceres would search along each projected step, with a Jacobian per trial
+    # point. Without it, a projected step that is worse is rejected like any other.
+    settings.max_num_line_search_step_size_iterations = 0
+    settings.callbacks = [callback]
+    if options.initial_trust_region is not None:
+        settings.initial_trust_region_radius = options.initial_trust_region
+    summary = pyceres.SolverSummary()
+    pyceres.solve(settings, problem, summary)
+    if cost.error is not None:
+        raise cost.error
+    found = cost.accepted
+    message = str(summary.message).strip().rstrip(".")
+    if callback.limit_reached:
+        message = f"the limit of {options.max_iterations} iterations is reached"
+        return search.finish(found, "limit", message)
+    kinds = pyceres.TerminationType
+    status: Status = "failed"
+    if summary.termination_type == kinds.CONVERGENCE:
+        status = "converged"
+    elif summary.termination_type == kinds.NO_CONVERGENCE:
+        status = "limit"
+    return search.finish(found, status, message)
+
+
+def _import_pyceres() -> ModuleType:
+    try:
+        import pyceres
+    except ImportError as error:
+        raise PluginError(
+            f"solver 'ceres' needs the package pyceres, which cannot be imported: {error}",
+            hint='pip install pyceres, or choose solver = "scipy"',
+        ) from error
+    module: ModuleType = pyceres
+    return module
+
+
+def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
+    options = search.options
+
+    class ResidualBlock(pyceres.CostFunction):  # type: ignore[name-defined, misc]
+        """All residuals as one block, so that one call is one simulation."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.error: BaseException | None = None
+            self.accepted: F64 = search.z0.copy()
+            first = search.residuals(search.z0)
+            self.set_num_residuals(first.size)
+            self.set_parameter_block_sizes([search.z0.size])
+
+        def Evaluate(  # noqa: N802 - the name pyceres asks for
+            self, parameters: list[F64], residuals: F64, jacobians: list[F64] | None
+        ) -> bool:
+            """Fill in residuals and, at an accepted point, the Jacobian."""
+            if self.error is not None:
+                return False
+            # Whatever is raised, KeyboardInterrupt included, is raised again by solve().
+            try:
+                return self._evaluate(parameters[0].copy(), residuals, jacobians)
+            except BaseException as error:
+                self.error = error
+                return False
+
+        def _evaluate(self, z: F64, residuals: F64, jacobians: list[F64] | None) -> bool:
+            plain = search.residuals(z)
+            if not bool(np.isfinite(plain).all()):
+                return False
+            if jacobians is None:
+                residuals[:], _ = robust_residuals(options.loss, options.loss_scale, plain)
+            else:
+                # Ceres projects its step onto the bounds but computes it without them; that
+                # the columns of blocked parameters are zero makes the step of the others right.
+                residuals[:], jacobian = search.robust_system(z)
+                jacobians[0][:] = jacobian.ravel()
+                self.accepted = z
+            return True
+
+    return ResidualBlock()
+
+
+def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> Any:
+    result = pyceres.CallbackReturnType
+
+    class Iterations(pyceres.IterationCallback):  # type: ignore[name-defined, misc]
+        """Reports accepted steps and ends the search at the limit."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.limit_reached = False
+
+        def __call__(self, summary: Any) -> Any:
+            """Take note of an iteration."""
+            if cost.error is not None:
+                return result.SOLVER_ABORT
+            if not summary.step_is_successful:
+                return result.SOLVER_CONTINUE
+            try:
+                search.accept(
+                    cost.accepted,
+                    gradient=float(summary.gradient_max_norm),
+                    trust_region=float(summary.trust_region_radius),
+                )
+            except BaseException as error:
+                cost.error = error
+                return result.SOLVER_ABORT
+            if search.iterations >= search.options.max_iterations:
+                self.limit_reached = True
+                return result.SOLVER_TERMINATE_SUCCESSFULLY
+            return result.SOLVER_CONTINUE
+
+    return Iterations()

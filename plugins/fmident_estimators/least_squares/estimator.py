@@ -1,0 +1,111 @@
+"""The estimator ``least-squares``: local searches from one or several starts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import ProblemError
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.least_squares import ceres_solver, scipy_solver
+from fmident_estimators.least_squares.options import LeastSquaresOptions
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
+
+_SAME_COST = 1e-4
+"""Relative difference of costs up to which two searches count as one minimum."""
+
+
+class LeastSquares(Estimator[LeastSquaresOptions]):
+    """Nonlinear least squares with bounds, robust losses and several starts."""
+
+    name: ClassVar[str] = "least-squares"
+    summary: ClassVar[str] = (
+        "Levenberg-Marquardt (Ceres) or trust region (SciPy), bounds, robust losses, multi-start"
+    )
+    options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: LeastSquaresOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Search from all starts and return the best local minimum.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Several starts are asked for, but a parameter has no finite bounds.
+        fmident.evaluation.JacobianError
+            The Jacobian cannot be computed, since all simulations nearby fail.
+        """
+        solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
+        progress = Progress(monitor)
+        results: list[LocalResult] = []
+        skipped = 0
+        points = starting_points(problem, evaluator, options)
+        for number, start in enumerate(points):
+            progress.start = number
+            if not np.isfinite(evaluator.cost(start)):
+                skipped += 1
+                continue
+            search = LocalSearch(problem, evaluator, options, progress, start)
+            results.append(solve(search))
+        if not results:
+            return Estimate(
+                problem.initial, "failed", f"the simulation fails: {evaluator.last_failure}"
+            )
+        best = min(results, key=lambda r: r.cost)
+        if options.loss != "linear":
+            monitor.note(
+                f"With the loss '{options.loss}' the intervals still count every residual in full; "
+                "where there are outliers they are wider than the estimate deserves."
+            )
+        message = best.message
+        if len(points) > 1:
+            reached = sum(r.cost <= best.cost * (1.0 + _SAME_COST) + 1e-300 for r in results)
+            message += f"; {reached} of {len(points)} starts reached the best minimum"
+            if skipped:
+                message += f", {skipped} could not be simulated"
+        details = {"local_results": [r.as_mapping() for r in results]} if len(points) > 1 else {}
+        return Estimate(best.parameters, best.status, message, details)
+
+
+def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquaresOptions) -> F64:
+    """Return the starts in physical units, shape (starts, n); the first is the initial point.
+
+    The others are a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979) in
+    the search space, so that a parameter with log scaling is spread over its decades.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A parameter has no finite bounds.
+    """
+    if options.starts == 1:
+        return problem.initial[np.newaxis, :]
+    space = evaluator.space
+    for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True):
+        if not np.isfinite(low) or not np.isfinite(high):
+            raise ProblemError(
+                f"starts = {options.starts} needs finite bounds, but '{parameter.name}' has "
+                f"[{parameter.lower}, {parameter.upper}]"
+                + (" with log scaling" if parameter.scaling == "log" else ""),
+                hint=f"give bounds for '{parameter.name}', or starts = 1",
+            )
+    unit = _latin_hypercube(options.starts - 1, len(problem.free), options.seed)
+    points = space.to_physical(space.lower + unit * (space.upper - space.lower))
+    return np.vstack([problem.initial, np.clip(points, problem.lower, problem.upper)])
+
+
+def _latin_hypercube(count: int, dimension: int, seed: int) -> F64:
+    """Return points in the unit cube, shape (count, dimension), one in each of `count` slices."""
+    generator = np.random.default_rng(seed)
+    slices = np.column_stack([generator.permutation(count) for _ in range(dimension)])
+    points: F64 = (slices + generator.random((count, dimension))) / count
+    return points

@@ -1,0 +1,65 @@
+"""Options of the estimator ``least-squares``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fmident_estimators.least_squares.losses import LossName
+
+
+@dataclass(frozen=True)
+class LeastSquaresOptions:
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    solver
+        ``"scipy"``: trust region reflective; ``"ceres"``: Levenberg-Marquardt.
+    loss
+        Robust loss on each residual; ``"linear"`` is none.
+    loss_scale
+        Whitened residual from which the loss departs from the square.
+    max_iterations
+        Accepted steps at most, per start.
+    cost_tolerance
+        Converged when a step lowers the cost by less than this fraction.
+    step_tolerance
+        Converged when a step is shorter than this fraction of the point, in the search space.
+    gradient_tolerance
+        Converged when no component of the gradient in the search space is larger.
+    starts
+        Searches from the initial point (first) and Latin hypercube points in the bounds.
+    seed
+        Of the Latin hypercube.
+    initial_trust_region
+        Radius of Ceres' first trust region; its own default if absent.
+    """
+
+    solver: Literal["scipy", "ceres"] = "scipy"
+    loss: LossName = "linear"
+    loss_scale: float = 1.0
+    max_iterations: int = 100
+    cost_tolerance: float = 1e-8
+    step_tolerance: float = 1e-8
+    gradient_tolerance: float = 1e-10
+    starts: int = 1
+    seed: int = 0
+    initial_trust_region: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("loss_scale", "cost_tolerance", "step_tolerance", "gradient_tolerance"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("max_iterations", "starts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, not {self.seed}")
+        if self.initial_trust_region is not None:
+            if self.solver != "ceres":
+                raise ValueError("initial_trust_region needs solver = 'ceres'")
+            if not self.initial_trust_region > 0.0:
+                raise ValueError(
+                    f"initial_trust_region must be positive, not {self.initial_trust_region}"
+                )

@@ -1,0 +1,73 @@
+"""SciPy's trust region reflective algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import OptimizeResult, least_squares
+
+from fmident._types import F64
+from fmident_estimators.least_squares.search import IterationLimit, LocalResult, LocalSearch
+
+_MESSAGES = {
+    0: "the limit of simulations is reached",
+    1: "the gradient is below gradient_tolerance",
+    2: "the cost changes by less than cost_tolerance",
+    3: "the step is below step_tolerance",
+    4: "cost and step are below their tolerances",
+}
+_TRIALS_PER_ITERATION = 20
+
+
+def solve(search: LocalSearch) -> LocalResult:
+    """Run one local search.
+
+    The algorithm asks for a Jacobian at each accepted point and only there, which is where
+    iterations are counted. Trial points with NaN residuals shrink its trust region.
+    """
+    options = search.options
+    if not bool(np.isfinite(search.residuals(search.z0)).all()):
+        raise ValueError("the start of a local search must be a point that can be simulated")
+
+    def jacobian(z: F64) -> F64:
+        search.accept(z)
+        if search.iterations >= options.max_iterations:
+            raise IterationLimit(z)
+        return search.jacobian(z)
+
+    try:
+        found: OptimizeResult = least_squares(
+            search.residuals,
+            search.z0,
+            jac=jacobian,
+            bounds=(search.space.lower, search.space.upper),
+            method="trf",
+            x_scale="jac",
+            loss=options.loss,
+            f_scale=options.loss_scale,
+            ftol=_tolerance(options.cost_tolerance),
+            xtol=_tolerance(options.step_tolerance),
+            gtol=_tolerance(options.gradient_tolerance),
+            max_nfev=_TRIALS_PER_ITERATION * options.max_iterations,
+        )
+    except IterationLimit as limit:
+        message = f"the limit of {options.max_iterations} iterations is reached"
+        return search.finish(limit.z, "limit", message)
+    status = int(found.status)
+    z = _onto_bounds(search, np.asarray(found.x, dtype=np.float64), found.active_mask)
+    return search.finish(z, "limit" if status == 0 else "converged", _MESSAGES[status])
+
+
+def _tolerance(value: float) -> float:
+    return max(value, float(np.finfo(np.float64).eps))
+
+
+def _onto_bounds(search: LocalSearch, z: F64, active: F64) -> F64:
+    """Return `z` with the parameters that approach a bound put on it, if that is no worse.
+
+    The iterates of the algorithm stay strictly inside of the bounds.
+    """
+    if not np.any(active):
+        return z
+    moved = np.where(active < 0, search.space.lower, np.where(active > 0, search.space.upper, z))
+    before, after = search.cost(z), search.cost(moved)
+    return moved if after <= before * (1.0 + search.options.cost_tolerance) else z

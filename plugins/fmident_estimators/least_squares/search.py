@@ -1,0 +1,196 @@
+"""What both solvers see: residuals and Jacobian in the search space, and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.estimation.contract import Monitor, Status
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
+from fmident_estimators.least_squares.options import LeastSquaresOptions
+
+_LATELY = 2
+"""Iterations within which a failed simulation casts doubt on convergence."""
+
+_NOT_CONVERGED = 1e-4
+"""Fraction of the cost that a converged search may still promise to remove."""
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """End of one local search.
+
+    Parameters
+    ----------
+    start, parameters
+        Physical, shape (n,).
+    cost
+        At `parameters`, robust loss included.
+    status, message
+        How it ended.
+    iterations
+        Accepted steps.
+    """
+
+    start: F64
+    parameters: F64
+    cost: float
+    status: Status
+    message: str
+    iterations: int
+
+    def as_mapping(self) -> Mapping[str, object]:
+        """Return the content for the result's settings."""
+        return {
+            "start": self.start.tolist(),
+            "parameters": self.parameters.tolist(),
+            "cost": self.cost,
+            "status": self.status,
+            "iterations": self.iterations,
+        }
+
+
+@dataclass
+class Progress:
+    """Best point over all starts, reported to the monitor."""
+
+    monitor: Monitor
+    start: int = 0
+    best: F64 = field(default_factory=lambda: np.empty(0))
+    cost: float = float("inf")
+
+    def report(self, parameters: F64, cost: float, **details: float) -> None:
+        """Report an accepted point."""
+        if cost < self.cost or self.best.size == 0:
+            self.best, self.cost = parameters.copy(), cost
+        extra = {"start": float(self.start), "local_cost": cost} if self.start else {}
+        self.monitor.iteration(self.best, self.cost, **extra, **details)
+
+
+class LocalSearch:
+    """One search in the search space of the problem.
+
+    Parameters
+    ----------
+    problem, evaluator, options, progress
+        What it works on.
+    start
+        Physical parameters, shape (n,).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: LeastSquaresOptions,
+        progress: Progress,
+        start: F64,
+    ) -> None:
+        self.options = options
+        self.space = evaluator.space
+        self.start = np.clip(start, problem.lower, problem.upper)
+        self.z0 = self.space.from_physical(self.start)
+        self.iterations = 0
+        self._last_failed: int | None = None
+        self._lower, self._upper = problem.lower, problem.upper
+        self._evaluator = evaluator
+        self._progress = progress
+        self._started = False
+
+    def physical(self, z: F64) -> F64:
+        """Return the physical point, inside the bounds and without rounding at the start."""
+        # z -> p -> z need not be exact, and another last bit would cost a simulation.
+        p = np.where(z == self.z0, self.start, self.space.to_physical(z))
+        bounded: F64 = np.clip(p, self._lower, self._upper)
+        return bounded
+
+    def residuals(self, z: F64) -> F64:
+        """Return the whitened residuals, shape (m,); NaN where the simulation fails."""
+        r = self._evaluator.residuals(self.physical(z))
+        if not bool(np.isfinite(r).all()):
+            self._last_failed = self.iterations
+        return r
+
+    def cost(self, z: F64) -> float:
+        """Return the cost, robust loss included."""
+        return self.cost_of(self._evaluator.residuals(self.physical(z)))
+
+    def cost_of(self, residuals: F64) -> float:
+        """Return the cost of residuals, robust loss included."""
+        return robust_cost(self.options.loss, self.options.loss_scale, residuals)
+
+    def jacobian(self, z: F64) -> F64:
+        """Return the derivative of the residuals in the search space, shape (m, n)."""
+        p = self.physical(z)
+        scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
+        return scaled
+
+    def accept(self, z: F64, **details: float) -> None:
+        """Report an accepted point; the first is the start."""
+        if self._started:
+            self.iterations += 1
+        self._started = True
+        self._progress.report(self.physical(z), self.cost(z), **details)
+
+    def finish(self, z: F64, status: Status, message: str) -> LocalResult:
+        """Return the result at `z`.
+
+        Steps that become short because the simulation fails beyond are no convergence, so
+        that claim is checked where simulations failed in the last iterations.
+
+        Parameters
+        ----------
+        z
+            Last accepted point.
+        status, message
+            How the solver ended.
+        """
+        failed_lately = (
+            self._last_failed is not None and self.iterations - self._last_failed <= _LATELY
+        )
+        if status == "converged" and failed_lately and self._promised(z) > _NOT_CONVERGED:
+            status = "limit"
+            message = (
+                "the search cannot go on: every further step leads to where the simulation "
+                f"fails ({self._evaluator.last_failure})"
+            )
+        p = self.physical(z)
+        return LocalResult(self.start, p, self.cost(z), status, message, self.iterations)
+
+    def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
+        """Return which parameters lie on a bound that a descent pushes them against, (n,)."""
+        low = (z <= self.space.lower) & (gradient > 0.0)
+        high = (z >= self.space.upper) & (gradient < 0.0)
+        return low | high
+
+    def robust_system(self, z: F64) -> tuple[F64, F64]:
+        """Return residuals whose squares sum to the robust cost, and their Jacobian.
+
+        Columns of parameters that are :meth:`blocked` are zero.
+        """
+        plain = self._evaluator.residuals(self.physical(z))
+        residuals, slope = robust_residuals(self.options.loss, self.options.loss_scale, plain)
+        jacobian = self.jacobian(z) * slope[:, np.newaxis]
+        jacobian[:, self.blocked(z, jacobian.T @ residuals)] = 0.0
+        return residuals, jacobian
+
+    def _promised(self, z: F64) -> float:
+        """Return the fraction of the cost that the next Gauss-Newton step promises to remove."""
+        residuals, jacobian = self.robust_system(z)
+        step, *_ = np.linalg.lstsq(jacobian, residuals, rcond=None)
+        power = float(residuals @ residuals)
+        return float(np.sum((jacobian @ step) ** 2)) / power if power > 0.0 else 0.0
+
+
+class IterationLimit(Exception):  # noqa: N818 - ends a solver that has no such limit
+    """The limit of accepted steps is reached."""
+
+    def __init__(self, z: F64) -> None:
+        self.z = z.copy()
+        super().__init__()

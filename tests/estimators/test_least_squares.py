@@ -1,0 +1,329 @@
+"""Bounds, losses, deficient ranks, failures, starts and limits of least-squares."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from fmident.errors import PluginError, ProblemError, SimulationError
+from fmident.estimation import EstimationResult
+from fmident.evaluation import python_problem
+from fmident.problem.model import Parameter, Problem
+from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.losses import rho, robust_cost, robust_residuals
+
+Run = Callable[..., EstimationResult]
+Make = Callable[..., Problem]
+
+SOLVERS = pytest.mark.parametrize("solver", ["scipy", "ceres"])
+
+
+def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+    return {"y": a * np.exp(-k * times)}
+
+
+def free(
+    a: float = 1.0,
+    k: float = 0.5,
+    *,
+    lower_a: float = -np.inf,
+    upper_a: float = np.inf,
+    lower_k: float = -np.inf,
+    upper_k: float = np.inf,
+) -> list[Parameter]:
+    return [
+        Parameter("a", a, lower_a, upper_a, variable="a"),
+        Parameter("k", k, lower_k, upper_k, variable="k"),
+    ]
+
+
+@SOLVERS
+def test_noise_free_data_give_the_truth(solver: str, make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
+    result = run(problem, decay, LeastSquares(), {"solver": solver})
+    assert result.converged()
+    assert result.values == pytest.approx({"a": 2.0, "k": 1.3}, rel=1e-7)
+
+
+def test_both_solvers_find_the_same_minimum(make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.05)
+    found = {
+        s: run(problem, decay, LeastSquares(), {"solver": s, "cost_tolerance": 1e-13})
+        for s in ("scipy", "ceres")
+    }
+    for name in ("a", "k"):
+        a, b = found["scipy"].values[name], found["ceres"].values[name]
+        assert a == pytest.approx(b, rel=1e-6)
+    np.testing.assert_allclose(found["scipy"].covariance, found["ceres"].covariance, rtol=1e-4)
+
+
+@SOLVERS
+def test_the_minimum_on_a_bound_is_the_constrained_one(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.02)
+    bounded = python_problem(
+        {"y": problem.experiments[0].measurements[0].values},
+        problem.experiments[0].times,
+        free(lower_k=0.1, upper_k=1.0),
+        sigma=0.05,
+    )
+    result = run(bounded, decay, LeastSquares(), {"solver": solver})
+    assert result.converged()
+    table = result.parameters
+    assert table.loc["k", "value"] == 1.0
+    assert bool(table.loc["k", "at_bound"])
+    assert not bool(table.loc["a", "at_bound"])
+    times = problem.experiments[0].times
+    shape = np.exp(-times)
+    y = problem.experiments[0].measurements[0].values
+    assert table.loc["a", "value"] == pytest.approx(float(shape @ y / (shape @ shape)), rel=1e-6)
+    assert table.loc["a", "standard_error"] == pytest.approx(
+        0.05 / np.sqrt(shape @ shape), rel=1e-4
+    )
+    assert any("'k' lies on a bound" in note for note in result.notes)
+
+
+@SOLVERS
+def test_a_start_on_a_bound_can_leave_it(solver: str, make_problem: Make, run: Run) -> None:
+    problem = make_problem(
+        decay,
+        {"a": 2.0, "k": 1.3},
+        free(0.5, 0.1, lower_a=0.5, upper_a=9.0, lower_k=0.1, upper_k=5.0),
+    )
+    result = run(problem, decay, LeastSquares(), {"solver": solver})
+    assert result.values == pytest.approx({"a": 2.0, "k": 1.3}, rel=1e-6)
+
+
+@SOLVERS
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
+def test_outliers_do_not_pull_a_robust_fit(
+    solver: str, loss: str, make_problem: Make, run: Run
+) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.02, sigma=0.02)
+    values = problem.experiments[0].measurements[0].values
+    values[::7] += 3.0
+    plain = run(problem, decay, LeastSquares(), {"solver": solver})
+    robust = run(problem, decay, LeastSquares(), {"solver": solver, "loss": loss})
+    assert abs(plain.values["a"] - 2.0) > 0.2
+    assert robust.values["a"] == pytest.approx(2.0, abs=0.06)
+    assert robust.values["k"] == pytest.approx(1.3, abs=0.06)
+    assert any("loss" in note for note in robust.notes)
+
+
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
+def test_robust_minima_of_both_solvers_agree(loss: str, make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.02, sigma=0.02)
+    problem.experiments[0].measurements[0].values[::7] += 3.0
+    options = {"loss": loss, "loss_scale": 1.5, "cost_tolerance": 1e-13}
+    a = run(problem, decay, LeastSquares(), {"solver": "scipy", **options})
+    b = run(problem, decay, LeastSquares(), {"solver": "ceres", **options})
+    assert a.values == pytest.approx(b.values, rel=1e-5)
+    assert a.history[-1].cost == pytest.approx(b.history[-1].cost, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["linear", "huber", "soft_l1", "cauchy"])
+def test_losses_are_those_of_scipy_and_of_ceres(loss: Any) -> None:
+    residuals = np.array([-30.0, -2.0, -0.3, 0.0, 1e-9, 0.5, 1.7, 12.0])
+    scale = 1.4
+    # SciPy's cost at the start of a problem whose residuals are these.
+    found = least_squares(lambda x: residuals + 0.0 * x, [0.0], loss=loss, f_scale=scale)
+    ours = robust_cost(loss, scale, residuals)
+    assert ours == pytest.approx(found.cost, rel=1e-12)
+    transformed, slope = robust_residuals(loss, scale, residuals)
+    assert 0.5 * transformed @ transformed == pytest.approx(ours, rel=1e-12)
+    h = 1e-6
+    up, _ = robust_residuals(loss, scale, residuals + h)
+    down, _ = robust_residuals(loss, scale, residuals - h)
+    np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5)
+    pyceres = pytest.importorskip("pyceres")
+    classes = {"huber": "HuberLoss", "soft_l1": "SoftLOneLoss", "cauchy": "CauchyLoss"}
+    if loss in classes:
+        theirs = getattr(pyceres, classes[loss])(scale)
+        for r in residuals:
+            value, derivative, _ = theirs.evaluate(float(r * r))
+            mine, slope_of_rho = rho(loss, np.array((r / scale) ** 2))
+            # pyceres hands these out in single precision.
+            assert scale**2 * float(mine) == pytest.approx(value, rel=1e-6, abs=1e-12)
+            assert float(slope_of_rho) == pytest.approx(derivative, rel=1e-6)
+
+
+@SOLVERS
+def test_two_parameters_that_act_as_one_are_named(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def model(times, inputs, a, b, k):
+        return {"y": (a + 2.0 * b) * np.exp(-k * times)}
+
+    parameters = [*free(), Parameter("b", 0.3, variable="b")]
+    problem = make_problem(model, {"a": 1.0, "b": 0.5, "k": 1.3}, parameters, noise=0.05)
+    result = run(problem, model, LeastSquares(), {"solver": solver})
+    assert result.converged()
+    assert result.identifiability is not None
+    assert result.identifiability.rank == 2
+    assert "a and b cannot be told apart; only a + 2*b is determined" in (
+        result.identifiability.verdict
+    )
+    assert result.values["a"] + 2.0 * result.values["b"] == pytest.approx(2.0, abs=0.05)
+    table = result.parameters
+    assert np.isinf(table.loc["a", "interval_95_high"])
+    low, high = table.loc["k", "interval_95_low"], table.loc["k", "interval_95_high"]
+    assert low < 1.3 < high
+    assert high - low < 0.3
+
+
+@SOLVERS
+def test_steps_into_failing_regions_are_survived(solver: str, make_problem: Make, run: Run) -> None:
+    def fragile(times, inputs, a, k):
+        if k > 1.301 or a > 2.001:
+            raise SimulationError("solver gave up", time=0.1)
+        return decay(times, inputs, a, k)
+
+    # The minimum lies just inside, so that steps go beyond the edge.
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(a=1.2, k=0.7))
+    result = run(problem, fragile, LeastSquares(), {"solver": solver})
+    assert result.converged()
+    assert result.values == pytest.approx({"a": 2.0, "k": 1.3}, rel=1e-6)
+    assert any("failed" in note and "solver gave up" in note for note in result.notes)
+
+
+@SOLVERS
+def test_a_minimum_behind_the_edge_is_not_called_converged(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def fragile(times, inputs, a, k):
+        if k > 1.0:
+            raise SimulationError("solver gave up")
+        return decay(times, inputs, a, k)
+
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.01)
+    result = run(problem, fragile, LeastSquares(), {"solver": solver})
+    assert result.status == "limit"
+    assert "where the simulation fails (solver gave up" in result.message
+    assert result.values["k"] == pytest.approx(1.0, abs=0.05)
+
+
+@SOLVERS
+def test_several_starts_leave_a_poor_local_minimum(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def sine(times, inputs, w):
+        return {"y": np.sin(w * times)}
+
+    parameters = [Parameter("w", 2.0, 0.5, 20.0, variable="w", scale=5.0)]
+    problem = make_problem(sine, {"w": 9.0}, parameters, noise=0.05)
+    one = run(problem, sine, LeastSquares(), {"solver": solver})
+    assert abs(one.values["w"] - 9.0) > 1.0
+    many = run(problem, sine, LeastSquares(), {"solver": solver, "starts": 30, "seed": 1})
+    assert many.values["w"] == pytest.approx(9.0, abs=0.05)
+    assert "of 30 starts reached the best minimum" in many.message
+    local = many.settings["local_results"]
+    assert len(local) == 30
+    assert min(r["cost"] for r in local) == pytest.approx(many.cost_final)
+    costs = [i.cost for i in many.history]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_several_starts_need_bounds(make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(lower_a=0.0, upper_a=5.0))
+    with pytest.raises(ProblemError, match="'k' has"):
+        run(problem, decay, LeastSquares(), {"starts": 3})
+
+
+def test_starts_that_cannot_be_simulated_are_counted(make_problem: Make, run: Run) -> None:
+    def fragile(times, inputs, a, k):
+        if k > 2.5:
+            raise SimulationError("no")
+        return decay(times, inputs, a, k)
+
+    parameters = free(lower_a=0.0, upper_a=5.0, lower_k=0.0, upper_k=5.0)
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, parameters)
+    result = run(problem, fragile, LeastSquares(), {"starts": 9})
+    assert "4 could not be simulated" in result.message
+    assert result.values["k"] == pytest.approx(1.3, rel=1e-6)
+
+
+@SOLVERS
+def test_the_limit_of_iterations_is_kept_and_named(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(a=0.1, k=0.01))
+    result = run(problem, decay, LeastSquares(), {"solver": solver, "max_iterations": 2})
+    assert result.status == "limit"
+    assert "limit of 2 iterations" in result.message
+    assert len(result.history) == 3
+    assert result.cost_final < result.cost_initial
+
+
+@SOLVERS
+def test_no_jacobian_is_wasted(solver: str, make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(a=1.6, k=1.0), noise=0.05)
+    result = run(problem, decay, LeastSquares(), {"solver": solver})
+    # One per accepted point, the last one serving the intervals too.
+    assert result.jacobians == len(result.history)
+    assert result.jacobians <= 6
+
+
+@SOLVERS
+def test_history_counts_iterations_and_cost_never_rises(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.05)
+    result = run(problem, decay, LeastSquares(), {"solver": solver})
+    assert [i.number for i in result.history] == list(range(len(result.history)))
+    costs = [i.cost for i in result.history]
+    assert costs[0] == pytest.approx(result.cost_initial)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == pytest.approx(result.cost_final)
+    np.testing.assert_array_equal(
+        result.history[-1].parameters, [result.values["a"], result.values["k"]]
+    )
+
+
+def test_logarithmic_scaling_searches_over_decades(make_problem: Make, run: Run) -> None:
+    parameters = [
+        Parameter("a", 1.0, variable="a"),
+        Parameter("k", 0.05, 1e-6, 1e4, variable="k", scaling="log"),
+    ]
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, parameters)
+    for solver in ("scipy", "ceres"):
+        result = run(problem, decay, LeastSquares(), {"solver": solver})
+        assert result.values == pytest.approx({"a": 2.0, "k": 1.3}, rel=1e-6)
+
+
+def test_an_error_inside_ceres_comes_out(make_problem: Make, run: Run) -> None:
+    calls = []
+
+    def breaking(times, inputs, a, k):
+        calls.append(a)
+        if len(calls) > 40:
+            raise RuntimeError("a mistake in the backend")
+        return decay(times, inputs, a, k)
+
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(a=0.1, k=0.01))
+    with pytest.raises(Exception, match="a mistake in the backend"):
+        run(problem, breaking, LeastSquares(), {"solver": "ceres"})
+
+
+def test_missing_pyceres_is_explained(
+    monkeypatch: pytest.MonkeyPatch, make_problem: Make, run: Run
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyceres", None)
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
+    with pytest.raises(PluginError, match="needs the package pyceres") as caught:
+        run(problem, decay, LeastSquares(), {"solver": "ceres"})
+    assert "scipy" in str(caught.value)
+
+
+def test_the_trust_region_option_is_for_ceres(make_problem: Make, run: Run) -> None:
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
+    with pytest.raises(ProblemError, match="needs solver = 'ceres'"):
+        run(problem, decay, LeastSquares(), {"initial_trust_region": 1.0})
+    small = run(problem, decay, LeastSquares(), {"solver": "ceres", "initial_trust_region": 1e-2})
+    large = run(problem, decay, LeastSquares(), {"solver": "ceres"})
+    assert len(small.history) > len(large.history)

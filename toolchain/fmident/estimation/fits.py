@@ -1,0 +1,164 @@
+"""Measured against simulated, output by output, and what the residuals say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.estimation.result import OutputFit
+from fmident.evaluation import Simulated, SimulationFailure
+from fmident.problem.residuals import predict
+from fmident.statistics import ParameterStatistics, residual_statistics
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Measurement
+    from fmident.problem.model import Problem
+
+_UNLIKELY = 1e-6
+"""A chi-square less probable than this says that the model does not explain the data."""
+
+_NOTICEABLE = 1.05
+"""Chi-square per degree of freedom up to which a difference is of no consequence."""
+
+
+def output_fits(
+    problem: Problem,
+    initial: Sequence[Simulated],
+    final: Sequence[Simulated],
+    p: F64,
+    residual_scale: float = 1.0,
+) -> tuple[OutputFit, ...]:
+    """Return one fit per output and experiment.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and measurement model.
+    initial, final
+        Outputs of the FMU at the initial and the final parameters, one item per experiment.
+    p
+        Final free parameters, shape (n,).
+    residual_scale
+        Standard deviation estimated from the whitened residuals, for outputs without one.
+
+    Returns
+    -------
+    tuple of OutputFit
+        Empty when a simulation failed.
+    """
+    before, after = _arrays(initial), _arrays(final)
+    if before is None or after is None:
+        return ()
+    fits = []
+    first = predict(problem, before, problem.initial)
+    last = predict(problem, after, p)
+    for experiment, old, new in zip(problem.experiments, first, last, strict=True):
+        for measurement, x, y in zip(experiment.measurements, old, new, strict=True):
+            fits.append(_fit(experiment.name, experiment.times, measurement, x, y, residual_scale))
+    return tuple(fits)
+
+
+def residual_notes(
+    problem: Problem, residuals: F64, fits: Sequence[OutputFit], statistics: ParameterStatistics
+) -> list[str]:
+    """Return what the size and the whiteness of the residuals mean for the intervals.
+
+    Parameters
+    ----------
+    problem
+        Its measurements.
+    residuals
+        Whitened, at the final parameters, shape (m,).
+    fits
+        Of all outputs.
+    statistics
+        At the final parameters.
+    """
+    notes = _noise_notes(problem, residuals, statistics)
+    coloured = []
+    for fit in fits:
+        found = residual_statistics(fit.measured - fit.fitted)
+        if not found.white and found.autocorrelation > 0.0:
+            coloured.append(f"{found.autocorrelation:.2f} for '{fit.name}' of '{fit.experiment}'")
+    if coloured:
+        shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
+        notes.append(
+            f"Neighbouring residuals are correlated ({shown}): the model misses something or the "
+            "noise is coloured, and the true uncertainty is larger than the intervals."
+        )
+    return notes
+
+
+def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatistics) -> list[str]:
+    """Return what is known of the noise, and whether the residuals agree."""
+    notes = []
+    measurements = [m for e in problem.experiments for m in e.measurements]
+    unknown = [m for m in measurements if m.sigma is None]
+    if problem.sigma_known:
+        rank = statistics.identifiability.rank
+        found = residual_statistics(residuals, rank)
+        if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:
+            notes.append(
+                f"The residuals are {np.sqrt(found.reduced_chi2):.3g} times as large as the given "
+                "noise: the model does not explain the data, or sigma is too small; the "
+                "intervals count on sigma."
+            )
+        return notes
+    if np.isfinite(statistics.residual_variance):
+        notes.append(
+            "The noise is not given for every output; the intervals use the size of the residuals."
+        )
+    if len({m.variable for m in unknown}) > 1:
+        notes.append(
+            "Several outputs have no sigma and count in their own units: give each a sigma or a "
+            "weight where units or ranges differ."
+        )
+    if len(unknown) < len(measurements):
+        notes.append(
+            "Some outputs have a sigma and others have none: the estimated noise scales both."
+        )
+    return notes
+
+
+def _arrays(outputs: Sequence[Simulated]) -> list[F64] | None:
+    arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
+    return arrays if len(arrays) == len(outputs) else None
+
+
+def _fit(
+    experiment: str,
+    times: F64,
+    measurement: Measurement,
+    initial: F64,
+    fitted: F64,
+    residual_scale: float,
+) -> OutputFit:
+    measured = measurement.values
+    noise = residual_scale / measurement.weight if measurement.sigma is None else measurement.sigma
+    size = _root_sum(measured)
+    return OutputFit(
+        experiment=experiment,
+        name=measurement.name,
+        unit=measurement.unit,
+        times=times,
+        measured=measured,
+        initial=initial,
+        fitted=fitted,
+        sigma=np.broadcast_to(np.asarray(noise, dtype=np.float64), times.shape),
+        rms_initial=_rms(measured - initial),
+        rms=_rms(measured - fitted),
+        relative_error=_root_sum(measured - fitted) / size if size > 0.0 else float("nan"),
+    )
+
+
+def _root_sum(values: F64) -> float:
+    """Return the root of the sum of squares; missing samples do not count."""
+    return float(np.sqrt(np.nansum(values**2)))
+
+
+def _rms(values: F64) -> float:
+    count = int(np.count_nonzero(np.isfinite(values)))
+    return _root_sum(values) / float(np.sqrt(count)) if count else float("nan")

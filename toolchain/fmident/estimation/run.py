@@ -1,0 +1,225 @@
+"""Running one estimator on one problem."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import EstimationError, FmidentError, Location
+from fmident.estimation.checks import check_influence, check_initial_simulation
+from fmident.estimation.contract import Estimate, Estimator, StopEstimation
+from fmident.estimation.monitor import Observer, RunMonitor
+from fmident.estimation.options import build_options
+from fmident.estimation.result import EstimationResult
+from fmident.estimation.summary import summarise
+from fmident.evaluation import Evaluator, JacobianError
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class FmuIdentity:
+    """What the result says about the FMU.
+
+    Parameters
+    ----------
+    name, guid, tool
+        Model name, GUID and generation tool of its description.
+    path
+        The file.
+    """
+
+    name: str = ""
+    guid: str = ""
+    tool: str = ""
+    path: Path | None = None
+
+
+def run_estimation(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimator: Estimator[Any],
+    options: Mapping[str, Any] | None = None,
+    observers: Sequence[Observer] = (),
+    fmu: FmuIdentity | None = None,
+) -> EstimationResult:
+    """Run an estimator and add uncertainty, fits and notes to what it finds.
+
+    Ctrl-C and a request to stop end the run with the best parameters so far; so does a
+    Jacobian that cannot be computed.
+
+    Parameters
+    ----------
+    problem
+        What to estimate.
+    evaluator
+        Of the same problem.
+    estimator
+        An instance.
+    options
+        The estimator's table as written; ``problem.estimator.options`` if ``None``.
+    observers
+        Told of each iteration.
+    fmu
+        For the result.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Wrong options, no free parameter, or one without influence on the outputs.
+    fmident.errors.EstimationError
+        The initial simulation fails, or the estimator is broken.
+    """
+    raw = problem.estimator.options if options is None else options
+    location = Location(str(problem.source)) if problem.source is not None else None
+    chosen = build_options(estimator, raw, location)
+    if not problem.free:
+        raise EstimationError(
+            "there is no free parameter to estimate",
+            location=location,
+            hint="remove 'fixed' from at least one, or use 'fmident simulate'",
+        )
+    monitor = RunMonitor(evaluator, observers)
+    check_initial_simulation(problem, evaluator)
+    initial_outputs = evaluator.simulate(problem.initial)
+    cost_initial = evaluator.cost(problem.initial)
+    estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
+    identity = fmu or FmuIdentity(path=problem.fmu)
+    settings = {"options": _plain(chosen), **_steps(evaluator, problem), **estimate.details}
+    summary = summarise(problem, evaluator, estimate, initial_outputs)
+    return EstimationResult(
+        status=summary.status,
+        message=summary.message,
+        estimator=estimator.name,
+        estimates=summary.estimates,
+        covariance=summary.covariance,
+        correlation=summary.correlation,
+        identifiability=summary.identifiability,
+        cost_initial=cost_initial,
+        cost_final=summary.cost,
+        simulations=evaluator.simulations,
+        jacobians=evaluator.jacobians,
+        seconds=monitor.seconds,
+        history=monitor.history,
+        fits=summary.fits,
+        notes=(*monitor.notes, *summary.notes),
+        fmu_name=identity.name,
+        fmu_guid=identity.guid,
+        fmu_tool=identity.tool,
+        fmu_path=identity.path,
+        settings=settings,
+    )
+
+
+def _estimate(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimator: Estimator[Any],
+    options: Any,
+    monitor: RunMonitor,
+) -> Estimate:
+    """Let the estimator search; turn every way it can end into an estimate or an error."""
+    try:
+        check_influence(problem, evaluator)
+        found = estimator.estimate(problem, evaluator, options, monitor)
+        return _checked(problem, estimator, found)
+    except KeyboardInterrupt:
+        return Estimate(
+            _best(problem, evaluator, monitor),
+            "interrupted",
+            f"interrupted after {_iterations(monitor)}; the best parameters so far",
+        )
+    except StopEstimation as request:
+        reason = f" ({request})" if str(request) else ""
+        return Estimate(
+            _best(problem, evaluator, monitor),
+            "stopped",
+            f"stopped on request after {_iterations(monitor)}{reason}; the best parameters so far",
+        )
+    except JacobianError as error:
+        return Estimate(
+            _best(problem, evaluator, monitor),
+            "failed",
+            f"{error.message}; the best parameters so far"
+            + (f" (hint: {error.hint})" if error.hint else ""),
+        )
+    except FmidentError:
+        raise
+    except Exception as error:
+        raise EstimationError(
+            f"the estimator '{estimator.name}' ({type(estimator).__module__}) failed with "
+            f"{type(error).__name__}: {error}",
+            hint="this is a mistake in the plugin, not in the problem: tell its authors",
+        ) from error
+
+
+def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Estimate:
+    """Return what an estimator found if it is usable.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        It is not an estimate, has the wrong shape or leaves the bounds.
+    """
+    hint = "this is a mistake in the plugin, not in the problem: tell its authors"
+    if not isinstance(found, Estimate):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned {type(found).__name__}, not an Estimate",
+            hint=hint,
+        )
+    p = np.asarray(found.parameters, dtype=np.float64)
+    if p.shape != problem.initial.shape or not bool(np.isfinite(p).all()):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned parameters {p}, but "
+            f"{problem.initial.size} finite numbers are expected",
+            hint=hint,
+        )
+    slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
+    outside = (p < problem.lower - slack) | (p > problem.upper + slack)
+    if outside.any():
+        j = int(np.flatnonzero(outside)[0])
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned {problem.free[j].name} = {p[j]}, "
+            f"outside of its bounds [{problem.lower[j]}, {problem.upper[j]}]",
+            hint=hint,
+        )
+    return dataclasses.replace(found, parameters=np.clip(p, problem.lower, problem.upper))
+
+
+def _best(problem: Problem, evaluator: Evaluator, monitor: RunMonitor) -> F64:
+    """Return the best point: the estimator's own word first, since its cost may differ."""
+    if monitor.history:
+        return np.clip(monitor.history[-1].parameters, problem.lower, problem.upper)
+    best = evaluator.best
+    return problem.initial if best is None else best[0]
+
+
+def _iterations(monitor: RunMonitor) -> str:
+    count = max(len(monitor.history) - 1, 0)
+    return f"{count} iteration{'' if count == 1 else 's'}"
+
+
+def _steps(evaluator: Evaluator, problem: Problem) -> dict[str, object]:
+    """Return the steps of the finite differences by parameter, for the settings."""
+    sizes = evaluator.step_sizes
+    if sizes is None:
+        return {}
+    return {
+        "difference": problem.evaluation.difference,
+        "simulation_noise": sizes.noise,
+        "difference_steps": {
+            q.name: {"step": float(h), "reason": reason}
+            for q, h, reason in zip(problem.free, sizes.steps, sizes.reasons, strict=True)
+        },
+    }
+
+
+def _plain(options: Any) -> dict[str, object]:
+    return dict(dataclasses.asdict(options))

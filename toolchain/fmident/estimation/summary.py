@@ -1,0 +1,187 @@
+"""From the estimator's answer to values, uncertainty, fits and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.estimation.contract import Estimate, Status
+from fmident.estimation.fits import output_fits, residual_notes
+from fmident.estimation.result import OutputFit, ParameterEstimate
+from fmident.evaluation import Evaluator, JacobianError, Simulated
+from fmident.statistics import Identifiability, ParameterStatistics, parameter_statistics
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_ON_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The parts of a result that follow from the final parameters."""
+
+    status: Status
+    message: str
+    estimates: tuple[ParameterEstimate, ...]
+    covariance: F64
+    correlation: F64
+    identifiability: Identifiability | None
+    cost: float
+    fits: tuple[OutputFit, ...]
+    notes: tuple[str, ...]
+
+
+def summarise(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimate: Estimate,
+    initial_outputs: Sequence[Simulated],
+) -> Summary:
+    """Return everything that follows from the final parameters.
+
+    After an interrupt nothing long is started: uncertainty is only given if the Jacobian at
+    the final point is known already.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    estimate
+        What the estimator found.
+    initial_outputs
+        Outputs of the FMU at the initial parameters, one item per experiment.
+    """
+    p = estimate.parameters
+    status, message = estimate.status, estimate.message
+    cost = evaluator.cost(p)
+    notes: list[str] = []
+    held = parameters_at_bound(problem, p)
+    statistics: ParameterStatistics | None = None
+    try:
+        if np.isfinite(cost) and (status != "interrupted" or evaluator.knows_jacobian(p)):
+            statistics = uncertainty(problem, evaluator, p, held)
+    except JacobianError as error:
+        notes.append(f"There are no intervals: {error.message}.")
+    except KeyboardInterrupt:
+        status = "interrupted"
+        message = f"interrupted while the intervals were computed; before: {message}"
+    if statistics is None and status == "interrupted":
+        notes.append("There are no intervals, since the run was interrupted.")
+    scale = float("nan") if statistics is None else float(np.sqrt(statistics.residual_variance))
+    fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
+    notes += _bound_notes(problem, held)
+    if evaluator.failures:
+        runs = "1 simulation" if evaluator.failures == 1 else f"{evaluator.failures} simulations"
+        notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
+    if statistics is not None:
+        notes += _precision_notes(problem, p, statistics)
+        notes += residual_notes(problem, evaluator.residuals(p), fits, statistics)
+    count = p.size
+    unknown = np.full((count, count), np.nan)
+    return Summary(
+        status,
+        message,
+        _parameter_estimates(problem, p, held, statistics),
+        unknown if statistics is None else statistics.covariance,
+        unknown if statistics is None else statistics.correlation,
+        None if statistics is None else statistics.identifiability,
+        cost,
+        fits,
+        tuple(notes),
+    )
+
+
+def parameters_at_bound(problem: Problem, p: F64) -> npt.NDArray[np.bool_]:
+    """Return which free parameters lie on a bound, shape (n,)."""
+    lower, upper = problem.lower, problem.upper
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(p))
+    slack = _ON_BOUND * width
+    on_bound: npt.NDArray[np.bool_] = (p <= lower + slack) | (p >= upper - slack)
+    return on_bound
+
+
+def uncertainty(
+    problem: Problem, evaluator: Evaluator, p: F64, held: npt.NDArray[np.bool_]
+) -> ParameterStatistics:
+    """Return covariance, intervals and rank at `p`.
+
+    Raises
+    ------
+    fmident.evaluation.JacobianError
+        The Jacobian cannot be computed.
+    """
+    jacobian = evaluator.jacobian(p)
+    return parameter_statistics(
+        jacobian,
+        evaluator.residuals(p),
+        p,
+        [q.name for q in problem.free],
+        sigma_known=problem.sigma_known,
+        at_bound=held,
+        column_errors=evaluator.column_errors(p),
+    )
+
+
+def _parameter_estimates(
+    problem: Problem,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics | None,
+) -> tuple[ParameterEstimate, ...]:
+    index = {q.name: j for j, q in enumerate(problem.free)}
+    nothing = float("nan")
+    estimates = []
+    for q in problem.parameters:
+        j = index.get(q.name)
+        error, interval = nothing, (nothing, nothing)
+        if j is not None and statistics is not None:
+            error = float(statistics.standard_errors[j])
+            low, high = statistics.intervals[j]
+            interval = (float(low), float(high))
+        estimates.append(
+            ParameterEstimate(
+                name=q.name,
+                unit=q.unit,
+                description=q.description,
+                initial=q.initial,
+                value=q.initial if j is None else float(p[j]),
+                standard_error=error,
+                interval_95=interval,
+                lower=q.lower,
+                upper=q.upper,
+                at_bound=False if j is None else bool(held[j]),
+                fixed=q.fixed,
+            )
+        )
+    return tuple(estimates)
+
+
+def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_]) -> list[str]:
+    names = [f"'{q.name}'" for q, at in zip(problem.free, held, strict=True) if at]
+    if not names:
+        return []
+    verb = "lies on a bound" if len(names) == 1 else "lie on bounds"
+    return [
+        f"{', '.join(names)} {verb}: no interval is given there, and the intervals of the other "
+        "parameters hold for that value."
+    ]
+
+
+def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[str]:
+    """Name parameters that are identifiable in principle but not from these data."""
+    notes = []
+    for q, value, error in zip(problem.free, p, statistics.standard_errors, strict=True):
+        size = max(abs(value), abs(q.initial))
+        if np.isfinite(error) and size > 0.0 and error > size:
+            notes.append(
+                f"'{q.name}' is poorly determined: its standard error {error:.3g} is larger than "
+                f"its value {value:.3g}."
+            )
+    return notes

@@ -1,0 +1,110 @@
+"""A Python function in place of an FMU, for tests of estimators and for teaching.
+
+Authors of estimator plugins can check their estimator on a problem whose solution they know,
+without a compiler and without an FMU::
+
+    problem = python_problem({"y": measured}, times, [Parameter("k", 1.0, variable="k")])
+    executor = PythonExecutor(problem, lambda times, inputs, k: {"y": np.exp(-k * times)})
+    with Evaluator(problem, executor) as evaluator:
+        result = run_estimation(problem, evaluator, MyEstimator())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.data.experiment import Experiment, Measurement
+from fmident.errors import SimulationError
+from fmident.evaluation.executor import Executor, refuse_not_finite
+from fmident.evaluation.setups import output_variables
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
+
+Model = Callable[..., Mapping[str, F64]]
+"""``model(times, inputs, **values) -> {variable: values of shape (n,)}``."""
+
+
+class PythonExecutor(Executor):
+    """Runs a Python function.
+
+    Parameters
+    ----------
+    problem
+        Its experiments.
+    model
+        ``model(times, inputs, **values)`` with times of shape (n,), inputs by name, and the
+        values of the parameters' FMU variables; returns at least the measured variables.
+        It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
+    """
+
+    def __init__(self, problem: Problem, model: Model) -> None:
+        self._experiments = problem.experiments
+        self._model = model
+
+    def run(self, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+        """Run all tasks in order."""
+        return [self._run_one(task) for task in tasks]
+
+    def _run_one(self, task: SimulationTask) -> Simulated:
+        experiment = self._experiments[task.experiment]
+        try:
+            found = self._model(experiment.times, experiment.inputs, **task.values)
+        except SimulationError as error:
+            return SimulationFailure.of(error, task.values, experiment.name)
+        columns = [
+            np.broadcast_to(found[name], experiment.times.shape)
+            for name in output_variables(experiment)
+        ]
+        outputs = np.column_stack(columns).astype(np.float64)
+        return refuse_not_finite(outputs, task, experiment.name)
+
+
+def python_problem(
+    measured: Mapping[str, F64],
+    times: F64,
+    parameters: Sequence[Parameter],
+    *,
+    sigma: float | None = None,
+    inputs: Mapping[str, F64] | None = None,
+    estimator: EstimatorSettings | None = None,
+    evaluation: EvaluationSettings | None = None,
+) -> Problem:
+    """Return a problem with one experiment for :class:`PythonExecutor`.
+
+    Parameters
+    ----------
+    measured
+        Output variable to values of shape (n,); NaN marks a missing sample.
+    times
+        Shape (n,), s.
+    parameters
+        With ``variable`` set to the model's argument.
+    sigma
+        Standard deviation of the noise on all outputs; ``None`` if unknown.
+    inputs
+        Input variable to values of shape (n,).
+    estimator, evaluation
+        Settings.
+    """
+    measurements = tuple(
+        Measurement(
+            name=name,
+            variable=name,
+            column=name,
+            values=np.asarray(values, dtype=np.float64),
+            sigma=None if sigma is None else np.array(sigma),
+        )
+        for name, values in measured.items()
+    )
+    experiment = Experiment("data", np.asarray(times, dtype=np.float64), inputs or {}, measurements)
+    return Problem(
+        fmu=Path("model.py"),
+        parameters=tuple(parameters),
+        experiments=(experiment,),
+        estimator=estimator or EstimatorSettings("least-squares"),
+        evaluation=evaluation or EvaluationSettings(check=False),
+    )

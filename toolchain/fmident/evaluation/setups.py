@@ -1,0 +1,45 @@
+"""From the problem's experiments to what the FMU engine simulates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.fmu import SimulationSetup
+    from fmident.problem.model import Problem
+
+
+def output_variables(experiment: Experiment) -> tuple[str, ...]:
+    """Return the FMU variables that the experiment's measurements need, each once."""
+    return tuple(dict.fromkeys(m.variable for m in experiment.measurements))
+
+
+def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:
+    """Return one setup per experiment.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        Times or inputs that cannot be simulated.
+    """
+    from fmident.fmu import SimulationSetup
+
+    setups = []
+    for experiment in problem.experiments:
+        names = tuple(experiment.inputs)
+        inputs = np.column_stack(list(experiment.inputs.values())) if names else None
+        setups.append(
+            SimulationSetup(
+                times=experiment.times,
+                input_names=names,
+                inputs=inputs,
+                output_names=output_variables(experiment),
+                start_values={**problem.start_values, **experiment.start_values},
+                tolerance=problem.evaluation.tolerance,
+                interpolation=problem.evaluation.interpolation,
+            )
+        )
+    return tuple(setups)

@@ -1,0 +1,265 @@
+"""Steps of finite differences from the measured noise of the simulation.
+
+The error of a forward difference is least for ``h = 8^(1/4) * sqrt(eps_f / |f''|)`` with the
+noise level ``eps_f`` (More and Wild, Estimating derivatives of noisy simulations, ACM TOMS 38,
+2012, theorem 3.2); for residual vectors both are root mean squares over the components. A
+fixed step of 1e-8, the default of general optimisers, lies far below the tolerance of a
+variable-step solver and gives a Jacobian of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.evaluation.noise import POINTS, noise_level
+
+Difference = Literal["forward", "central"]
+
+SPACINGS = (1e-4, 1e-6, 1e-2, 1e-8)
+"""Relative spacings of the noise table, in the order they are tried."""
+
+LARGEST = 3e-2
+"""Largest step, relative to the size of the parameter."""
+
+_VISIBLE = 100.0
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class StepSizes:
+    """Steps in the search space and where they come from.
+
+    Parameters
+    ----------
+    steps
+        Shape (n,), positive.
+    noise
+        Root mean square of the simulation's noise per whitened residual; NaN if not measured.
+    curvature
+        Root mean square of the second derivative per residual, shape (n,); NaN if not
+        measured; an upper limit where it could not be told from noise.
+    errors
+        Expected root mean square error per entry of a column of the Jacobian with respect
+        to the search space, shape (n,).
+    reasons
+        In words, one per parameter.
+    """
+
+    steps: F64
+    noise: float
+    curvature: F64
+    errors: F64
+    reasons: tuple[str, ...]
+
+
+def fixed_steps(relative: float, size: F64, magnitude: float, difference: Difference) -> StepSizes:
+    """Return steps that the user chose.
+
+    Parameters
+    ----------
+    relative
+        Step relative to the size of the parameter in the search space.
+    size
+        Size of the parameters in the search space, shape (n,).
+    magnitude
+        Root mean square of the whitened outputs; the noise is taken for rounding.
+    difference
+        Scheme.
+    """
+    steps = relative * size
+    noise = _EPS * magnitude
+    factor = np.sqrt(2.0) if difference == "forward" else 1.0 / np.sqrt(2.0)
+    reason = f"relative step {relative:g} of the problem"
+    return StepSizes(
+        steps,
+        float("nan"),
+        np.full(size.size, np.nan),
+        factor * noise / steps,
+        (reason,) * size.size,
+    )
+
+
+def measure_noise(
+    evaluate: Callable[[F64], F64],
+    base: F64,
+    z: F64,
+    size: F64,
+    lower: F64,
+    upper: F64,
+    magnitude: float,
+) -> tuple[float, str]:
+    """Return the noise level along one direction through `z`, and in words how it was found.
+
+    Parameters
+    ----------
+    evaluate
+        Residuals at points of the search space, (k, n) -> (k, m); NaN rows where it failed.
+    base
+        Residuals at `z`, shape (m,).
+    z
+        Point, shape (n,).
+    size
+        Size of the parameters in the search space, shape (n,).
+    lower, upper
+        Bounds, shape (n,).
+    magnitude
+        Root mean square of the whitened outputs.
+    """
+    floor = _EPS * magnitude
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=z.size)
+    room_up, room_down = upper - z, z - lower
+    reach = (POINTS - 1) * max(SPACINGS) * size
+    signs = np.where((signs > 0) & (room_up < reach) & (room_down > room_up), -1.0, signs)
+    signs = np.where((signs < 0) & (room_down < reach) & (room_up > room_down), 1.0, signs)
+    room = np.where(signs > 0, room_up, room_down)
+    tried: set[float] = set()
+    spacing = SPACINGS[0]
+    offsets = np.arange(1, POINTS)[:, np.newaxis]
+    while spacing not in tried and len(tried) < 3:
+        tried.add(spacing)
+        step = signs * np.minimum(spacing * size, room / (POINTS - 1))
+        values = np.vstack([base, evaluate(z + offsets * step)])
+        if not bool(np.isfinite(values).all()):
+            spacing *= 1e-2
+            continue
+        found = noise_level(values)
+        if found.outcome == "found":
+            level = max(found.level, floor)
+            return level, f"noise {level:.2g} measured at relative spacing {spacing:g}"
+        spacing *= 1e-2 if found.outcome == "too-large" else 1e2
+    return (
+        max(floor, _EPS ** (2.0 / 3.0) * magnitude),
+        "noise could not be measured; taken for rounding",
+    )
+
+
+def choose_steps(
+    evaluate: Callable[[F64], F64],
+    base: F64,
+    z: F64,
+    size: F64,
+    lower: F64,
+    upper: F64,
+    magnitude: float,
+    difference: Difference,
+) -> StepSizes:
+    """Measure noise and curvature at `z` and choose the steps.
+
+    The curvature comes from second differences with a step at which they stand out of the
+    noise by a factor of 100, found in at most three attempts (section 5.1 of the paper).
+
+    Parameters
+    ----------
+    evaluate
+        Residuals at points of the search space, (k, n) -> (k, m); NaN rows where it failed.
+    base
+        Residuals at `z`, shape (m,), finite.
+    z
+        Point, shape (n,).
+    size
+        Size of the parameters in the search space, shape (n,).
+    lower, upper
+        Bounds, shape (n,).
+    magnitude
+        Root mean square of the whitened outputs.
+    difference
+        Scheme.
+    """
+    noise, origin = measure_noise(evaluate, base, z, size, lower, upper, magnitude)
+    curvature = _measure_curvature(evaluate, base, z, size, lower, upper, noise, magnitude)
+    largest = np.minimum(LARGEST * size, 0.25 * (upper - lower))
+    with np.errstate(divide="ignore"):
+        if difference == "forward":
+            wanted = 8.0**0.25 * np.sqrt(noise / curvature)
+        else:
+            # The third derivative is taken for curvature / size.
+            wanted = np.cbrt(3.0 * noise * size / curvature)
+    smallest = np.maximum(np.abs(z), size) * _EPS**0.75
+    steps = np.clip(wanted, np.minimum(smallest, largest), largest)
+    if difference == "forward":
+        errors = np.sqrt(2.0 * (noise / steps) ** 2 + 0.25 * (steps * curvature) ** 2)
+    else:
+        errors = np.sqrt(0.5 * (noise / steps) ** 2 + (steps**2 * curvature / size) ** 2 / 36.0)
+    reasons = tuple(
+        f"{origin}; " + ("nearly linear, largest step" if h < w else f"curvature {c:.2g}")
+        for h, w, c in zip(steps, wanted, curvature, strict=True)
+    )
+    return StepSizes(steps, noise, curvature, errors, reasons)
+
+
+def _measure_curvature(
+    evaluate: Callable[[F64], F64],
+    base: F64,
+    z: F64,
+    size: F64,
+    lower: F64,
+    upper: F64,
+    noise: float,
+    magnitude: float,
+) -> F64:
+    """Return the root mean square second derivative of the residuals, shape (n,)."""
+    count = z.size
+    limit = np.minimum(LARGEST * size, 0.25 * (upper - lower))
+    trial = np.minimum(size * max(noise / magnitude, _EPS) ** 0.25, limit)
+    curvature = np.full(count, np.nan)
+    upper_limit = np.full(count, np.nan)
+    open_columns = np.arange(count)
+    for _ in range(3):
+        second, failed = _second_differences(evaluate, base, z, trial, lower, upper, open_columns)
+        steps = trial[open_columns]
+        visible = second >= _VISIBLE * noise
+        estimate = np.maximum(second, noise) / steps**2
+        curvature[open_columns] = np.where(visible & ~failed, estimate, curvature[open_columns])
+        upper_limit[open_columns] = np.where(failed, upper_limit[open_columns], estimate)
+        at_limit = steps >= limit[open_columns]
+        remaining = (failed | (~visible & ~at_limit)) & (steps > 0.0)
+        # Where nothing is seen yet, a step that would show it if the estimate were right.
+        larger = np.sqrt(2.0 * _VISIBLE * noise / estimate)
+        grown = np.minimum(np.maximum(larger, 10.0 * steps), limit[open_columns])
+        trial[open_columns] = np.where(failed, 0.1 * steps, grown)
+        open_columns = open_columns[remaining]
+        if open_columns.size == 0:
+            break
+    known = np.where(np.isfinite(curvature), curvature, upper_limit)
+    # Every trial failed: nothing is known, so the step becomes the trial's own size.
+    return np.where(np.isfinite(known), known, noise / np.maximum(trial, _EPS * size) ** 2)
+
+
+def _second_differences(
+    evaluate: Callable[[F64], F64],
+    base: F64,
+    z: F64,
+    trial: F64,
+    lower: F64,
+    upper: F64,
+    columns: np.ndarray[tuple[int], np.dtype[np.intp]],
+) -> tuple[F64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Return the root mean square of second differences per column, and which failed."""
+    points = []
+    for j in columns:
+        h = trial[j]
+        # Centred where the bounds allow it, else from one side.
+        if z[j] + h > upper[j]:
+            shifts = (-h, -2.0 * h)
+        elif z[j] - h < lower[j]:
+            shifts = (h, 2.0 * h)
+        else:
+            shifts = (h, -h)
+        for shift in shifts:
+            point = z.copy()
+            point[j] += shift
+            points.append(point)
+    values = evaluate(np.array(points))
+    second = np.zeros(columns.size)
+    for k, j in enumerate(columns):
+        first, other = values[2 * k], values[2 * k + 1]
+        one_sided = z[j] + trial[j] > upper[j] or z[j] - trial[j] < lower[j]
+        difference = base - 2.0 * first + other if one_sided else first - 2.0 * base + other
+        second[k] = float(np.sqrt(np.mean(difference**2)))
+    failed = ~np.isfinite(second)
+    return np.where(failed, 0.0, second), failed

@@ -1,0 +1,74 @@
+"""One simulation to run, and what is left of one that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fmident._types import F64
+from fmident.errors import SimulationError
+
+
+@dataclass(frozen=True)
+class SimulationTask:
+    """One experiment with one set of values.
+
+    Parameters
+    ----------
+    experiment
+        Index into the problem's experiments.
+    values
+        FMU variable to value; what the experiment itself sets is not repeated here.
+    """
+
+    experiment: int
+    values: Mapping[str, float]
+
+    @property
+    def key(self) -> tuple[int, tuple[tuple[str, float], ...]]:
+        """Equal for tasks with equal outcome."""
+        return self.experiment, tuple(sorted(self.values.items()))
+
+
+@dataclass(frozen=True)
+class SimulationFailure:
+    """A simulation that gave no outputs.
+
+    Parameters
+    ----------
+    message
+        What happened, in the FMU's own words where it gave some.
+    time
+        Simulation time at which it happened, s; ``None`` when unknown.
+    parameters
+        FMU variable to value, as it was run.
+    log
+        The FMU's log messages of this run, oldest first.
+    experiment
+        Name of the experiment.
+    """
+
+    message: str
+    time: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+    experiment: str = ""
+
+    @classmethod
+    def of(
+        cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
+    ) -> SimulationFailure:
+        """Return the failure that an exception of the FMU engine tells of."""
+        return cls(error.message, error.time, dict(values), error.log, experiment)
+
+    def __str__(self) -> str:
+        where = f" at {self.time:g} s" if self.time is not None else ""
+        which = f" in experiment '{self.experiment}'" if self.experiment else ""
+        values = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
+        given = f" with {values}" if values else ""
+        return f"{self.message}{where}{which}{given}"
+
+
+Simulated: TypeAlias = F64 | SimulationFailure
+"""Outputs of shape (n, number of outputs), or the failure."""

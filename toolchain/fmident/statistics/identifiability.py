@@ -1,0 +1,282 @@
+"""Rank of the Jacobian, and in words which parameters the data cannot tell apart.
+
+The columns of the whitened Jacobian ``J`` are scaled to unit length, ``J = J_s D``, so that
+the verdict does not depend on units. With ``J_s = U S V^T``, the rows of ``V_r^T D`` span the
+linear combinations of the parameters that the data determine, and ``D^-1 V_0`` the directions
+in which the parameters can be moved without any effect on the outputs (Golub and Van Loan,
+Matrix Computations, section 5.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+
+_NEGLIGIBLE = 1e-4
+"""Share of a parameter in a unit null vector below which it counts as not involved."""
+
+
+@dataclass(frozen=True)
+class DeterminedCombination:
+    """A linear combination of parameters that is determined though they are not.
+
+    Parameters
+    ----------
+    text
+        Such as ``"mA + 2*mB"``.
+    coefficients
+        Of all free parameters, shape (n,).
+    """
+
+    text: str
+    coefficients: F64
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """What the Jacobian at the solution says.
+
+    Parameters
+    ----------
+    singular_values
+        Of the column-scaled, whitened Jacobian, descending, shape (n,); n counts the
+        parameters that are not held at a bound.
+    rank
+        Numerical rank.
+    verdict
+        In words: every parameter is identifiable, or which combination is not.
+    determined
+        Combinations that the data do determine, where single parameters are not.
+    """
+
+    singular_values: F64
+    rank: int
+    verdict: str
+    determined: tuple[DeterminedCombination, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankAnalysis:
+    """Singular value decomposition of the column-scaled Jacobian and what follows from it.
+
+    Parameters
+    ----------
+    column_norms
+        Lengths of the Jacobian's columns, shape (n,).
+    singular_values
+        Descending, shape (n,).
+    right
+        Right singular vectors as columns, shape (n, n), in scaled parameters
+        ``column_norms * p``.
+    tolerance
+        Singular values at or below it count as zero.
+    rank
+        Number of singular values above `tolerance`.
+    involved
+        Parameters that are part of an undetermined direction, boolean, shape (n,).
+    """
+
+    column_norms: F64
+    singular_values: F64
+    right: F64
+    tolerance: float
+    rank: int
+    involved: npt.NDArray[np.bool_]
+
+    @property
+    def without_influence(self) -> npt.NDArray[np.bool_]:
+        """Parameters whose column is zero, boolean, shape (n,)."""
+        zero: npt.NDArray[np.bool_] = self.column_norms == 0.0
+        return zero
+
+
+def scaled_jacobian_error(column_norms: F64, column_errors: F64) -> float:
+    """Return the Frobenius norm of the error of the column-scaled Jacobian.
+
+    Parameters
+    ----------
+    column_norms
+        Lengths of the columns, shape (n,).
+    column_errors
+        Lengths of the errors of the columns, shape (n,), in the same unit.
+    """
+    used = column_norms > 0.0
+    ratio = column_errors[used] / column_norms[used]
+    return float(np.linalg.norm(ratio))
+
+
+def analyse_rank(jacobian: F64, column_errors: F64 | None = None) -> RankAnalysis:
+    """Decompose a Jacobian and decide its numerical rank.
+
+    A singular value counts as zero when rounding or the known error of the Jacobian could
+    have made it: by Weyl's inequality an error matrix ``E`` moves a singular value by
+    ``||E||`` at most. A column that is no longer than its own error counts as zero.
+
+    Parameters
+    ----------
+    jacobian
+        Whitened, finite, shape (m, n).
+    column_errors
+        Lengths of the errors of the columns, shape (n,), as the finite differences report
+        them; ``None`` for an exact Jacobian.
+    """
+    rows, columns = jacobian.shape
+    norms: F64 = np.linalg.norm(jacobian, axis=0)
+    if column_errors is not None:
+        norms = np.where(norms <= column_errors, 0.0, norms)
+    scaled = np.where(norms > 0.0, jacobian, 0.0) / np.where(norms > 0.0, norms, 1.0)
+    # The R factor has the singular values of the whole and is small; it is (n, n) for m >= n.
+    triangle = np.linalg.qr(scaled, mode="r")
+    _, found, right_t = np.linalg.svd(triangle, full_matrices=True)
+    singular = np.zeros(columns)
+    singular[: found.size] = found
+    rounding = max(rows, columns) * float(np.finfo(np.float64).eps)
+    tolerance = rounding * float(singular.max(initial=0.0))
+    if column_errors is not None:
+        tolerance = max(tolerance, scaled_jacobian_error(norms, column_errors))
+    rank = int(np.count_nonzero(singular > tolerance))
+    right: F64 = right_t.T
+    null = right[:, rank:]
+    smallest_kept = float(singular[rank - 1]) if rank else 1.0
+    # A null vector is known to about tolerance / gap; smaller shares in it mean nothing.
+    share = min(0.1, max(_NEGLIGIBLE, 3.0 * tolerance / smallest_kept))
+    involved = np.linalg.norm(null, axis=1) > share
+    return RankAnalysis(norms, singular, right, tolerance, rank, involved)
+
+
+def determined_combinations(
+    analysis: RankAnalysis, names: Sequence[str]
+) -> tuple[DeterminedCombination, ...]:
+    """Return the combinations of the involved parameters that the data do determine.
+
+    Parameters
+    ----------
+    analysis
+        Of the Jacobian with one column per name.
+    names
+        Shape (n,).
+    """
+    index = [int(i) for i in np.flatnonzero(analysis.involved & ~analysis.without_influence)]
+    if not index:
+        return ()
+    null = analysis.right[index][:, analysis.rank :]
+    left, values, _ = np.linalg.svd(null, full_matrices=True)
+    dimension = int(np.count_nonzero(values > 1e-3))
+    scale = analysis.column_norms[index]
+    combinations = []
+    for row in _row_reduce(left[:, dimension:].T):
+        coefficients = row * scale
+        coefficients /= coefficients[np.flatnonzero(row)[0]]
+        full = np.zeros(len(names))
+        full[index] = coefficients
+        text = format_combination(coefficients, [names[i] for i in index])
+        combinations.append(DeterminedCombination(text, full))
+    return tuple(combinations)
+
+
+def format_combination(coefficients: F64, names: Sequence[str]) -> str:
+    """Return a linear combination as a user would write it, ``"mA + 2*mB"``."""
+    text = ""
+    for coefficient, name in zip(coefficients, names, strict=True):
+        if coefficient == 0.0:
+            continue
+        magnitude = f"{abs(coefficient):.4g}"
+        term = name if magnitude == "1" else f"{magnitude}*{name}"
+        if not text:
+            text = f"-{term}" if coefficient < 0.0 else term
+        else:
+            text += f" - {term}" if coefficient < 0.0 else f" + {term}"
+    return text
+
+
+def describe(
+    analysis: RankAnalysis,
+    names: Sequence[str],
+    combinations: Sequence[DeterminedCombination],
+    at_bound: Sequence[str] = (),
+) -> str:
+    """Return the verdict in words.
+
+    Parameters
+    ----------
+    analysis
+        Of the Jacobian with one column per name.
+    names
+        Parameters that are not held at a bound, shape (n,).
+    combinations
+        From :func:`determined_combinations`.
+    at_bound
+        Parameters left out because they lie on a bound.
+    """
+    count = len(names)
+    sentences = []
+    if count == 0:
+        sentences.append("No parameter is free between its bounds.")
+    elif analysis.rank == count:
+        sentences.append(
+            "The parameter is identifiable."
+            if count == 1
+            else f"All {count} parameters are identifiable."
+        )
+    else:
+        sentences.append(f"Rank {analysis.rank} of {count}.")
+        silent = [n for n, zero in zip(names, analysis.without_influence, strict=True) if zero]
+        if silent:
+            verb = "has" if len(silent) == 1 else "have"
+            sentences.append(f"{_listed(silent)} {verb} no influence on the measured outputs.")
+        tangled = [
+            n
+            for n, part, zero in zip(
+                names, analysis.involved, analysis.without_influence, strict=True
+            )
+            if part and not zero
+        ]
+        if tangled:
+            only = [c.text for c in combinations]
+            known = (
+                f"; only {_listed(only)} {'is' if len(only) == 1 else 'are'} determined"
+                if only
+                else ""
+            )
+            sentences.append(f"{_listed(tangled)} cannot be told apart{known}.")
+        rest = [n for n, part in zip(names, analysis.involved, strict=True) if not part]
+        if rest:
+            sentences.append(f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")
+    if at_bound:
+        sentences.append(
+            f"{_listed(at_bound)} {'lies on a bound' if len(at_bound) == 1 else 'lie on bounds'}: "
+            "the other intervals hold for that value."
+        )
+    return " ".join(sentences)
+
+
+def _listed(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _row_reduce(matrix: F64) -> F64:
+    """Return the reduced row echelon form; entries of the size of errors become zero."""
+    reduced = matrix.copy()
+    row = 0
+    for column in range(reduced.shape[1]):
+        if row == reduced.shape[0]:
+            break
+        pivot = row + int(np.argmax(np.abs(reduced[row:, column])))
+        if abs(reduced[pivot, column]) < 1e-3:
+            continue
+        reduced[[row, pivot]] = reduced[[pivot, row]]
+        reduced[row] /= reduced[row, column]
+        for other in range(reduced.shape[0]):
+            if other != row:
+                reduced[other] -= reduced[other, column] * reduced[row]
+        row += 1
+    largest = np.abs(reduced).max(axis=1, keepdims=True, initial=0.0)
+    cleaned: F64 = np.where(np.abs(reduced) < 1e-3 * largest, 0.0, reduced)
+    return cleaned[:row]

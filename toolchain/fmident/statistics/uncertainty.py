@@ -1,0 +1,158 @@
+"""Covariance, standard errors, intervals and correlation of least-squares estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from fmident._types import F64
+from fmident.statistics.identifiability import (
+    Identifiability,
+    analyse_rank,
+    describe,
+    determined_combinations,
+)
+
+
+@dataclass(frozen=True)
+class ParameterStatistics:
+    """Uncertainty of the free parameters.
+
+    Parameters
+    ----------
+    covariance
+        Shape (n, n), physical units; NaN for parameters that are not identifiable or lie
+        on a bound.
+    correlation
+        Shape (n, n); NaN likewise.
+    standard_errors
+        Shape (n,); NaN likewise.
+    intervals
+        95 % intervals, shape (n, 2); infinite for parameters that are not identifiable,
+        NaN for those on a bound.
+    residual_variance
+        Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``.
+    degrees_of_freedom
+        Residuals minus determined parameters.
+    identifiability
+        Rank and verdict.
+    """
+
+    covariance: F64
+    correlation: F64
+    standard_errors: F64
+    intervals: F64
+    residual_variance: float
+    degrees_of_freedom: int
+    identifiability: Identifiability
+
+
+def parameter_statistics(
+    jacobian: F64,
+    residuals: F64,
+    values: F64,
+    names: Sequence[str],
+    *,
+    sigma_known: bool,
+    at_bound: npt.NDArray[np.bool_] | None = None,
+    column_errors: F64 | None = None,
+    level: float = 0.95,
+) -> ParameterStatistics:
+    """Return covariance, intervals and the rank verdict at a least-squares solution.
+
+    The covariance is ``s^2 (J^T J)^-1`` by singular values of the column-scaled Jacobian;
+    ``s^2 = 1`` when the standard deviations of the noise were given, else the residual
+    variance ``sum r^2 / (m - rank)``. The interval is ``p +- t * standard error`` with
+    Student's t for ``m - rank`` degrees of freedom when the variance is estimated, and its
+    limit, the normal quantile, when it is known (Seber and Wild, Nonlinear Regression,
+    sections 2.1.2 and 5.1). Where the rank is deficient, parameters outside of the null space
+    keep their (estimable) variance by the pseudo-inverse.
+
+    Parameters
+    ----------
+    jacobian
+        Of the whitened residuals with respect to the physical parameters, shape (m, n).
+    residuals
+        Whitened, shape (m,).
+    values
+        Parameters, shape (n,).
+    names
+        Of the parameters, for the verdict, length n.
+    sigma_known
+        Whether the residuals were divided by known standard deviations of the noise.
+    at_bound
+        Parameters that lie on a bound, boolean, shape (n,): held there, so that the
+        uncertainty of the others is conditional on them.
+    column_errors
+        Lengths of the errors of the Jacobian's columns, shape (n,); ``None`` if exact.
+    level
+        Probability of the intervals.
+    """
+    count = values.size
+    held = np.zeros(count, dtype=np.bool_) if at_bound is None else at_bound
+    kept = [int(i) for i in np.flatnonzero(~held)]
+    kept_names = [names[i] for i in kept]
+    analysis = analyse_rank(
+        jacobian[:, kept], None if column_errors is None else column_errors[kept]
+    )
+    freedom = int(residuals.size) - analysis.rank
+    variance = 1.0 if sigma_known else _variance(residuals, freedom)
+
+    partial = _pseudo_inverse_covariance(
+        analysis.right[:, : analysis.rank],
+        analysis.singular_values[: analysis.rank],
+        analysis.column_norms,
+    )
+    partial *= variance
+    partial[analysis.involved, :] = np.nan
+    partial[:, analysis.involved] = np.nan
+    covariance = np.full((count, count), np.nan)
+    covariance[np.ix_(kept, kept)] = partial
+    errors: F64 = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation: F64 = covariance / np.outer(errors, errors)
+    np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
+
+    quantile = _quantile(level, freedom, sigma_known=sigma_known)
+    intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
+    lost = np.array(kept, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[kept])]
+    intervals[lost] = (-np.inf, np.inf)
+
+    combinations = determined_combinations(analysis, kept_names)
+    full = []
+    for combination in combinations:
+        coefficients = np.zeros(count)
+        coefficients[kept] = combination.coefficients
+        full.append(type(combination)(combination.text, coefficients))
+    held_names = [names[int(i)] for i in np.flatnonzero(held)]
+    identifiability = Identifiability(
+        analysis.singular_values,
+        analysis.rank,
+        describe(analysis, kept_names, combinations, held_names),
+        tuple(full),
+    )
+    return ParameterStatistics(
+        covariance, correlation, errors, intervals, variance, freedom, identifiability
+    )
+
+
+def _variance(residuals: F64, freedom: int) -> float:
+    return float(residuals @ residuals) / freedom if freedom > 0 else float("nan")
+
+
+def _quantile(level: float, freedom: int, *, sigma_known: bool) -> float:
+    tail = 0.5 * (1.0 + level)
+    if sigma_known:
+        return float(stats.norm.ppf(tail))
+    return float(stats.t.ppf(tail, freedom)) if freedom > 0 else float("nan")
+
+
+def _pseudo_inverse_covariance(right: F64, singular: F64, norms: F64) -> F64:
+    safe = np.where(norms > 0.0, norms, 1.0)
+    factor = (right / singular) / safe[:, np.newaxis]
+    covariance: F64 = factor @ factor.T
+    return covariance
