@@ -174,3 +174,41 @@ def test_importing_the_engine_does_not_load_the_compiler() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+STORM = """
+import os, random, signal, sys
+import numpy as np
+from fmident.fmu import SimulationSetup, open_fmu
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+setup = SimulationSetup(np.linspace(0.0, 0.9, 10), output_names=("x",))
+fmu = open_fmu(sys.argv[1])
+simulator = fmu.simulator()
+expected = simulator.simulate(setup)
+terminal = os.fstat(1).st_ino, os.fstat(2).st_ino
+signal.signal(signal.SIGALRM, interrupt)
+interrupted = 0
+for k in range(3000):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(2e-6, 120e-6))
+        simulator.simulate(setup)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        interrupted += 1
+        assert (os.fstat(1).st_ino, os.fstat(2).st_ino) == terminal, k
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+assert np.array_equal(simulator.simulate(setup), expected)
+print("interrupted", interrupted > 100, len(os.listdir("/proc/self/fd")) < 40)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts open files in /proc")
+def test_ctrl_c_at_any_moment_leaves_terminal_and_simulator_whole(trouble: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STORM, str(trouble)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == "interrupted True True\n"

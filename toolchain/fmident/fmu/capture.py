@@ -15,28 +15,59 @@ import ctypes
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 LIMIT = 64 * 1024
 """At most this many bytes of the latest output are kept, per run."""
 
+Result = TypeVar("Result")
+
 _libc = ctypes.CDLL(None)
 
 
-class Captured:
-    """What was written during one capture; complete once the capture has ended."""
+class Capture:
+    """Text that native code wrote to file descriptors 1 and 2 during :meth:`around`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    enabled
+        Whether to capture at all; with ``False`` the text stays empty.
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
         self.text = ""
+
+    def around(self, work: Callable[[], Result]) -> Result:
+        """Call `work` and return its result; :attr:`text` then holds what it wrote.
+
+        The descriptors are restored whatever happens. Ctrl-C can strike at any place, in
+        the restoring too, and must not leave the user without a terminal: hence a second
+        attempt, and no context manager, whose exit could be interrupted before it begins.
+        """
+        if not self.enabled:
+            return work()
+        try:
+            _redirection.begin(self)
+            return work()
+        finally:
+            try:
+                _redirection.end(self)
+            except BaseException:
+                _redirection.end(self)
+                raise
 
 
 class _Redirection:
-    """The process-wide state: one file, saved descriptors, how many captures are open."""
+    """The process-wide state: one file, saved descriptors, who is capturing.
+
+    Every step can be repeated after an interruption.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.depth = 0
+        self.users: set[int] = set()
         self.saved: list[tuple[int, int]] = []
         self.sink = -1
         self.owner = -1
@@ -44,18 +75,18 @@ class _Redirection:
     def open_sink(self) -> int:
         # After a fork the file would be shared with the parent: each process has its own.
         if self.sink < 0 or self.owner != os.getpid():
-            self.owner = os.getpid()
             try:
                 self.sink = os.memfd_create("fmident-output")
             except (AttributeError, OSError):
                 with tempfile.TemporaryFile() as file:
                     self.sink = os.dup(file.fileno())
+            self.owner = os.getpid()
         return self.sink
 
-    def begin(self) -> None:
+    def begin(self, user: Capture) -> None:
         with self.lock:
-            self.depth += 1
-            if self.depth > 1:
+            self.users.add(id(user))
+            if self.saved:
                 return
             sink = self.open_sink()
             _libc.fflush(None)
@@ -66,42 +97,21 @@ class _Redirection:
                     continue  # closed, as in a daemon: nothing to protect
                 os.dup2(sink, descriptor)
 
-    def end(self) -> bytes:
+    def end(self, user: Capture) -> None:
         with self.lock:
             _libc.fflush(None)
-            self.depth -= 1
-            if self.depth == 0:
+            self.users.discard(id(user))
+            if not self.users:
                 for descriptor, copy in self.saved:
                     os.dup2(copy, descriptor)
-                    os.close(copy)
-                self.saved.clear()
-            size = os.lseek(self.sink, 0, os.SEEK_CUR)
-            if size == 0:
-                return b""
-            content = os.pread(self.sink, LIMIT, max(0, size - LIMIT))
-            os.ftruncate(self.sink, 0)
-            os.lseek(self.sink, 0, os.SEEK_SET)
-            return content
+                while self.saved:
+                    os.close(self.saved.pop()[1])
+            size = os.lseek(self.sink, 0, os.SEEK_CUR) if self.sink >= 0 else 0
+            if size:
+                content = os.pread(self.sink, LIMIT, max(0, size - LIMIT))
+                user.text += content.decode("utf-8", "replace")
+                os.ftruncate(self.sink, 0)
+                os.lseek(self.sink, 0, os.SEEK_SET)
 
 
 _redirection = _Redirection()
-
-
-@contextmanager
-def captured_output(enabled: bool = True) -> Iterator[Captured]:
-    """Capture what the block writes to file descriptors 1 and 2.
-
-    Parameters
-    ----------
-    enabled
-        Whether to capture at all; with ``False`` the text stays empty.
-    """
-    captured = Captured()
-    if not enabled:
-        yield captured
-        return
-    _redirection.begin()
-    try:
-        yield captured
-    finally:
-        captured.text = _redirection.end().decode("utf-8", "replace")

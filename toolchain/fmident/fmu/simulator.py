@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu.capture import captured_output
+from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
 from fmident.fmu.instance import STATUS_WORDS, CallFailed, Instance
 from fmident.fmu.library import DISCARD, ERROR, FATAL
@@ -63,7 +63,7 @@ class Simulator:
     """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
 
     The instance is made once and reset before each run. After Error or Fatal it is
-    replaced. One simulator serves one thread at a time; make one per thread.
+    replaced. A second thread that uses the same simulator waits: make one per thread.
 
     Parameters
     ----------
@@ -163,16 +163,10 @@ class Simulator:
         FmuError
             Names or values that do not fit the FMU.
         """
-        if self._closed:
-            raise FmuError("the simulator is closed", hint="make a new one: fmu.simulator()")
-        if not self._lock.acquire(blocking=False):
-            raise FmuError(
-                "the simulator is in use by another thread", hint="make one simulator per thread"
-            )
-        try:
+        with self._lock:
+            if self._closed:
+                raise FmuError("the simulator is closed", hint="make a new one: fmu.simulator()")
             return self._simulate(setup, values or {}, time_limit)
-        finally:
-            self._lock.release()
 
     def _simulate(
         self, setup: SimulationSetup, values: Mapping[str, Value], time_limit: float | None
@@ -182,22 +176,26 @@ class Simulator:
         assignment = self._assignment(merged)
         plan = self._plan(setup, merged, assignment)
         reals = np.empty((plan.times.size, plan.real_output_references.size))
-        failure: _Failure | None = None
         self.statistics = replace(self.statistics, runs=self.statistics.runs + 1)
+        capture = Capture(self._capture)
+
+        def run() -> _Failure | None:
+            try:
+                self.initialise(plan, assignment, merged)
+                plan.read_first(self.instance, reals)
+                self._refuse_not_finite_start(plan, reals)
+                self._run(plan, reals, time_limit)
+                self._terminate()
+            except CallFailed as failed:
+                return self.describe_failure(failed, plan)
+            except _Failure as failed:
+                return failed
+            return None
+
         try:
-            with captured_output(self._capture) as captured:
-                try:
-                    self.initialise(plan, assignment, merged)
-                    plan.read_first(self.instance, reals)
-                    self._refuse_not_finite_start(plan, reals)
-                    self._run(plan, reals, time_limit)
-                    self._terminate()
-                except CallFailed as failed:
-                    failure = self.describe_failure(failed, plan)
-                except _Failure as failed:
-                    failure = failed
+            failure = capture.around(run)
         finally:
-            self.log = (*self._notes, *self._records(), *_output_record(captured.text))
+            self.log = (*self._notes, *self._records(), *_output_record(capture.text))
             self._notes.clear()
         if failure is not None:
             self.statistics = replace(self.statistics, failures=self.statistics.failures + 1)
@@ -298,8 +296,9 @@ class Simulator:
             if update == "auto":
                 from fmident.fmu.probe import find_input_update
 
-                with captured_output(self._capture):
-                    update, remark = find_input_update(self, plan, assignment, values)
+                update, remark = Capture(self._capture).around(
+                    lambda: find_input_update(self, plan, assignment, values)
+                )
                 if remark:
                     self._notes.append(_note(remark))
                 self._buffer.clear()
@@ -315,29 +314,33 @@ class Simulator:
     # ------------------------------------------------------------- the instance
 
     def _first_instance(self) -> Instance:
+        capture = Capture(self._capture)
         try:
             self.fmu.register_instance(self)
-            with captured_output(self._capture) as captured:
-                try:
-                    return self._instantiate(debug=self._debug)
-                except CallFailed:
-                    messages = self._records()
-                    if not messages and not self._debug:
-                        # Many FMUs say why only when logging is on.
-                        try:
-                            return self._instantiate(debug=True)
-                        except CallFailed:
-                            messages = self._records()
-            said = _own_words([*messages, *_output_record(captured.text)])
-            raise FmuError(
-                f"the FMU of '{self.fmu.description.name}' refuses to be instantiated"
-                + (f": {said}" if said else " and does not say why"),
-                hint="a wrong GUID (library and description do not belong together), a missing"
-                " licence or resource are the usual reasons",
-            )
+            instance = capture.around(lambda: self._try_to_instantiate(debug=self._debug))
+            messages = self._records()
+            if instance is None and not messages and not self._debug:
+                # Many FMUs say why only when logging is on.
+                instance = capture.around(lambda: self._try_to_instantiate(debug=True))
+                messages = self._records()
+            if instance is None:
+                said = _own_words([*messages, *_output_record(capture.text)])
+                raise FmuError(
+                    f"the FMU of '{self.fmu.description.name}' refuses to be instantiated"
+                    + (f": {said}" if said else " and does not say why"),
+                    hint="a wrong GUID (library and description do not belong together), a"
+                    " missing licence or resource are the usual reasons",
+                )
         except BaseException:
             self.close()
             raise
+        return instance
+
+    def _try_to_instantiate(self, *, debug: bool) -> Instance | None:
+        try:
+            return self._instantiate(debug=debug)
+        except CallFailed:
+            return None
 
     def _instantiate(self, *, debug: bool) -> Instance:
         instance = Instance(
@@ -463,8 +466,7 @@ class Simulator:
         if self._closed:
             return
         self._closed = True
-        with captured_output(self._capture):
-            self._drop_instance(fatal=False)
+        Capture(self._capture).around(lambda: self._drop_instance(fatal=False))
         self.fmu.forget_instance(self)
         if self._owns_buffer:
             return_buffer(self._buffer)
