@@ -55,7 +55,7 @@ def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
         The file is no FMU that this machine could run at all.
     """
     with open_fmu(path) as fmu:
-        checks = [_contents(fmu.description), _description(path)]
+        checks = [_identity(fmu.description), _contents(fmu.description), _description(path)]
         setup = _short_setup(fmu.description)
         survived = _survives(path, setup, timeout)
         checks.append(survived)
@@ -64,16 +64,19 @@ def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
     return tuple(checks)
 
 
+def _identity(description: ModelDescription) -> Check:
+    tool = f", made by {description.generation_tool}" if description.generation_tool else ""
+    version = description.fmi_version
+    return Check("identity", True, f"{description.name}, FMI {version} Co-Simulation{tool}")
+
+
 def _contents(description: ModelDescription) -> Check:
-    variables = description.variables
     settable = len(description.settable_parameters)
     detail = (
-        f"{description.name}, FMI {description.fmi_version}, "
-        f"{len(description.inputs)} inputs, {len(description.outputs)} outputs, "
-        f"{settable} parameters that can be set, {len(variables)} variables"
+        f"{_count(len(description.inputs), 'input')}, {_count(len(description.outputs), 'output')}, "
+        f"{_count(settable, 'parameter')} that can be set, "
+        f"{_count(len(description.variables), 'variable')}"
     )
-    if description.generation_tool:
-        detail += f"; made by {description.generation_tool}"
     return Check("contents", bool(description.outputs), detail)
 
 
@@ -126,3 +129,7 @@ def _short_setup(description: ModelDescription) -> SimulationSetup:
         times=np.linspace(start, stop, _STEPS + 1),
         output_names=tuple(v.name for v in description.outputs if v.type != "String"),
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import textwrap
 from importlib.metadata import PackageNotFoundError, version
 
 from fmident.cli.console import out, tell_all
@@ -37,16 +38,19 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     out(table(["component", "version"], rows))
     out()
-    usable = 0
-    states = []
+    states, reasons = [], []
     for registration in host.compilers:
         compiler = registration.item()
         reason = compiler.unavailable()
-        usable += reason is None
-        states.append([registration.name, compiler.version() if reason is None else reason])
+        states.append([registration.name, compiler.version() if reason is None else "cannot run"])
+        if reason is not None:
+            reasons.append(textwrap.indent(f"{registration.name}: {reason}", "  "))
     out(table(["compiler", "state"], states))
+    for reason in reasons:
+        out()
+        out(reason)
     tell_all(host.diagnostics)
-    return 0 if usable else 1
+    return 0 if len(reasons) < len(states) else 1
 
 
 def _version(name: str) -> str:

@@ -29,7 +29,7 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import FmidentError
+from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = ("build", "validate", "simulate", "estimate", "report", "plugins", "doctor")
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run([a for a in given if a != "--traceback"])
         sys.stdout.flush()
     except FmidentError as error:
-        return _fail(f"error: {error}", error, debug, error.exit_code)
+        return _fail(_explain(error), error, debug, error.exit_code)
     except BrokenPipeError:
         # Python flushes standard output once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -140,6 +140,12 @@ def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
         traceback.print_exception(error)
     tell(message)
     return code
+
+
+def _explain(error: FmidentError) -> str:
+    """Return the message; findings of a compiler stand above it, each with its own severity."""
+    findings = error.diagnostics if isinstance(error, CompilationError) else ()
+    return "\n".join([*map(str, findings), f"error: {FmidentError.__str__(error)}"])
 
 
 def _describe(error: OSError) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BUILT_IN = {
     "embedded": "fmident.plugins.builtin.embedded",
+    "openmodelica": "fmident.compilers.openmodelica.plugin",
     "reporters": "fmident.plugins.builtin.reporters",
 }
 """Plugins that are part of the host; they go through the same door as all others."""

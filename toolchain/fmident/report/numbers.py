@@ -28,7 +28,7 @@ def plain(value: float, digits: int = _SIGNIFICANT) -> str:
         return f"{value:.{digits - 1}e}"
     if abs(value) >= 10.0**digits:
         return f"{value:.0f}"
-    return f"{value:.{digits}g}"
+    return f"{value + 0.0:.{digits}g}"  # + 0.0 makes -0.0 a plain zero
 
 
 def with_error(value: float, error: float) -> tuple[str, str]:
