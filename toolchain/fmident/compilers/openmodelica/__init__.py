@@ -1,0 +1,21 @@
+"""The ``openmodelica`` compiler: the reference, through OMPython or through scripts.
+
+Reading order: ``compiler`` (the steps of a build), ``session`` (how omc is asked;
+``ompython_session`` and ``script_session`` do it), ``messages`` and ``advice`` (what omc
+says, as diagnostics), ``wrapper`` and ``ramps`` (inputs as ramps, tolerance), ``result``
+(the FMU that came out), ``interface`` (which parameters stayed settable).
+"""
+
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
+from fmident.compilers.openmodelica.interface import check_interface, frozen_parameters
+from fmident.compilers.openmodelica.options import OpenModelicaOptions
+from fmident.compilers.openmodelica.ramps import RampInputs, ramp_inputs
+
+__all__ = [
+    "OpenModelicaCompiler",
+    "OpenModelicaOptions",
+    "RampInputs",
+    "check_interface",
+    "frozen_parameters",
+    "ramp_inputs",
+]

@@ -1,0 +1,137 @@
+"""Where OpenModelica is, and how to get it where it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from fmident.compilers.openmodelica.ompython_session import (
+    OMPythonSession,
+    start_docker,
+    start_local,
+)
+from fmident.compilers.openmodelica.options import DEFAULT_IMAGE, OpenModelicaOptions
+from fmident.compilers.openmodelica.script_session import ScriptSession
+from fmident.compilers.openmodelica.session import Deadline, Session
+from fmident.errors import CompilationError
+
+Way = Literal["local", "script", "docker", "docker-script"]
+
+HOW_TO_GET = f"""\
+Debian, Ubuntu: add OpenModelica's package repository as openmodelica.org/download says, then
+  apt-get install omc cmake, and in omc: installPackage(Modelica, "4.0.0", exactMatch=true)
+Windows: the installer of openmodelica.org/download; its bin folder must be on the PATH
+macOS: there is no current package; use the container, or build it from source
+container: install Docker and build with the option session = "docker" (image {DEFAULT_IMAGE})
+or use the embedded compiler (--compiler embedded), which needs no OpenModelica"""
+
+
+def find_omc() -> str | None:
+    """Return the path of omc: in ``$OPENMODELICAHOME/bin``, or on the path."""
+    home = os.environ.get("OPENMODELICAHOME")
+    if home:
+        found = shutil.which("omc", path=str(Path(home) / "bin"))
+        if found:
+            return found
+    return shutil.which("omc")
+
+
+def is_root() -> bool:
+    """Whether this process runs as root, for whom omc is no interactive server."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def choose_way(session: str) -> Way:
+    """Return how to run omc here.
+
+    Raises
+    ------
+    CompilationError
+        It cannot be done as asked; the hint says how else.
+    """
+    if session == "docker":
+        if shutil.which("docker") is None:
+            raise CompilationError(
+                "session = \"docker\" needs Docker, and there is no 'docker' on the path",
+                hint="install Docker, or:\n" + HOW_TO_GET,
+            )
+        return "docker-script" if is_root() else "docker"
+    if find_omc() is None:
+        raise CompilationError(why_unavailable() or "", hint=HOW_TO_GET)
+    if session == "local" and is_root():
+        raise CompilationError(
+            'session = "local" does not work for root: omc refuses to be an interactive server',
+            hint='use session = "script" (or "auto"), or build as another user',
+        )
+    if session == "script" or is_root():
+        return "script"
+    in_bin = Path(find_omc() or "omc").parent.name == "bin"
+    if session == "auto" and not in_bin:
+        return "script"  # OMPython looks for <OpenModelica>/bin/omc only
+    return "local"
+
+
+def why_unavailable() -> str | None:
+    """Return why OpenModelica does not run here without more ado, ``None`` when it does."""
+    if find_omc() is not None:
+        return None
+    return "OpenModelica is not installed here: there is no 'omc' on the path"
+
+
+def open_session(
+    options: OpenModelicaOptions, folder: Path, sources: Iterable[Path], deadline: Deadline
+) -> Session:
+    """Start omc.
+
+    Parameters
+    ----------
+    options
+        Which session, which flags.
+    folder
+        Working directory.
+    sources
+        Files and folders that omc will read.
+    deadline
+        When to give up.
+
+    Raises
+    ------
+    CompilationError
+        omc is not there, cannot run as asked, or does not start.
+    """
+    way = choose_way(options.session)
+    if way == "script":
+        return ScriptSession([find_omc() or "omc"], options.omc_flags, folder, deadline)
+    if way == "local":
+        start = start_local(find_omc() or "omc")
+        return OMPythonSession(start, options.omc_flags, folder, deadline)
+    arguments = docker_arguments(folder, sources)
+    if way == "docker":
+        start = start_docker(options.image, arguments)
+        return OMPythonSession(start, options.omc_flags, folder, deadline)
+    command = ["docker", "run", "--rm", *arguments, "-w", str(folder), options.image, "omc"]
+    return ScriptSession(command, options.omc_flags, folder, deadline)
+
+
+def docker_arguments(folder: Path, sources: Iterable[Path]) -> list[str]:
+    """Return what makes folders visible in the container under the same names.
+
+    The working directory is the container's home, so that what omc keeps there can be
+    written; the libraries of this machine come along, and nothing can be changed but the
+    working directory.
+    """
+    arguments = ["-v", f"{folder}:{folder}", "-e", f"HOME={folder}"]
+    installed = Path.home() / ".openmodelica" / "libraries"
+    places = [p for p in os.environ.get("MODELICAPATH", "").split(os.pathsep) if p]
+    libraries = [Path(p) for p in places] or [installed]
+    libraries = [p.resolve() for p in libraries if p.is_dir()]
+    roots = {p.resolve() if p.is_dir() else p.resolve().parent for p in sources}
+    for mount in sorted({*roots, *libraries}):
+        if mount != folder:
+            arguments += ["-v", f"{mount}:{mount}:ro"]
+    if libraries:
+        arguments += ["-e", "MODELICAPATH=" + ":".join(str(p) for p in libraries)]
+    return arguments

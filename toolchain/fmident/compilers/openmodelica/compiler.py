@@ -1,0 +1,329 @@
+"""The steps of a build with OpenModelica."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import NoReturn
+from xml.etree.ElementTree import Element
+
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.openmodelica.advice import (
+    balance_diagnostic,
+    parse_check,
+    to_diagnostics,
+)
+from fmident.compilers.openmodelica.availability import (
+    HOW_TO_GET,
+    find_omc,
+    open_session,
+    why_unavailable,
+)
+from fmident.compilers.openmodelica.interface import calculated_from, frozen_note
+from fmident.compilers.openmodelica.messages import Message
+from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
+from fmident.compilers.openmodelica.ramps import hide_wrapper
+from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
+from fmident.compilers.openmodelica.session import Deadline, OmcStopped, Reply, Session
+from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
+from fmident.compilers.openmodelica.values import quoted
+from fmident.compilers.openmodelica.wrapper import (
+    EXPORT,
+    RAMP,
+    Experiment,
+    RampPlan,
+    default_experiment,
+    export_text,
+    has_states,
+    plan_ramps,
+    ramp_text,
+)
+from fmident.errors import CompilationError, Diagnostic
+
+
+class OpenModelicaCompiler(Compiler):
+    """OpenModelica, the reference: any Modelica, the standard library included."""
+
+    name = "openmodelica"
+
+    def unavailable(self) -> str | None:
+        """Return why OpenModelica cannot run here and how to get it, or ``None``."""
+        why = why_unavailable()
+        return None if why is None else f"{why}\n{HOW_TO_GET}"
+
+    def version(self) -> str:
+        """Return omc's version and fmident's; ``"OpenModelica (not found)"`` without omc."""
+        return f"OpenModelica {_omc_version()}, fmident {installed_version('fmident')}"
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        """Compile one class, see :class:`OpenModelicaOptions` for the options."""
+        begin = time.monotonic()
+        options = parse_options(request.options)
+        plan = plan_loading(request.class_name, request.sources)
+        deadline = Deadline(options.timeout)
+        with tempfile.TemporaryDirectory(prefix="fmident-openmodelica-") as name:
+            folder = Path(name).resolve()
+            with open_session(options, folder, request.sources, deadline) as session:
+                build = _Build(request, options, plan, folder, session)
+                fmu, description = build.run()
+            deliver(fmu, request.output, description)
+        return BuildResult(
+            request.output, build.compiler, tuple(build.diagnostics), time.monotonic() - begin
+        )
+
+
+class _Build:
+    """One build: what is known so far, and the next step."""
+
+    def __init__(
+        self,
+        request: BuildRequest,
+        options: OpenModelicaOptions,
+        plan: LoadPlan,
+        folder: Path,
+        session: Session,
+    ) -> None:
+        self.request = request
+        self.options = options
+        self.plan = plan
+        self.folder = folder
+        self.session = session
+        self.diagnostics: list[Diagnostic] = []
+        self.compiler = "OpenModelica"
+        self._names: dict[str, tuple[str, ...]] = {}
+
+    def run(self) -> tuple[Path, Element | None]:
+        """Return the FMU and the description it shall get."""
+        experiment, comment = self.load_and_check()
+        wanted = self.wanted(experiment)
+        base = self.request.class_name
+        if wanted != experiment or self.options.model_options.strip():
+            text = export_text(base, self.options.model_options, wanted, comment)
+            self.load_text(EXPORT, text)
+            base = EXPORT
+        fmu = self.export(base, "plain")
+        description = read_tree(fmu)
+        rewritten = None
+        if base == EXPORT:
+            rewritten = description
+            rewritten.set("modelName", self.request.class_name)
+        ramped = self.with_ramps(base, description, comment)
+        if ramped is not None:
+            fmu, rewritten = ramped
+        self.check(fmu, description)
+        return fmu, rewritten
+
+    def load_and_check(self) -> tuple[Experiment, str]:
+        """Load sources, check the class; return its experiment and its description."""
+        name = self.request.class_name
+        loading = self.loading()
+        questions = [
+            *loading,
+            f"checkModel({name})",
+            f"getSimulationOptions({name})",
+            f"getClassComment({name})",
+            "getVersion()",
+        ]
+        replies = self.session.run(*questions)
+        loaded, (check, simulation, comment, version) = replies[: len(loading)], replies[-4:]
+        self.compiler = f"OpenModelica {version.value}"
+        for reply in loaded:
+            if not reply.succeeded:
+                self.fail(f"'{reply.expression}' failed", reply.messages)
+            self.keep(reply.messages)
+        if not check.succeeded:
+            self.fail(f"'{name}' cannot be compiled", check.messages)
+        self.keep(check.messages)
+        size = parse_check(str(check.value))
+        unbalanced = balance_diagnostic(name, size) if size else None
+        if unbalanced:
+            self.diagnostics.insert(0, unbalanced)
+        text = comment.value if isinstance(comment.value, str) else ""
+        return _experiment(simulation) or Experiment(), text
+
+    def loading(self) -> list[str]:
+        """Return the expressions that load libraries and sources."""
+        versions = {library.name: library.version for library in self.plan.libraries}
+        versions.update(self.options.libraries)
+        libraries = [
+            f"loadModel({name}, {{{quoted(version)}}})" if version else f"loadModel({name})"
+            for name, version in versions.items()
+        ]
+        files = [f"loadFile({quoted(f.resolve().as_posix())})" for f in self.plan.files]
+        return libraries + files
+
+    def wanted(self, experiment: Experiment) -> Experiment:
+        """Return the experiment that the FMU shall have."""
+        options = self.options
+        return Experiment(
+            experiment.start,
+            options.stop_time or experiment.stop,
+            self.request.tolerance or experiment.tolerance,
+            options.interval or experiment.interval,
+        )
+
+    def load_text(self, name: str, text: str) -> None:
+        """Load a class that we wrote."""
+        file = self.folder / f"{name}.mo"
+        file.write_text(text, encoding="utf-8")
+        reply = self.session.send(f"loadFile({quoted(file.as_posix())})")
+        if not reply.succeeded:
+            self.fail(f"the wrapper '{name}' cannot be loaded", reply.messages)
+
+    def export(self, class_name: str, purpose: str) -> Path:
+        """Build an FMU; return where it is."""
+        options = self.options
+        prefix = re.sub(r"\W", "_", self.request.class_name)
+        platforms = ", ".join(quoted(p) for p in options.platforms)
+        reply = self.session.send(
+            f"buildModelFMU({class_name}, version={quoted(options.fmi_version)},"
+            f" fmuType={quoted(options.fmu_type)}, fileNamePrefix={quoted(prefix)},"
+            f" platforms={{{platforms}}})"
+        )
+        written = self.folder / f"{prefix}.fmu"
+        if not written.is_file():
+            self.fail(f"OpenModelica built no FMU of '{self.request.class_name}'", reply.messages)
+        # With an FMU there, what omc called an error was none that stopped it.
+        self.keep(reply.messages, errors="warning")
+        self.forgive()
+        kept = self.folder / purpose / written.name
+        kept.parent.mkdir()
+        return written.rename(kept)
+
+    def with_ramps(self, base: str, plain: Element, comment: str) -> tuple[Path, Element] | None:
+        """Build once more with inputs as ramps; ``None`` where there is nothing to gain."""
+        options = self.options
+        if not options.ramp_inputs or options.fmi_version != "2.0" or options.fmu_type == "me":
+            return None
+        required = options.ramp_inputs is True
+        plan = plan_ramps(plain)
+        if isinstance(plan, str):
+            if required:
+                raise CompilationError(
+                    f"'{self.request.class_name}' cannot have ramps as inputs: {plan}",
+                    hint='build with ramp_inputs = "auto" or false',
+                )
+            return None
+        try:
+            return self.build_ramps(base, plan, plain, comment)
+        except OmcStopped:
+            raise
+        except CompilationError as error:
+            if required:
+                raise
+            self.forgive()
+            self.diagnostics.append(
+                Diagnostic(
+                    "warning",
+                    f"inputs are held between communication points: {error.message}",
+                    None,
+                    "use small communication steps, or interpolation 'mean'",
+                    "no-ramps",
+                )
+            )
+            return None
+
+    def build_ramps(
+        self, base: str, plan: RampPlan, plain: Element, comment: str
+    ) -> tuple[Path, Element]:
+        """Build the class inside a wrapper that makes ramps of its inputs."""
+        self.load_text(RAMP, ramp_text(base, plan, default_experiment(plain), comment))
+        fmu = self.export(RAMP, "ramps")
+        return fmu, hide_wrapper(read_tree(fmu), plain, plan)
+
+    def check(self, fmu: Path, plain: Element) -> None:
+        """Look at what came out."""
+        options = self.options
+        integrates = options.fmu_type != "me" and has_states(plain)
+        self.diagnostics += check_fmu(fmu, solver=options.fmi_flags, integrates=integrates)
+        if options.fmi_version == "2.0":
+            model = read_model(self.folder / "plain" / fmu.name)
+            note = frozen_note(model, calculated_from(plain)) if model else None
+            if note:
+                self.diagnostics.append(note)
+
+    def keep(self, messages: Sequence[Message], errors: str = "error") -> None:
+        """Remember what omc said, each finding once."""
+        for finding in to_diagnostics(messages, self.class_names):
+            if finding.severity == "error" and errors == "warning":
+                finding = _weaker(finding)
+            if finding not in self.diagnostics:
+                self.diagnostics.append(finding)
+
+    def forgive(self) -> None:
+        """Take errors for warnings, because an FMU was built all the same."""
+        self.diagnostics = [_weaker(d) if d.severity == "error" else d for d in self.diagnostics]
+
+    def fail(self, message: str, messages: Sequence[Message]) -> NoReturn:
+        """Raise with all that is known."""
+        self.keep(messages)
+        order = {"error": 0, "warning": 1, "note": 2}
+        diagnostics = sorted(self.diagnostics, key=lambda d: order[d.severity])
+        hint = None
+        top = self.request.class_name.partition(".")[0]
+        if any(library.name == top for library in self.plan.libraries):
+            hint = missing_source(self.request.class_name, self.request.sources)
+        elif not any(d.severity == "error" for d in diagnostics):
+            tail = _log_tail(self.folder)
+            hint = (
+                f"the build's log ends with:\n{tail}"
+                if tail
+                else "omc tells the reason only in an interactive session, which it refuses to"
+                " root: build as another user to see it"
+            )
+        raise CompilationError(message, diagnostics=diagnostics, hint=hint)
+
+    def class_names(self, scope: str) -> tuple[str, ...]:
+        """Return the names of the classes in a class, ``""`` for the top."""
+        if scope not in self._names:
+            self._names[scope] = ()
+            with contextlib.suppress(CompilationError):  # it only serves a hint
+                value = self.session.send(f"getClassNames({scope})").value
+                if isinstance(value, tuple):
+                    self._names[scope] = tuple(str(v) for v in value)
+        return self._names[scope]
+
+
+def _experiment(reply: Reply) -> Experiment | None:
+    """Read ``(start, stop, tolerance, intervals, interval)``."""
+    value = reply.value
+    if not isinstance(value, tuple) or len(value) < 3:
+        return None
+    numbers = [float(v) for v in value if isinstance(v, int | float)]
+    if len(numbers) != len(value):
+        return None
+    start, stop, tolerance = numbers[:3]
+    interval = numbers[4] if len(numbers) > 4 else (stop - start) / 500.0
+    return Experiment(start, stop, tolerance, interval)
+
+
+def _weaker(finding: Diagnostic) -> Diagnostic:
+    return Diagnostic("warning", finding.message, finding.location, finding.hint, finding.rule)
+
+
+def _log_tail(folder: Path, lines: int = 15) -> str:
+    """Return the end of the newest build log, where a compiler's complaint stands."""
+    logs = sorted(folder.rglob("*.log"), key=lambda p: p.stat().st_mtime)
+    if not logs:
+        return ""
+    text = logs[-1].read_text(encoding="utf-8", errors="replace").strip()
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def _omc_version() -> str:
+    omc = find_omc()
+    if omc is None:
+        return "(not found)"
+    try:
+        done = subprocess.run(
+            [omc, "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "(does not answer)"
+    return done.stdout.strip().removeprefix("OpenModelica").strip() or "(unknown)"

@@ -1,0 +1,167 @@
+"""What OpenModelica says, read from the three forms in which it says it.
+
+- OMPython raises: ``NN: [kind:level:id] [file:readonly:line:col:line:col] text``.
+- OMPython logs: ``[OMC log for '...']: [kind:level:id] text``, without a place.
+- ``omc`` returns records (``getMessagesStringInternal()``), and prints in scripts
+  ``[file:line:col-line:col:writable] Error: text``.
+
+A text may go on over several lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fmident.errors import Location
+
+Level = Literal["error", "warning", "notification", "internal"]
+
+_RAISED = re.compile(
+    r"^\d{2,}: \[(?P<kind>\w+):(?P<level>\w+):(?P<id>\d+)\] "
+    r"\[(?P<file>.*?):(?:true|false):(?P<line>\d+):(?P<column>\d+):\d+:\d+\] ?",
+    re.MULTILINE,
+)
+_LOGGED = re.compile(
+    r"^\[OMC log for '.*?'\]: \[(?P<kind>\w+):(?P<level>\w+):(?P<id>\d+)\] (?P<text>.*)",
+    re.DOTALL,
+)
+_PRINTED = re.compile(
+    r"^(?:\[(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+)-\d+:\d+:\w+\] )?"
+    r"(?P<level>Error|Warning|Notification): ",
+    re.MULTILINE,
+)
+_RECORD = re.compile(
+    r'filename = "(?P<file>.*?)",\n.*?lineStart = (?P<line>\d+),\s*columnStart = (?P<column>\d+),'
+    r'.*?message = "(?P<text>.*?)",\n\s*kind = \S*?\.ErrorKind\.(?P<kind>\w+),'
+    r"\s*level = \S*?\.ErrorLevel\.(?P<level>\w+),\s*id = (?P<id>\d+)",
+    re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of OpenModelica.
+
+    Parameters
+    ----------
+    level
+        ``"error"``, ``"warning"``, ``"notification"`` or ``"internal"``.
+    text
+        What it says, without place and level.
+    location
+        Where in the source, if it said so.
+    kind, id
+        OpenModelica's classification (``"translation"``, 3); empty and 0 from scripts.
+    """
+
+    level: Level
+    text: str
+    location: Location | None = None
+    kind: str = ""
+    id: int = 0
+
+
+def parse_raised(text: str) -> tuple[Message, ...]:
+    """Read the numbered messages in the text of an ``OMSessionException``.
+
+    Without numbered messages (a script that cannot be parsed, a session that is not
+    there) the whole text is one error.
+    """
+    found = list(_RAISED.finditer(text))
+    if not found:
+        return tuple(parse_printed(text)) or (Message("error", text.strip()),)
+    messages = []
+    for match, following in zip(found, [*found[1:], None], strict=True):
+        body = text[match.end() : following.start() if following else len(text)]
+        messages.append(
+            Message(
+                _level(match["level"]),
+                repair(body.strip()),
+                _location(match["file"], match["line"], match["column"]),
+                match["kind"],
+                int(match["id"]),
+            )
+        )
+    return tuple(messages)
+
+
+def parse_logged(text: str) -> Message | None:
+    """Read one line of OMPython's log; ``None`` when it is none of OpenModelica's."""
+    match = _LOGGED.match(text)
+    if match is None:
+        return None
+    body = repair(match["text"].strip())
+    return Message(_level(match["level"]), body, None, match["kind"], int(match["id"]))
+
+
+def parse_records(text: str) -> tuple[Message, ...]:
+    """Read the answer to ``getMessagesStringInternal()``, oldest message first."""
+    messages = [
+        Message(
+            _level(match["level"]),
+            _unescape(match["text"]).strip(),
+            _location(_unescape(match["file"]), match["line"], match["column"]),
+            match["kind"],
+            int(match["id"]),
+        )
+        for match in _RECORD.finditer(text)
+    ]
+    messages.reverse()  # omc answers with the newest first
+    return tuple(messages)
+
+
+def parse_printed(text: str) -> tuple[Message, ...]:
+    """Read what ``getErrorString()`` gives."""
+    found = list(_PRINTED.finditer(text))
+    messages = []
+    for match, following in zip(found, [*found[1:], None], strict=True):
+        body = text[match.end() : following.start() if following else len(text)]
+        messages.append(
+            Message(
+                _level(match["level"].lower()),
+                body.strip(),
+                _location(match["file"] or "", match["line"] or "0", match["column"] or "0"),
+            )
+        )
+    return tuple(messages)
+
+
+def repair(text: str) -> str:
+    """Undo OMPython's reading of UTF-8 as Latin-1."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def shown_path(file: str) -> str:
+    """Return `file` relative to the working directory where it lies below it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file
+
+
+def _location(file: str, line: str, column: str) -> Location | None:
+    if not file or file.startswith("<"):
+        return None
+    if int(line) == 0:
+        return Location(shown_path(file))
+    return Location(shown_path(file), int(line), int(column) or None)
+
+
+def _level(word: str) -> Level:
+    known: dict[str, Level] = {
+        "error": "error",
+        "warning": "warning",
+        "notification": "notification",
+    }
+    return known.get(word, "internal")
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)

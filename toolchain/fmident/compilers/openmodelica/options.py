@@ -1,0 +1,137 @@
+"""Options of the ``openmodelica`` compiler."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fmident.errors import CompilationError, did_you_mean
+
+SESSIONS = ("auto", "local", "docker", "script")
+FMU_TYPES = ("me_cs", "cs", "me")
+FMI_VERSIONS = ("2.0", "3.0")
+DEFAULT_IMAGE = "openmodelica/openmodelica:v1.26.9-minimal"
+
+
+@dataclass(frozen=True)
+class OpenModelicaOptions:
+    """How OpenModelica builds an FMU.
+
+    Parameters
+    ----------
+    session
+        ``"local"``: OMPython with ``omc`` on this machine. ``"script"``: ``omc file.mos``,
+        which works for root too. ``"docker"``: the container `image`. ``"auto"``: local,
+        or script for root.
+    fmi_version, fmu_type, platforms
+        As ``buildModelFMU`` takes them. Platform ``"static"`` needs CMake; the FMU then
+        depends on the C library only.
+    fmi_flags
+        Solver of the Co-Simulation. Without ``"s:cvode"`` it is one explicit Euler step
+        per communication step.
+    image
+        Container image for session ``"docker"``.
+    timeout
+        Longest time for a whole build, s.
+    command_line_options
+        More options for omc, such as ``"-d=newInst"``.
+    libraries
+        Libraries to load first, name -> version (``""``: the newest installed), beside
+        those in the ``uses`` annotation.
+    stop_time, interval
+        Replace what the ``experiment`` annotation says, s.
+    ramp_inputs
+        Whether inputs run on straight lines between communication points.
+        OpenModelica's own interpolation does nothing, so the class is wrapped.
+        ``"auto"``: where it has states and Real inputs.
+    model_options
+        Modification of the class, such as ``"redeclare model Friction = ..."``.
+    """
+
+    session: Literal["auto", "local", "docker", "script"] = "auto"
+    fmi_version: str = "2.0"
+    fmu_type: str = "me_cs"
+    platforms: tuple[str, ...] = ("static",)
+    fmi_flags: str = "s:cvode"
+    image: str = DEFAULT_IMAGE
+    timeout: float = 900.0
+    command_line_options: str = ""
+    libraries: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    stop_time: float | None = None
+    interval: float | None = None
+    ramp_inputs: bool | Literal["auto"] = "auto"
+    model_options: str = ""
+
+    def __post_init__(self) -> None:
+        _one_of("session", self.session, SESSIONS)
+        _one_of("fmi_version", self.fmi_version, FMI_VERSIONS)
+        _one_of("fmu_type", self.fmu_type, FMU_TYPES)
+        _one_of("ramp_inputs", self.ramp_inputs, ("auto", True, False))
+        _positive("timeout", self.timeout)
+        _positive("stop_time", self.stop_time)
+        _positive("interval", self.interval)
+        platforms = self.platforms
+        if isinstance(platforms, str) or not all(isinstance(p, str) for p in platforms):
+            _refuse("platforms", platforms, 'a list of texts such as ["static"]')
+        object.__setattr__(self, "platforms", tuple(platforms))
+        if not self.platforms:
+            _refuse("platforms", platforms, 'at least one, such as ["static"]')
+        for name in ("fmi_flags", "image", "command_line_options", "model_options"):
+            if not isinstance(getattr(self, name), str):
+                _refuse(name, getattr(self, name), "a text")
+        if not isinstance(self.libraries, Mapping):
+            _refuse("libraries", self.libraries, 'a table such as { Modelica = "4.0.0" }')
+        for library, version in self.libraries.items():
+            if not re.fullmatch(r"[A-Za-z_]\w*", str(library)) or not isinstance(version, str):
+                _refuse("libraries", {library: version}, 'a table such as { Modelica = "4.0.0" }')
+        if self.fmi_version == "3.0" and self.ramp_inputs is True:
+            raise CompilationError(
+                "inputs as ramps are made for FMI 2.0 only",
+                hint='take fmi_version = "2.0", or ramp_inputs = false',
+            )
+
+    @property
+    def omc_flags(self) -> tuple[str, ...]:
+        """Options of omc's command line."""
+        flags = (f"--fmiFlags={self.fmi_flags}",) if self.fmi_flags else ()
+        return flags + tuple(shlex.split(self.command_line_options))
+
+
+def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
+    """Check and complete what the user gave.
+
+    Raises
+    ------
+    CompilationError
+        An option that is not known (the nearest is named) or has a wrong value.
+    """
+    known = {field.name for field in dataclasses.fields(OpenModelicaOptions)}
+    for name in given:
+        if name not in known:
+            raise CompilationError(
+                f"the openmodelica compiler has no option '{name}'",
+                hint=did_you_mean(name, known, kind="option"),
+            )
+    return OpenModelicaOptions(**given)  # type: ignore[arg-type]  # checked in __post_init__
+
+
+def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if not any(type(value) is type(a) and value == a for a in allowed):
+        _refuse(name, value, "one of " + ", ".join(repr(a) for a in allowed))
+
+
+def _positive(name: str, value: object) -> None:
+    if value is None and name != "timeout":
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1e12:
+        _refuse(name, value, "a positive number of seconds")
+
+
+def _refuse(name: str, value: object, expected: str) -> None:
+    raise CompilationError(
+        f"option '{name}' of the openmodelica compiler is {value!r}", hint=f"give {expected}"
+    )

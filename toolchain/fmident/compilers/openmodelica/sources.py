@@ -1,0 +1,230 @@
+"""Which files hold a class and what else it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
+
+CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOKEN = re.compile(r"[A-Za-z_]\w*|;|\(|\)|=")
+_CLASS_WORDS = {
+    "model", "package", "block", "class", "function", "record", "connector", "type", "operator",
+}  # fmt: skip
+_PREFIXES = {"final", "encapsulated", "partial", "expandable", "pure", "impure"}
+_USES = re.compile(r"\buses\s*\(")
+_USED = re.compile(r'\b([A-Za-z_]\w*)\s*\(\s*version\s*=\s*"([^"\n]*)"')
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library to be loaded as OpenModelica finds it.
+
+    Parameters
+    ----------
+    name, version
+        `version` is empty for the newest that is installed.
+    """
+
+    name: str
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """What omc must load, in this order.
+
+    Parameters
+    ----------
+    libraries
+        Installed libraries.
+    files
+        Files: ``package.mo`` of a folder, or single files.
+    """
+
+    libraries: tuple[Library, ...]
+    files: tuple[Path, ...]
+
+
+def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
+    """Find the class among the sources, and what its top-level class uses.
+
+    Parameters
+    ----------
+    class_name
+        Full Modelica name.
+    sources
+        Files, folders with ``package.mo``, and folders that hold such folders.
+
+    Raises
+    ------
+    CompilationError
+        A source that does not exist, or a name that is none.
+    """
+    if not CLASS_NAME.fullmatch(class_name):
+        raise CompilationError(
+            f"'{class_name}' is not the full name of a Modelica class",
+            hint="give names with dots between, such as Mechanisms.Robots.DeltaInverse",
+        )
+    for source in sources:
+        if not source.exists():
+            raise CompilationError(
+                f"there is no source '{source}'",
+                hint="give Modelica files, or folders that hold a 'package.mo'",
+            )
+    files: list[Path] = []
+    libraries: dict[str, str] = {}
+    _add(class_name.partition(".")[0], "", sources, files, libraries)
+    # A single file that was named is meant, even if nothing 'uses' it by annotation.
+    for source in sources:
+        entry = entry_file(source) if source.is_file() else None
+        if entry is not None and entry not in files:
+            files.insert(0, entry)
+    return LoadPlan(tuple(Library(n, v) for n, v in libraries.items()), tuple(files))
+
+
+def _add(
+    name: str, version: str, sources: Sequence[Path], files: list[Path], libraries: dict[str, str]
+) -> None:
+    found = find_top_level(name, sources)
+    if found is None:
+        libraries.setdefault(name, version)
+        return
+    if found in files:
+        return
+    for used, used_version in used_libraries(read_source(found)).items():
+        if used != name:
+            _add(used, used_version, sources, files, libraries)
+    if found not in files:
+        files.append(found)
+
+
+def find_top_level(name: str, sources: Sequence[Path]) -> Path | None:
+    """Return the file to load for the top-level class `name`, ``None`` if no source has it."""
+    for source in sources:
+        for candidate in _candidates(name, source):
+            if candidate.is_file():
+                return candidate
+        if source.is_file():
+            entry = entry_file(source)
+            if name in top_level_classes(read_source(entry)):
+                return entry
+    return None
+
+
+def _candidates(name: str, source: Path) -> Iterator[Path]:
+    if not source.is_dir():
+        return
+    plain = source.resolve().name.partition(" ")[0]  # "Modelica 4.0.0" holds Modelica
+    if plain == name:
+        yield source / "package.mo"
+    yield source / name / "package.mo"
+    yield source / f"{name}.mo"
+    yield from sorted(p / "package.mo" for p in source.glob(f"{name} *"))
+
+
+def entry_file(file: Path) -> Path:
+    """Return the file by which a file is loaded: of a package in a folder, its package.mo."""
+    entry = file
+    folder = file.resolve().parent
+    if re.search(r"^\s*within\s+[A-Za-z_]", without_comments(read_source(file))):
+        while (folder / "package.mo").is_file():
+            entry = folder / "package.mo"
+            folder = folder.parent
+    return entry
+
+
+def top_level_classes(text: str) -> tuple[str, ...]:
+    """Return the names of the classes that a file declares at its top."""
+    tokens = _TOKEN.findall(without_comments(text))
+    names: list[str] = []
+    place = 0
+    while place < len(tokens):
+        word = tokens[place]
+        if word in _PREFIXES:
+            place += 1
+        elif word in _CLASS_WORDS:
+            while place < len(tokens) and tokens[place] in _CLASS_WORDS | _PREFIXES:
+                place += 1
+            if place >= len(tokens):
+                break
+            names.append(tokens[place])
+            place = _behind_class(tokens, place)
+        else:
+            place += 1
+    return tuple(names)
+
+
+def _behind_class(tokens: Sequence[str], place: int) -> int:
+    """Return the place behind the class whose name stands at `place`."""
+    name = tokens[place]
+    if tokens[place + 1 : place + 2] == ["="]:  # short form: type Angle = Real;
+        while place < len(tokens) and tokens[place] != ";":
+            place += 1
+        return place + 1
+    while place + 1 < len(tokens):
+        place += 1
+        if tokens[place] == "end" and tokens[place + 1 : place + 2] == [name]:
+            return place + 2
+    return place + 1
+
+
+def used_libraries(text: str) -> dict[str, str]:
+    """Return what the ``uses`` annotations of a file name: library -> version."""
+    found: dict[str, str] = {}
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    for match in _USES.finditer(text):
+        depth, place = 1, match.end()
+        while place < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[place], 0)
+            place += 1
+        for name, version in _USED.findall(text[match.end() : place]):
+            found.setdefault(name, version)
+    return found
+
+
+def without_comments(text: str) -> str:
+    """Return Modelica text with comments and strings blanked out."""
+    return _COMMENT_OR_TEXT.sub(" ", text)
+
+
+def read_source(file: Path) -> str:
+    """Read a Modelica file.
+
+    Raises
+    ------
+    CompilationError
+        It is not there or not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        finding = Diagnostic(
+            "error",
+            f"the file is not UTF-8: {error.reason} at byte {error.start}",
+            Location(str(file)),
+            "Modelica source is UTF-8: save it so",
+            "encoding",
+        )
+        raise CompilationError("Modelica source cannot be read", diagnostics=[finding]) from error
+    except OSError as error:
+        raise CompilationError(f"'{file}' cannot be read: {error.strerror or error}") from error
+
+
+def missing_source(class_name: str, sources: Sequence[Path]) -> str:
+    """Return a hint for a top-level class that is in no source and no library."""
+    found: set[str] = set()
+    for source in sources:
+        if source.is_file():
+            found.update(top_level_classes(read_source(source)))
+        elif (source / "package.mo").is_file():
+            found.add(source.resolve().name.partition(" ")[0])
+        else:
+            found.update(p.parent.name.partition(" ")[0] for p in source.glob("*/package.mo"))
+            found.update(p.stem for p in source.glob("*.mo"))
+    top = class_name.partition(".")[0]
+    return "in the sources, " + did_you_mean(top, found, kind="top-level class")
