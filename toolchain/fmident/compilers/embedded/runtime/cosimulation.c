@@ -266,6 +266,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   if (m->interpolating) {
     for (size_t i = 0; i < FMIDENT_NU; ++i) m->u[i] += m->du[i] * (t_end - m->now.t);
   }
+  m->last_step = t_end - m->now.t;
   m->now.t = t_end;
   m->now.valid &= ~VALID_OF_X_U;
 #if FMIDENT_NX > 0

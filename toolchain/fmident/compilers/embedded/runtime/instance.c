@@ -90,6 +90,7 @@ void fmident_set_defaults(Instance *m) {
   m->now.stop_time = 0.0;
   m->now.tolerance = fmident_default_tolerance;
   m->change = CHANGE_RESTART;
+  m->last_step = 0.0;
   m->interpolating = 0;
   m->trouble[0] = '\0';
 }

