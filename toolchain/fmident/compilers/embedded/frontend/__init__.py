@@ -8,11 +8,20 @@ from pathlib import Path
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 from fmident.errors import CompilationError, Diagnostic, Location
 
-from .assemble import assemble
-from .bridge import flatten
+from .assemble import Assembled, assemble
+from .bridge import PROBE_VARIABLE, Flattened, flatten
 from .flat_reader import UnknownNodeError, read_flat
-from .refusal import Refusal, Refusals
-from .sources import SourceMap, SourceTree, annotation_numbers, choose_tree, read_tree
+from .refusal import OPENMODELICA, Refusal, Refusals
+from .scan_check import check_sources
+from .scanner import annotation_arguments
+from .sources import (
+    SourceMap,
+    SourceTree,
+    annotation_numbers,
+    choose_tree,
+    offset_location,
+    read_tree,
+)
 
 __all__ = ["load_model"]
 
@@ -41,18 +50,14 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     """
     trees = [read_tree(Path(path)) for path in sources]
     tree = choose_tree(class_name, trees)
-    flattened = flatten(class_name, tree, trees)
     try:
-        flat = read_flat(flattened.flat, class_name)
-        result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
-    except UnknownNodeError as error:
-        raise _error(
-            class_name, [Refusal("unsupported", error.what, error.span)], flattened.sources, tree
-        ) from None
-    except Refusal as refusal:
-        raise _error(class_name, [refusal], flattened.sources, tree) from None
-    except Refusals as refusals:
-        raise _error(class_name, refusals.refusals, flattened.sources, tree) from None
+        flattened = flatten(class_name, tree, trees)
+    except CompilationError as error:
+        if all(d.rule != "syntax-error" for d in error.diagnostics):
+            _raise_dropped(class_name, tree)
+        raise
+    _raise_dropped(class_name, tree)
+    result = _assembled(class_name, flattened, tree)
     notes = tuple(
         Diagnostic(
             "warning" if rule == "start-not-fixed" else "note",
@@ -64,6 +69,38 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         for rule, text, span in result.warnings
     )
     return result.model, notes
+
+
+def _raise_dropped(class_name: str, tree: SourceTree) -> None:
+    """Refuse what the flat model would silently leave out."""
+    found = check_sources(class_name, tree)
+    if not found:
+        return
+    diagnostics = [
+        Diagnostic(
+            "error", f.what, offset_location(f.item.file, f.token.offset), OPENMODELICA, f.rule
+        )
+        for f in found
+    ]
+    raise CompilationError(f"{class_name} cannot be compiled", diagnostics=diagnostics)
+
+
+def _assembled(class_name: str, flattened: Flattened, tree: SourceTree) -> Assembled:
+    try:
+        flat = read_flat(flattened.flat, class_name, ignore=PROBE_VARIABLE)
+        result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
+    except UnknownNodeError as error:
+        refusals = [Refusal("unsupported", error.what, error.span)]
+    except Refusal as refusal:
+        refusals = [refusal]
+    except Refusals as several:
+        refusals = several.refusals
+    else:
+        if flattened.unbalanced is None:
+            return result
+        hint = "make the number of equations and of unknowns equal"
+        refusals = [Refusal("unbalanced", flattened.unbalanced, hint=hint)]
+    raise _error(class_name, refusals, flattened.sources, tree)
 
 
 def _error(
@@ -92,7 +129,5 @@ def _version(tree: SourceTree, class_name: str) -> str:
     package = tree.classes.get(class_name.split(".")[0])
     if package is None:
         return ""
-    from .scanner import annotation_arguments
-
     arguments = annotation_arguments(package.tokens, "version") or {}
     return arguments.get("version", "").strip('"')

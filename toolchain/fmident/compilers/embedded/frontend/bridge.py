@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import rumoca
+from fmident.errors import CompilationError
 
-from fmident.errors import CompilationError, Diagnostic, Location
-
-from .refusal import OPENMODELICA
+from .complaints import diagnose
 from .sources import SourceMap, SourceTree
 
 SUPPORTED_VERSION = "0.10."
+TIME_LIMIT_S = 300.0
+PROBE = "FmidentProbe"
+PROBE_VARIABLE = "fmident_probe"
+
+_BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
 
 @dataclass(frozen=True)
 class Flattened:
-    """What rumoca gives: the flat dictionary and the files that it read."""
+    """What rumoca gives.
+
+    Parameters
+    ----------
+    flat
+        The flat dictionary.
+    sources
+        The files that were read.
+    unbalanced
+        rumoca's complaint when the model has too many or too few equations; then `flat`
+        belongs to the model extended by variables or equations named :data:`PROBE_VARIABLE`,
+        so that the culprits can be named.
+    """
 
     flat: Mapping[str, Any]
     sources: SourceMap
+    unbalanced: str | None = None
 
 
 def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> Flattened:
@@ -31,24 +53,137 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
     Raises
     ------
     CompilationError
-        With the places that rumoca names.
+        With the places that rumoca names, or the best that can be found.
     """
-    version = str(rumoca.version())
-    if not version.removeprefix("rumoca ").startswith(SUPPORTED_VERSION):
+    with tempfile.TemporaryDirectory(prefix="fmident-") as scratch:
+        stage = _Stage(Path(scratch), tree, others)
+        answer = _run(stage.request(class_name))
+        if "flat" in answer:
+            return Flattened(answer["flat"], stage.sources(answer))
+        unbalanced = _BALANCE.search(answer["error"])
+        if unbalanced:
+            probed = _run(stage.probe(class_name, int(unbalanced.group(1))))
+            if "flat" in probed:
+                return Flattened(probed["flat"], stage.sources(probed), unbalanced.group(0))
+        found = diagnose(
+            class_name,
+            stage.in_users_words(answer["error"]),
+            [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
+            tree,
+        )
+        raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
+
+
+class _Stage:
+    """Shows rumoca the user's files only.
+
+    rumoca reads every Modelica file beside the one that it is given. So a single file is
+    copied into a folder of its own; packages are read where they stand.
+    """
+
+    def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:
+        self._original: dict[str, str] = {}
+        self._scratch = scratch
+        self._tree = tree
+        self._entry = self._staged(tree, "entry")
+        self._roots = [
+            str(self._staged(other, f"root{i}").parent)
+            for i, other in enumerate(others)
+            if other is not tree
+        ]
+
+    def _staged(self, tree: SourceTree, folder: str) -> Path:
+        if tree.entry.name == "package.mo":
+            return tree.entry.resolve()
+        target = self._scratch / folder / tree.entry.name
+        target.parent.mkdir()
+        shutil.copyfile(tree.entry, target)
+        self._original[str(target)] = str(tree.entry)
+        return target
+
+    def request(self, class_name: str) -> dict[str, Any]:
+        """Return the request to compile the class."""
+        return {
+            "entry": str(self._entry),
+            "text": None,
+            "class_name": class_name,
+            "roots": self._roots,
+        }
+
+    def probe(self, class_name: str, surplus: int) -> dict[str, Any]:
+        """Return the request to compile the class balanced by dummy variables or equations."""
+        count = abs(surplus)
+        text = f"\nmodel {PROBE}\n  extends {class_name};\n  Real {PROBE_VARIABLE}[{count}];\n"
+        if surplus < 0:
+            text += f"equation\n  {PROBE_VARIABLE} = zeros({count});\n"
+            text += f"  {PROBE_VARIABLE} = ones({count});\n"
+        text += f"end {PROBE};\n"
+        roots = list(self._roots)
+        if self._tree.entry.name == "package.mo":
+            entry = self._scratch / "probe" / "probe.mo"
+            roots.append(str(self._entry.parent))
+        else:
+            entry = self._entry
+            text = self._tree.entry.read_text(encoding="utf-8") + text
+        return {"entry": str(entry), "text": text, "class_name": PROBE, "roots": roots}
+
+    def sources(self, answer: Mapping[str, Any]) -> SourceMap:
+        """Return the map of sources, under the names that the user gave."""
+        files: dict[int, tuple[str, str]] = {}
+        for key, name, text in answer["files"]:
+            files[int(key)] = (self._users_name(str(name)), str(text))
+        return SourceMap(files)
+
+    def _users_name(self, name: str) -> str:
+        if name in self._original:
+            return self._original[name]
+        try:
+            relative = Path(name).resolve().relative_to(self._entry.parent)
+        except ValueError:
+            return name
+        return str(self._tree.entry.parent / relative)
+
+    def in_users_words(self, text: str) -> str:
+        """Return a message of rumoca with the user's file names."""
+        for staged, original in self._original.items():
+            text = text.replace(staged, original)
+        return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
+
+
+def _run(request: Mapping[str, Any]) -> dict[str, Any]:
+    worker = Path(__file__).with_name("rumoca_worker.py")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", str(worker)],
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CompilationError(
+            f"rumoca did not finish within {TIME_LIMIT_S:g} s",
+            hint="compile this class with OpenModelica: --compiler openmodelica",
+        ) from None
+    if done.returncode != 0 or not done.stdout:
+        if "No module named 'rumoca'" in done.stderr:
+            raise CompilationError(
+                "the embedded compiler needs the Python package rumoca",
+                hint="install it: pip install 'rumoca>=0.10,<0.11'",
+            )
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        return {
+            "error": f"rumoca crashed ({last[0]})",
+            "panic": True,
+            "diagnostics": [],
+            "version": SUPPORTED_VERSION,
+        }
+    answer: dict[str, Any] = json.loads(done.stdout)
+    version = answer["version"].removeprefix("rumoca ")
+    if not version.startswith(SUPPORTED_VERSION):
         raise CompilationError(
             f"the embedded compiler needs rumoca {SUPPORTED_VERSION}x and finds {version}",
             hint="install the version that fmident asks for: pip install 'rumoca>=0.10,<0.11'",
         )
-    roots = [str(other.entry.parent) for other in others if other is not tree]
-    session = rumoca.Session(roots=roots) if roots else rumoca.Session()
-    try:
-        model = session.load(str(tree.entry), model=class_name)
-        flat = model.to_dict(stage="flat")
-        files = model.to_dict(stage="dae")["source_map"]["files"]
-    except rumoca.RumocaError as error:
-        raise CompilationError(str(error)) from None
-    sources = SourceMap({int(key): (str(name), str(text)) for key, name, text in files})
-    return Flattened(flat, sources)
-
-
-_ = (re, Diagnostic, Location, OPENMODELICA)
+    return answer

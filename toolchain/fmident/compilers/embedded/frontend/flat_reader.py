@@ -54,8 +54,17 @@ class UnknownNodeError(Exception):
         self.span = span
 
 
-def read_flat(flat: Node, name: str) -> sx.FlatModel:
+def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     """Read the flat dictionary of the class `name`.
+
+    Parameters
+    ----------
+    flat
+        ``Model.to_dict(stage="flat")``.
+    name
+        Full name of the class.
+    ignore
+        A variable that is left out, with the equations that contain it; empty for none.
 
     Raises
     ------
@@ -67,7 +76,9 @@ def read_flat(flat: Node, name: str) -> sx.FlatModel:
     variables = {
         key: _variable(node, types.get(key, ""), bool(final.get(key, False)))
         for key, node in flat["variables"].items()
+        if key != ignore
     }
+    equations = [_equation(node) for node in flat["equations"]]
     assertions = [_assertion(node) for node in flat["assert_equations"]]
     unsupported = list(_unsupported(flat, assertions))
     records = {
@@ -78,7 +89,7 @@ def read_flat(flat: Node, name: str) -> sx.FlatModel:
         name=name,
         description=flat.get("model_description") or "",
         variables=variables,
-        equations=tuple(_equation(node) for node in flat["equations"]),
+        equations=tuple(e for e in equations if not _mentions(e, ignore)),
         initial_equations=tuple(_equation(node) for node in flat["initial_equations"]),
         assertions=tuple(assertions),
         functions={key: _function(node) for key, node in flat["functions"].items()},
@@ -86,6 +97,11 @@ def read_flat(flat: Node, name: str) -> sx.FlatModel:
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
         unsupported=tuple(unsupported),
     )
+
+
+def _mentions(equation: sx.Equation, name: str) -> bool:
+    nodes = sx.walk(equation.left)
+    return any(isinstance(node, sx.Reference) and node.name == name for node in nodes)
 
 
 def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple[str, str, Span]]:

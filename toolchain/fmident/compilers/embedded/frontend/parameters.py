@@ -120,6 +120,12 @@ class ParameterTable:
 
     def _bound(self, variable: sx.Variable) -> Value:
         """Evaluate the binding; make symbols for what can be set."""
+        if variable.type_name not in ("Real", "Integer", "Boolean", "String"):
+            raise Refusal(
+                "unsupported-type",
+                f"'{variable.name}' has the type {variable.type_name or 'enumeration'}",
+                variable.span,
+            )
         expression = variable.binding
         if expression is None:
             expression = variable.start
@@ -181,20 +187,7 @@ class ParameterTable:
 
     def _structural(self, variable: sx.Variable, value: Value) -> Value:
         """Fix an Integer, Boolean or String parameter at compile time."""
-        allowed: tuple[type, ...]
-        match variable.type_name:
-            case "Integer":
-                allowed = (int,)
-            case "Boolean":
-                allowed = (bool,)
-            case "String":
-                allowed = (str,)
-            case _:
-                raise Refusal(
-                    "unsupported-type",
-                    f"'{variable.name}' has the type {variable.type_name}",
-                    variable.span,
-                )
+        allowed = {"Integer": int, "Boolean": bool, "String": str}[variable.type_name]
         for scalar in v.flat(value):
             if v.is_symbolic(scalar):
                 raise Refusal(
@@ -204,7 +197,7 @@ class ParameterTable:
                     variable.span,
                     "make the Real parameter 'final' or a constant",
                 )
-            if not isinstance(scalar, allowed) or (bool not in allowed and scalar is True):
+            if type(scalar) is not allowed:
                 raise Refusal(
                     "type-error",
                     f"the value of the {variable.type_name} '{variable.name}' is {scalar!r}",

@@ -52,6 +52,8 @@ class ClassText:
         Character offsets of its name and of its end.
     tokens
         Its own tokens, those of nested classes left out.
+    prefixes
+        Words before the keyword, such as ``partial``.
     """
 
     name: str
@@ -60,6 +62,7 @@ class ClassText:
     start: int
     end: int
     tokens: tuple[Token, ...]
+    prefixes: tuple[Token, ...] = ()
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -76,6 +79,7 @@ class _Open:
     keyword: str
     start: int
     tokens: list[Token]
+    prefixes: tuple[Token, ...]
 
 
 def classes(text: str, file: Path) -> list[ClassText]:
@@ -107,7 +111,15 @@ def classes(text: str, file: Path) -> list[ClassText]:
                 top = stack.pop()
                 end = following.offset + len(following.text)
                 found.append(
-                    ClassText(full(top.name), top.keyword, file, top.start, end, tuple(top.tokens))
+                    ClassText(
+                        full(top.name),
+                        top.keyword,
+                        file,
+                        top.start,
+                        end,
+                        tuple(top.tokens),
+                        top.prefixes,
+                    )
                 )
                 i += 2
                 continue
@@ -135,18 +147,34 @@ def classes(text: str, file: Path) -> list[ClassText]:
                 end = stream[k].offset if k < len(stream) else len(text)
                 found.append(
                     ClassText(
-                        full(name_token.text), token.text, file, name_token.offset, end, tuple(own)
+                        full(name_token.text),
+                        token.text,
+                        file,
+                        name_token.offset,
+                        end,
+                        tuple(own),
+                        _prefixes(stream, i),
                     )
                 )
                 i = k
                 continue
-            stack.append(_Open(name_token.text, token.text, name_token.offset, []))
+            stack.append(
+                _Open(name_token.text, token.text, name_token.offset, [], _prefixes(stream, i))
+            )
             i = j
             continue
         if stack:
             stack[-1].tokens.append(token)
         i += 1
     return found
+
+
+def _prefixes(stream: list[Token], i: int) -> tuple[Token, ...]:
+    """Return the words before a class keyword, back to the end of the last element."""
+    j = i
+    while j > 0 and stream[j - 1].kind == "word":
+        j -= 1
+    return tuple(stream[j:i])
 
 
 def annotation_arguments(own: tuple[Token, ...], name: str) -> dict[str, str] | None:

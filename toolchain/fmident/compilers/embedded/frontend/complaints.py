@@ -1,0 +1,230 @@
+"""rumoca's error messages to diagnostics with a place, a rule and a hint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fmident.errors import Diagnostic, Location, did_you_mean, nearest
+
+from .lowering import UNSUPPORTED_FUNCTIONS
+from .refusal import OPENMODELICA
+from .scanner import Token
+from .sources import SourceTree, offset_location
+
+_SYNTAX = re.compile(
+    r"×\s*(?P<what>.*?)\n\s*╭─\[(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)\]", re.DOTALL
+)
+_EXPECTED = re.compile(r"help: (expected .*?)(?:\n\n|\n[A-Z]{2}\d+|\Z)", re.DOTALL)
+_PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*$")
+_QUOTED = re.compile(r"[`']([^`']+)[`']")
+_SPAN = re.compile(r"start: BytePos\((\d+)\)")
+
+_RULES: Sequence[tuple[str, str, str | None]] = (
+    (r"^unresolved component reference", "unknown-variable", None),
+    (r"^unresolved function call|^unresolved Flat reference", "unknown-function", None),
+    (r"^unresolved type reference|^unresolved import", "missing-class", None),
+    (r"^base class not found|^unresolved extends", "missing-class", None),
+    (r"^impure function", "unsupported-impure", OPENMODELICA),
+    (r"unresolved flat reference", "unresolved", None),
+    (r"unbalanced model", "unbalanced", "make the number of equations and of unknowns equal"),
+    (
+        r"invalid call of function|expects \d+ argument",
+        "argument-count",
+        "give it the arguments that its declaration asks for",
+    ),
+    (
+        r"unknown modifier|cannot redeclare|is declared final",
+        "wrong-modifier",
+        "modify only what the class declares and does not make final",
+    ),
+    (r"dimension mismatch|out of bounds|shape", "shape-mismatch", "correct the sizes"),
+    (r"type mismatch", "type-error", "correct the types"),
+    (r"cyclic dependency in parameter", "cyclic-parameter", "give one of them a value"),
+    (r"cannot depend on continuous variable", "variability", "use parameters and constants only"),
+    (r"partial model", "partial-class", "use a class that is not partial, or redeclare it"),
+    (r"requires inner", "unsupported-inner-outer", OPENMODELICA),
+    (r"state-machine", "unsupported-state-machine", OPENMODELICA),
+    (r"clock", "unsupported-clocked", OPENMODELICA),
+    (r"derivative (expression|target)", "unsupported-der", OPENMODELICA),
+    (r"initial algorithm", "unsupported-algorithm", OPENMODELICA),
+    (r"equality comparison on Real", "real-equality", "compare with < or >"),
+    (r"[Dd]uplicate", "duplicate", "remove one of them"),
+    (r"cardinality", "unsupported-cardinality", OPENMODELICA),
+    (
+        r"function statement|function loop|record output|function call statement",
+        "unsupported-function-body",
+        OPENMODELICA,
+    ),
+    (r"expected Boolean", "type-error", "correct the types"),
+)
+
+
+def diagnose(
+    class_name: str, error: str, found: Sequence[Mapping[str, Any]], tree: SourceTree
+) -> list[Diagnostic]:
+    """Return diagnostics for a class that rumoca did not accept.
+
+    Parameters
+    ----------
+    class_name
+        The class.
+    error
+        The message of the exception.
+    found
+        rumoca's own diagnostics.
+    tree
+        The sources, to find places that rumoca does not tell.
+    """
+    syntax = [d for item in found if item["level"] == "error" for d in _syntax(item)]
+    if syntax:
+        return syntax[:1]
+    result = [_diagnostic(class_name, message, tree) for message in _messages(error)]
+    causes = [d for d in result if d.rule == "unsupported-msl"]
+    one_per_place = {str(d.location): d for d in reversed(causes or result)}
+    return list(reversed(one_per_place.values()))
+
+
+def _syntax(item: Mapping[str, Any]) -> list[Diagnostic]:
+    text = str(item["message"])
+    result = []
+    for match in _SYNTAX.finditer(text):
+        rest = text[match.end() :]
+        expected = _EXPECTED.search(rest.split("×")[0])
+        what = " ".join(match["what"].replace("│", " ").split())
+        place = Location(match["file"], int(match["line"]), int(match["column"]))
+        duplicate = "uplicate" in what
+        result.append(
+            Diagnostic(
+                "error",
+                what.removeprefix("parse error: ") if duplicate else f"syntax error: {what}",
+                place,
+                _shortened(expected.group(1)) if expected else "correct the source here",
+                "duplicate" if duplicate else "syntax-error",
+            )
+        )
+    return result
+
+
+def _shortened(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 160 else words[:157] + "..."
+
+
+def _messages(error: str) -> list[str]:
+    """Split an exception's text into its findings, without rumoca's own phases."""
+    related = [
+        line.split("]: ", 1)[1]
+        for line in error.splitlines()
+        if line.startswith("- ") and "]: " in line
+    ]
+    if related:
+        return list(dict.fromkeys(related))
+    first = error.splitlines()[0] if error else "rumoca gave no message"
+    detail = re.search(r'feature: "([^"]*)", detail: "([^"]*)"', first)
+    if detail:  # a panic
+        place = _SPAN.search(first)
+        return [f"{detail[1]}: {detail[2]}" + (f" ({place[0]})" if place else "")]
+    first = re.sub(r"^\w+ failed: \S+ failed in \w+: ", "", first)
+    return [re.sub(r"^\S+ could not be compiled: ", "", first)]
+
+
+def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
+    place_match = _PLACE.search(message)
+    place: Location | None = None
+    if place_match:
+        place = Location(place_match["file"], int(place_match["line"]), int(place_match["column"]))
+        message = message[: place_match.start()]
+    rule, hint = "unsupported", OPENMODELICA
+    for pattern, known_rule, known_hint in _RULES:
+        if re.search(pattern, message):
+            rule, hint = known_rule, known_hint or OPENMODELICA
+            break
+    names = [n for n in _QUOTED.findall(message) if n != class_name]
+    if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
+        rule, hint = _missing(rule, names[0], class_name, tree)
+    if place is None:
+        place = _search(class_name, [*_keywords(message), *names], tree, message)
+        message = re.sub(r" \(start: BytePos\(\d+\)\)$", "", message)
+    return Diagnostic("error", _plain(message), place, hint, rule)
+
+
+def _plain(message: str) -> str:
+    message = re.sub(r"unsupported Flat semantic owner `([^`]*)`", r"unsupported \1", message)
+    return message.replace("`", "'")
+
+
+def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[str, str]:
+    """Return rule and hint for a name that nothing defines."""
+    if name.split(".")[0] == "Modelica":
+        return "unsupported-msl", (
+            "the embedded compiler has no Modelica Standard Library; " + OPENMODELICA
+        )
+    if rule == "unknown-function" and name in UNSUPPORTED_FUNCTIONS:
+        return f"unsupported-{name}", OPENMODELICA
+    if rule == "unknown-variable":
+        own = tree.classes.get(class_name)
+        words = {t.text for t in own.tokens if t.kind == "word"} - {name} if own else set()
+        return rule, did_you_mean(name, words, kind="name in this class")
+    kinds = {"function"} if rule == "unknown-function" else None
+    known = [n for n, c in tree.classes.items() if kinds is None or c.keyword in kinds]
+    known += [n.rsplit(".", 1)[-1] for n in known]
+    close = nearest(name, known)
+    kind = "function" if kinds else "class"
+    if close:
+        return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
+    package = name.split(".")[0]
+    return rule, f"declare it, or add the file or folder of '{package}' to the sources"
+
+
+def _keywords(message: str) -> list[str]:
+    """Return words to look for when a message quotes no name."""
+    if "derivative" in message:
+        return ["der"]
+    if "initial algorithm" in message:
+        return ["algorithm"]
+    if "equality comparison" in message:
+        return ["==", "<>"]
+    if "expected Boolean" in message:
+        return ["assert", "if"]
+    found = re.search(r"(\w+)\(\)", message)
+    if found:
+        return [found.group(1)]
+    found = re.search(r"requires inner declarations: (\w+)", message)
+    return [found.group(1)] if found else []
+
+
+def _search(
+    class_name: str, names: Iterable[str], tree: SourceTree, message: str
+) -> Location | None:
+    """Return the first place in the class, else in the other classes, of one of the names."""
+    own = tree.classes.get(class_name)
+    byte = _SPAN.search(message)
+    if byte and own is not None and len(tree.files) == 1:
+        return offset_location(own.file, int(byte.group(1)))
+    others = [c for n, c in tree.classes.items() if n != class_name]
+    for name in names:
+        words = name.split(".")
+        for item in [own, *others]:
+            if item is None:
+                continue
+            offset = find_words(item.tokens, words)
+            if offset is not None:
+                return offset_location(item.file, offset)
+    return tree.location(class_name)
+
+
+def find_words(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
+    """Return the offset of a dotted name in tokens; of its declaration last."""
+    wanted: list[str] = []
+    for i, word in enumerate(words):
+        wanted.extend([".", word] if i else [word])
+    for i, token in enumerate(tokens):
+        if token.text != wanted[0]:
+            continue
+        if i > 0 and tokens[i - 1].text == ".":
+            continue
+        if [t.text for t in tokens[i : i + len(wanted)]] == wanted:
+            return token.offset
+    return None

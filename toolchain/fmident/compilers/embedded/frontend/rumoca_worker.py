@@ -1,0 +1,52 @@
+"""Runs rumoca in a process of its own; started by ``bridge``, imports nothing of fmident.
+
+rumoca can panic or overflow its stack on source that it does not expect, and prints
+when it does. A separate process turns that into an error message.
+
+Standard input: JSON with ``entry`` (path), ``text`` (source to load in place of the entry,
+or null), ``class_name``, ``roots`` (paths). Standard output: JSON with either ``flat`` and
+``files`` or ``error`` and ``diagnostics``, and ``version``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import rumoca
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    answer: dict[str, Any] = {"version": str(rumoca.version())}
+    entry, class_name, roots = request["entry"], request["class_name"], request["roots"]
+    session = rumoca.Session(roots=roots) if roots else rumoca.Session()
+    try:
+        if request["text"] is None:
+            model = session.load(entry, model=class_name)
+        else:
+            model = session.loads(request["text"], model=class_name, filename=entry)
+        answer["flat"] = model.to_dict(stage="flat")
+        answer["files"] = model.to_dict(stage="dae")["source_map"]["files"]
+    except BaseException as error:  # a panic of rumoca is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        answer.pop("flat", None)
+        answer["error"] = str(error)
+        answer["panic"] = not isinstance(error, Exception)
+        answer["diagnostics"] = diagnostics(request)
+    return answer
+
+
+def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return rumoca's findings for the entry file."""
+    if request["text"] is not None:
+        return []
+    found = rumoca.validate(request["entry"], model=request["class_name"])
+    keys = ("rule", "level", "message", "file", "line", "column")
+    return [{key: getattr(item, key) for key in keys} for item in found]
+
+
+if __name__ == "__main__":
+    json.dump(run(json.load(sys.stdin)), sys.stdout)

@@ -1,0 +1,167 @@
+"""Finds constructs in the user's source that the flat model silently leaves out.
+
+rumoca drops some constructs without a word (``terminate``, calls as equations, the operator
+``der`` in a function definition). What it drops cannot be found in its output, so the tokens
+of the classes that take part in the model are looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from .scanner import ClassText, Token
+from .sources import SourceTree
+
+FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
+    "inner": ("unsupported-inner-outer", "an 'inner' declaration"),
+    "outer": ("unsupported-inner-outer", "an 'outer' declaration"),
+    "stream": ("unsupported-stream", "a stream variable"),
+    "external": ("unsupported-external", "an external function"),
+}
+FORBIDDEN_PREFIXES: Mapping[str, tuple[str, str]] = {
+    "expandable": ("unsupported-expandable", "an expandable connector"),
+    "operator": ("unsupported-operator-record", "an operator record or operator function"),
+    "impure": ("unsupported-impure", "an impure function"),
+}
+FORBIDDEN_CALLS: Mapping[str, tuple[str, str]] = {
+    "terminate": ("unsupported-terminate", "'terminate'"),
+    "transition": ("unsupported-state-machine", "a state machine ('transition')"),
+    "initialState": ("unsupported-state-machine", "a state machine ('initialState')"),
+    "inStream": ("unsupported-stream", "a stream connector ('inStream')"),
+    "actualStream": ("unsupported-stream", "a stream connector ('actualStream')"),
+    "spatialDistribution": ("unsupported-spatialDistribution", "'spatialDistribution'"),
+    "Clock": ("unsupported-clocked", "a clock"),
+}
+_SECTION_WORDS = frozenset({"equation", "algorithm", "public", "protected"})
+_STATEMENT_STARTS = frozenset({";", "equation", "then", "else", "loop"})
+_ALLOWED_STATEMENTS = frozenset({"connect", "assert", "terminate", "reinit", "annotation", "when"})
+_KEYWORDS = frozenset({"if", "for", "elseif", "elsewhen", "while", "end", "not", "der"})
+
+
+@dataclass(frozen=True)
+class Found:
+    """A construct outside the subset."""
+
+    rule: str
+    what: str
+    item: ClassText
+    token: Token
+
+
+def check_sources(class_name: str, tree: SourceTree) -> list[Found]:
+    """Return what the classes used by `class_name` contain and the compiler would drop."""
+    result: list[Found] = []
+    for item in involved(class_name, tree):
+        result.extend(_check(item))
+    return result
+
+
+def involved(class_name: str, tree: SourceTree) -> list[ClassText]:
+    """Return the class and every class of the tree that it names, directly or not."""
+    names = [class_name]
+    for name in names:
+        for other in _referenced(tree.classes[name], tree):
+            if other not in names:
+                names.append(other)
+    return [tree.classes[name] for name in names]
+
+
+def _referenced(item: ClassText, tree: SourceTree) -> Iterator[str]:
+    for parts in _dotted_names(item.tokens):
+        scopes = item.name.split(".")
+        for depth in range(len(scopes), -1, -1):
+            for length in range(len(parts), 0, -1):
+                full = ".".join([*scopes[:depth], *parts[:length]])
+                if full in tree.classes and full != item.name:
+                    yield full
+                    break
+            else:
+                continue
+            break
+
+
+def _dotted_names(tokens: tuple[Token, ...]) -> Iterator[list[str]]:
+    i = 0
+    while i < len(tokens):
+        if tokens[i].text == "annotation" and i + 1 < len(tokens):
+            i = _skip_parentheses(tokens, i + 1)
+            continue
+        if tokens[i].kind in ("word", "quoted"):
+            parts = [tokens[i].text]
+            while (
+                i + 2 < len(tokens)
+                and tokens[i + 1].text == "."
+                and tokens[i + 2].kind
+                in (
+                    "word",
+                    "quoted",
+                )
+            ):
+                parts.append(tokens[i + 2].text)
+                i += 2
+            yield parts
+        i += 1
+
+
+def _skip_parentheses(tokens: tuple[Token, ...], i: int) -> int:
+    depth = 0
+    while i < len(tokens):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        i += 1
+        if depth == 0:
+            break
+    return i
+
+
+def _check(item: ClassText) -> Iterator[Found]:
+    for token in item.prefixes:
+        if token.text in FORBIDDEN_PREFIXES:
+            yield Found(*FORBIDDEN_PREFIXES[token.text], item, token)
+    tokens = item.tokens
+    section = ""
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+        if token.text == "annotation":
+            i = _skip_parentheses(tokens, i + 1)
+            continue
+        if token.kind == "word":
+            if token.text in _SECTION_WORDS:
+                section = token.text
+            if token.text in FORBIDDEN_WORDS:
+                yield Found(*FORBIDDEN_WORDS[token.text], item, token)
+            elif token.text in FORBIDDEN_CALLS and after == "(":
+                yield Found(*FORBIDDEN_CALLS[token.text], item, token)
+            elif (
+                section == "equation"
+                and i > 0
+                and tokens[i - 1].text in _STATEMENT_STARTS
+                and _is_call_statement(tokens, i)
+            ):
+                yield Found(
+                    "unsupported-call-statement",
+                    f"a call of '{token.text}' as an equation",
+                    item,
+                    token,
+                )
+        if item.keyword == "function" and token.text == "=" and i == 0 and after == "der":
+            yield Found(
+                "unsupported-derivative-function",
+                "a function defined as the partial derivative of another",
+                item,
+                tokens[i + 1],
+            )
+        i += 1
+
+
+def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
+    if tokens[i].text in _ALLOWED_STATEMENTS | _KEYWORDS:
+        return False
+    while i + 2 < len(tokens) and tokens[i + 1].text == ".":
+        i += 2
+    if i + 1 >= len(tokens) or tokens[i + 1].text != "(":
+        return False
+    end = _skip_parentheses(tokens, i + 1)
+    return end < len(tokens) and (tokens[end].text == ";" or tokens[end].kind == "string")
