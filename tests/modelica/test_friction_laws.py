@@ -63,7 +63,7 @@ def test_lugre_slides_steadily_on_the_stribeck_curve(
         "sigma0": 1e4, "sigma1": 10.0, "sigma2": 0.4,
     }  # fmt: skip
     machine = workshop.machine(f"Friction.{kind['prefix']}LuGre")
-    times = np.linspace(0.0, 0.5, 51)
+    times = np.linspace(0.0, 1.0, 51)
     inputs = {kind["speed"]: np.full(51, speed)}
     force = machine.simulate(times, inputs, (kind["force"],), values, 1e-10)[kind["force"]][-1]
     level = 1.0 + 0.5 * np.exp(-((speed / 0.01) ** 2))
@@ -99,8 +99,8 @@ def test_lugre_keeps_its_deflection_at_rest(workshop: Workshop, kind: dict[str, 
 @KINDS
 def test_lugre_balances_its_power(workshop: Workshop, kind: dict[str, str]) -> None:
     machine = workshop.machine(f"Friction.{kind['prefix']}LuGre")
-    step, per_window = 1e-4, 100
-    times = np.arange(5001) * step
+    step, per_window = 1e-5, 1000
+    times = np.arange(40001) * step
     speed = 0.01 * np.sin(20.0 * times) + 0.003 * np.sin(71.0 * times)
     names = (kind["force"], "storedEnergy", "lossPower")
     force, stored, loss = machine.simulate(times, {kind["speed"]: speed}, names, {}, 1e-11).values()

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmident.compilers.base import BuildRequest
+from fmident.compilers.embedded import EmbeddedCompiler
 from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = ROOT / "modelica" / "Mechanisms"
+TEST_LIBRARY = ROOT / "tests" / "modelica" / "library" / "MechanismsTest"
 Signals = dict[str, NDArray[np.float64]]
 
 
@@ -65,18 +67,18 @@ class Workshop:
     """Builds machines on request, each once."""
 
     def __init__(self, folder: Path) -> None:
-        from fmident.compilers.embedded import EmbeddedCompiler
-
         self._folder = folder
         self._compiler = EmbeddedCompiler()
         self._machines: dict[str, Machine] = {}
         self.unavailable = self._compiler.unavailable()
 
     def machine(self, class_name: str) -> Machine:
-        """Machine of the class ``Mechanisms.<class_name>``."""
+        """Machine of a class of ``Mechanisms``, or of ``MechanismsTest`` by its full name."""
         if class_name not in self._machines:
             output = self._folder / f"{class_name}.fmu"
-            request = BuildRequest(f"Mechanisms.{class_name}", (LIBRARY,), output)
+            own = class_name.startswith("MechanismsTest.")
+            full_name = class_name if own else f"Mechanisms.{class_name}"
+            request = BuildRequest(full_name, (LIBRARY, TEST_LIBRARY), output)
             self._machines[class_name] = Machine(open_fmu(self._compiler.build(request).fmu))
         return self._machines[class_name]
 
