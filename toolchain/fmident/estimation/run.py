@@ -92,8 +92,8 @@ def run_estimation(
     cost_initial = evaluator.cost(problem.initial)
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
     identity = fmu or FmuIdentity(path=problem.fmu)
-    settings = {"options": _plain(chosen), **_steps(evaluator, problem), **estimate.details}
     summary = summarise(problem, evaluator, estimate, initial_outputs)
+    settings = {"options": _plain(chosen), **_steps(evaluator, problem), **estimate.details}
     return EstimationResult(
         status=summary.status,
         message=summary.message,

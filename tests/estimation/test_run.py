@@ -1,0 +1,345 @@
+"""Every way in which a run can end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from fmident.errors import EstimationError, ProblemError, SimulationError
+from fmident.estimation import Estimate, EstimationResult, StopEstimation, run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor
+from fmident.problem.model import Parameter, Problem
+
+GOOD = np.array([2.0, 1.3])
+
+
+@pytest.fixture
+def run(problem: Problem, model: Any, estimator_of: Any) -> Callable[..., EstimationResult]:
+    def run_it(
+        function: Callable[..., Any],
+        observers: Any = (),
+        model: Any = model,
+        problem: Problem = problem,
+        options: Any = None,
+    ) -> EstimationResult:
+        evaluator = Evaluator(problem, PythonExecutor(problem, model))
+        return run_estimation(problem, evaluator, estimator_of(function), options or {}, observers)
+
+    return run_it
+
+
+def answer(problem, evaluator, monitor) -> Estimate:
+    monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+    monitor.iteration(GOOD, evaluator.cost(GOOD), extra=1)
+    return Estimate(GOOD, "converged", "found it")
+
+
+def test_a_good_run_has_everything(run: Any, problem: Problem) -> None:
+    result = run(answer)
+    assert (result.status, result.message, result.estimator) == (
+        "converged",
+        "found it",
+        "scripted",
+    )
+    assert result.values == {"a": 2.0, "k": 1.3}
+    assert result.cost_final < result.cost_initial
+    assert [i.number for i in result.history] == [0, 1]
+    assert result.history[1].details == {"extra": 1.0}
+    assert result.history[1].simulations >= 2
+    assert result.identifiability.verdict == "All 2 parameters are identifiable."
+    table = result.parameters
+    assert list(table["unit"]) == ["m", "1/s"]
+    assert np.all(table["interval_95_low"] < GOOD)
+    assert np.all(table["interval_95_high"] > GOOD)
+    assert result.seconds > 0.0
+    assert "difference_steps" in result.settings
+    (fit,) = result.fits
+    assert fit.rms == pytest.approx(0.05, rel=0.2)
+    assert fit.rms < fit.rms_initial
+    assert fit.relative_error == pytest.approx(
+        np.linalg.norm(fit.measured - fit.fitted) / np.linalg.norm(fit.measured)
+    )
+    assert np.all(fit.sigma == 0.05)
+
+
+def test_standard_errors_are_those_of_the_analytic_jacobian(run: Any, problem: Problem) -> None:
+    result = run(answer)
+    t = problem.experiments[0].times
+    j = np.column_stack([np.exp(-1.3 * t), -2.0 * t * np.exp(-1.3 * t)]) / 0.05
+    expected = np.linalg.inv(j.T @ j)
+    np.testing.assert_allclose(result.covariance, expected, rtol=1e-5)
+
+
+def test_fixed_parameters_are_listed_and_not_searched(
+    run: Any, problem: Problem, model: Any
+) -> None:
+    fixed = dataclasses.replace(problem.parameters[0], fixed=True, initial=2.0)
+    reduced = dataclasses.replace(problem, parameters=(fixed, problem.parameters[1]))
+    result = run(
+        lambda p, e, m: Estimate(np.array([1.3]), "converged", "ok"), problem=reduced
+    )
+    table = result.parameters
+    assert bool(table.loc["a", "fixed"])
+    assert table.loc["a", "value"] == 2.0
+    assert np.isnan(table.loc["a", "standard_error"])
+    assert result.covariance.shape == (1, 1)
+
+
+def test_nothing_to_estimate_is_said(run: Any, problem: Problem) -> None:
+    fixed = tuple(dataclasses.replace(p, fixed=True) for p in problem.parameters)
+    with pytest.raises(EstimationError, match="no free parameter"):
+        run(answer, problem=dataclasses.replace(problem, parameters=fixed))
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_ctrl_c_keeps_the_best_so_far(run: Any, after: int) -> None:
+    def interrupted(problem, evaluator, monitor):
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        if after == 2:
+            evaluator.cost(GOOD)
+            monitor.iteration(GOOD, evaluator.cost(GOOD))
+        raise KeyboardInterrupt
+
+    result = run(interrupted)
+    assert result.status == "interrupted"
+    assert "best parameters so far" in result.message
+    expected = {"a": 2.0, "k": 1.3} if after == 2 else {"a": 1.0, "k": 0.5}
+    assert result.values == expected
+    assert len(result.fits) == 1
+    assert not result.converged()
+    # The Jacobian is not known there, and computing it now would keep the user waiting.
+    assert result.identifiability is None
+    assert np.isnan(result.parameters["standard_error"]).all()
+    assert any("no intervals" in note for note in result.notes)
+
+
+def test_ctrl_c_without_any_iteration_takes_the_best_simulated_point(run: Any) -> None:
+    def interrupted(problem, evaluator, monitor):
+        evaluator.residuals_many(np.array([[0.1, 0.1], GOOD, [5.0, 3.0]]))
+        raise KeyboardInterrupt
+
+    result = run(interrupted)
+    assert result.values == {"a": 2.0, "k": 1.3}
+    assert "after 0 iterations" in result.message
+
+
+def test_ctrl_c_in_a_simulation(run: Any, model: Any) -> None:
+    calls = []
+
+    def slow(times, inputs, a, k):
+        calls.append(a)
+        if a == 3.0:
+            raise KeyboardInterrupt
+        return model(times, inputs, a, k)
+
+    def search(problem, evaluator, monitor):
+        monitor.iteration(GOOD, evaluator.cost(GOOD))
+        evaluator.jacobian(GOOD)
+        evaluator.cost(np.array([3.0, 1.0]))
+        raise AssertionError("not reached")
+
+    result = run(search, model=slow)
+    assert result.status == "interrupted"
+    assert result.values["a"] == 2.0
+    # The Jacobian at the best point is known, so there are intervals after all.
+    assert np.isfinite(result.parameters["standard_error"]).all()
+
+
+def test_a_plugin_can_stop_the_run(run: Any) -> None:
+    class Stopper:
+        def iteration(self, state):
+            if state.number == 1:
+                raise StopEstimation("good enough")
+
+    result = run(answer, observers=[Stopper()])
+    assert result.status == "stopped"
+    assert "good enough" in result.message
+    assert result.values == {"a": 2.0, "k": 1.3}
+    assert result.identifiability is not None
+
+
+def test_observers_are_told_in_order_with_immutable_points(run: Any) -> None:
+    seen: list[tuple[str, int]] = []
+
+    class Observer:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def iteration(self, state):
+            seen.append((self.name, state.number))
+            with pytest.raises(ValueError, match="read-only"):
+                state.parameters[0] = 7.0
+
+    run(answer, observers=[Observer("x"), Observer("y")])
+    assert seen == [("x", 0), ("y", 0), ("x", 1), ("y", 1)]
+
+
+def test_a_failing_initial_simulation_ends_with_the_words_of_the_fmu(run: Any) -> None:
+    def broken(times, inputs, a, k):
+        raise SimulationError("division by zero in m.inv", time=0.25, log=["[error] mass is 0"])
+
+    with pytest.raises(EstimationError) as caught:
+        run(answer, model=broken)
+    text = str(caught.value)
+    assert "division by zero in m.inv at 0.25 s" in text
+    assert "with a=1, k=0.5" in text
+    assert "FMU: [error] mass is 0" in text
+
+
+def test_a_parameter_the_fmu_ignores_is_refused_by_name(run: Any, problem: Problem) -> None:
+    def deaf(times, inputs, a, k):
+        return {"y": a * np.exp(-1.3 * times)}
+
+    with pytest.raises(ProblemError, match=r"no output changes with 'k'.*ignores"):
+        run(answer, model=deaf)
+
+
+def test_a_parameter_that_acts_beyond_a_threshold_is_not_refused(run: Any) -> None:
+    def threshold(times, inputs, a, k):
+        return {"y": a * np.exp(-max(k, 0.6) * times)}
+
+    assert run(answer, model=threshold).status == "converged"
+
+
+def test_a_parameter_whose_change_fails_is_not_refused(run: Any) -> None:
+    def fragile(times, inputs, a, k):
+        if k == 0.5 or k > 1.2:
+            return {"y": a * np.exp(-k * times)}
+        raise SimulationError("no")
+
+    assert run(answer, model=fragile).values["k"] == 1.3
+
+
+def test_a_bug_in_an_estimator_names_the_plugin_and_keeps_the_cause(run: Any) -> None:
+    def buggy(problem, evaluator, monitor):
+        return {}["missing"]
+
+    with pytest.raises(EstimationError, match=r"'scripted'.*KeyError.*missing") as caught:
+        run(buggy)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (None, "returned NoneType"),
+        (Estimate(np.ones(3), "converged", ""), "2 finite numbers"),
+        (Estimate(np.array([1.0, np.nan]), "converged", ""), "2 finite numbers"),
+        (Estimate(np.array([1.0, 9.0]), "converged", ""), r"k = 9.0, outside of its bounds"),
+    ],
+)
+def test_an_unusable_answer_is_refused(run: Any, found: Any, words: str) -> None:
+    with pytest.raises(EstimationError, match=words):
+        run(lambda p, e, m: found)
+
+
+def test_a_jacobian_that_cannot_be_computed_ends_with_the_best_point(run: Any, model: Any) -> None:
+    def fragile(times, inputs, a, k):
+        if abs(k - 1.3) < 0.2 and k != 1.3:
+            raise SimulationError("singular")
+        return model(times, inputs, a, k)
+
+    def search(problem, evaluator, monitor):
+        monitor.iteration(GOOD, evaluator.cost(GOOD))
+        evaluator.jacobian(GOOD)
+        raise AssertionError("not reached")
+
+    result = run(search, model=fragile)
+    assert result.status == "failed"
+    assert "'k' cannot be computed" in result.message
+    assert result.values == {"a": 2.0, "k": 1.3}
+    assert result.identifiability is None
+
+
+def test_failures_are_counted_in_a_note(run: Any, model: Any) -> None:
+    def fragile(times, inputs, a, k):
+        if k > 4.0:
+            raise SimulationError("too fast")
+        return model(times, inputs, a, k)
+
+    def search(problem, evaluator, monitor):
+        evaluator.cost(np.array([1.0, 4.5]))
+        evaluator.cost(np.array([1.0, 4.6]))
+        return answer(problem, evaluator, monitor)
+
+    result = run(search, model=fragile)
+    assert any("2 simulations of" in n and "too fast" in n for n in result.notes)
+
+
+def test_notes_of_the_estimator_come_first_and_once(run: Any) -> None:
+    def search(problem, evaluator, monitor):
+        monitor.note("mind this")
+        monitor.note("mind this")
+        return answer(problem, evaluator, monitor)
+
+    assert run(search).notes[0] == "mind this"
+    assert run(search).notes.count("mind this") == 1
+
+
+def test_coloured_residuals_are_noted(run: Any) -> None:
+    result = run(lambda p, e, m: Estimate(np.array([2.0, 0.9]), "limit", "not there"))
+    assert any("correlated" in note and "'y'" in note for note in result.notes)
+    assert any("times as large as the given noise" in note for note in result.notes)
+    assert not any("correlated" in note for note in run(answer).notes)
+
+
+def test_unknown_noise_is_estimated_and_said(run: Any, problem: Problem) -> None:
+    experiment = problem.experiments[0]
+    bare = dataclasses.replace(experiment.measurements[0], sigma=None)
+    unknown = dataclasses.replace(
+        problem, experiments=(dataclasses.replace(experiment, measurements=(bare,)),)
+    )
+    result = run(answer, problem=unknown)
+    assert any("noise is not given" in note for note in result.notes)
+    assert result.fits[0].sigma[0] == pytest.approx(0.05, rel=0.25)
+    known = run(answer).parameters["standard_error"]
+    np.testing.assert_allclose(result.parameters["standard_error"], known, rtol=0.25)
+
+
+def test_a_poorly_determined_parameter_is_noted(run: Any, problem: Problem) -> None:
+    def weak(times, inputs, a, k):
+        return {"y": 2.0 * np.exp(-1.3 * times) * (1.0 + 1e-4 * a) + 0.01 * k}
+
+    result = run(answer, model=weak)
+    assert any("'a' is poorly determined" in note for note in result.notes)
+
+
+def test_parameters_at_a_bound_have_no_interval(run: Any, problem: Problem) -> None:
+    result = run(lambda p, e, m: Estimate(np.array([1.9, 5.0]), "converged", ""))
+    table = result.parameters
+    assert bool(table.loc["k", "at_bound"])
+    assert np.isnan(table.loc["k", "standard_error"])
+    assert np.isnan(result.covariance[1]).all()
+    assert np.isfinite(table.loc["a", "standard_error"])
+    assert any("'k' lies on a bound" in note for note in result.notes)
+
+
+def test_wrong_options_are_refused_before_anything_runs(run: Any) -> None:
+    def never(times, inputs, a, k):
+        raise AssertionError
+
+    with pytest.raises(ProblemError, match="no option 'x'"):
+        run(answer, model=never, options={"x": 1})
+
+
+def test_a_parameter_of_the_measurement_model_can_be_estimated(
+    run: Any, problem: Problem
+) -> None:
+    experiment = problem.experiments[0]
+    shifted = dataclasses.replace(
+        experiment.measurements[0],
+        values=experiment.measurements[0].values + 0.4,
+        offset="shift",
+    )
+    extended = dataclasses.replace(
+        problem,
+        parameters=(*problem.parameters, Parameter("shift", 0.0, -1.0, 1.0)),
+        experiments=(dataclasses.replace(experiment, measurements=(shifted,)),),
+    )
+    found = np.array([2.0, 1.3, 0.4])
+    result = run(lambda p, e, m: Estimate(found, "converged", ""), problem=extended)
+    assert result.fits[0].rms == pytest.approx(0.05, rel=0.2)
+    assert result.parameters.loc["shift", "interval_95_low"] < 0.4
