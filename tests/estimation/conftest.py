@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+
 from fmident.estimation import Estimate, Estimator
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter, Problem
@@ -35,7 +36,9 @@ def problem(model: Callable[..., dict[str, np.ndarray]]) -> Problem:
         Parameter("a", 1.0, 0.0, 10.0, variable="a", unit="m"),
         Parameter("k", 0.5, 0.0, 5.0, variable="k", unit="1/s"),
     ]
-    return python_problem({"y": model(TIMES, {}, 2.0, 1.3)["y"] + noise}, TIMES, parameters, sigma=0.05)
+    return python_problem(
+        {"y": model(TIMES, {}, 2.0, 1.3)["y"] + noise}, TIMES, parameters, sigma=0.05
+    )
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import pytest
+
 from fmident.errors import Location, PluginError, ProblemError
 from fmident.estimation import Estimate, Estimator, build_options
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.estimation import Estimate, EstimationResult, StopEstimation, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor
@@ -78,9 +79,7 @@ def test_fixed_parameters_are_listed_and_not_searched(
 ) -> None:
     fixed = dataclasses.replace(problem.parameters[0], fixed=True, initial=2.0)
     reduced = dataclasses.replace(problem, parameters=(fixed, problem.parameters[1]))
-    result = run(
-        lambda p, e, m: Estimate(np.array([1.3]), "converged", "ok"), problem=reduced
-    )
+    result = run(lambda p, e, m: Estimate(np.array([1.3]), "converged", "ok"), problem=reduced)
     table = result.parameters
     assert bool(table.loc["a", "fixed"])
     assert table.loc["a", "value"] == 2.0
@@ -325,9 +324,7 @@ def test_wrong_options_are_refused_before_anything_runs(run: Any) -> None:
         run(answer, model=never, options={"x": 1})
 
 
-def test_a_parameter_of_the_measurement_model_can_be_estimated(
-    run: Any, problem: Problem
-) -> None:
+def test_a_parameter_of_the_measurement_model_can_be_estimated(run: Any, problem: Problem) -> None:
     experiment = problem.experiments[0]
     shifted = dataclasses.replace(
         experiment.measurements[0],

@@ -39,9 +39,10 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
 def check_influence(problem: Problem, evaluator: Evaluator) -> None:
     """Change each free parameter and look whether any residual changes.
 
-    An FMU may take a parameter without using it, or freeze it when it is built. A parameter
-    that does nothing for a small change is tried with a large one before it is refused.
-    Parameters of the measurement model alone cost no simulation.
+    An FMU may take a parameter without using it, or freeze it when it is built. The choice of
+    the finite-difference steps tells, which the run needs anyway; a parameter that does
+    nothing then is tried with larger changes before it is refused. Parameters of the
+    measurement model alone cost no simulation.
 
     Raises
     ------
@@ -49,7 +50,10 @@ def check_influence(problem: Problem, evaluator: Evaluator) -> None:
         Parameters without influence, by name.
     """
     base = evaluator.residuals(problem.initial)
-    suspects = np.arange(len(problem.free))
+    moved = evaluator.measure_steps(problem.initial).influence
+    suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
+    if suspects.size == 0:
+        return
     for relative in (_SMALL, _LARGE, -_LARGE):
         points = np.tile(problem.initial, (suspects.size, 1))
         for row, j in enumerate(suspects):

@@ -200,14 +200,12 @@ class Evaluator:
                 f"there is no Jacobian where the simulation fails: {self._reason()}",
                 hint="start elsewhere, or narrow the bounds",
             )
-        z = self.space.from_physical(point)
-        if self._steps is None:
-            self._steps = self._choose_steps(base, z)
+        steps = self.measure_steps(point)
         scaled = difference_jacobian(
             self._residuals_in_space,
             base,
-            z,
-            self._steps.steps,
+            self.space.from_physical(point),
+            steps.steps,
             self.space.lower,
             self.space.upper,
             [q.name for q in self.problem.free],
@@ -218,6 +216,19 @@ class Evaluator:
         jacobian: F64 = scaled / self.space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
         return jacobian.copy()
+
+    def measure_steps(self, p: F64) -> StepSizes:
+        """Return the steps of the finite differences; the first call chooses them at `p`.
+
+        Parameters
+        ----------
+        p
+            Shape (n,), where the simulation works.
+        """
+        if self._steps is None:
+            point = self._checked(p)[0]
+            self._steps = self._choose_steps(self.residuals(point), self.space.from_physical(point))
+        return self._steps
 
     def column_errors(self, p: F64) -> F64 | None:
         """Return the expected length of the error of each column of the Jacobian at `p`.
