@@ -113,7 +113,7 @@ class Instance:
             It returned Discard, Error, Fatal or Pending.
         """
         status: int = self._functions[name](self.component, *arguments)
-        if status != 0 and status != WARNING:
+        if status > WARNING or status < 0:
             raise CallFailed(name, status, detail)
         return status
 

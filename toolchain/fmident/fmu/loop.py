@@ -18,7 +18,6 @@ from numba.extending import intrinsic
 from fmident.fmu.program import (
     ADDRESS,
     COUNT,
-    DERIVATIVES,
     FAILED_CALL,
     FAILED_STATUS,
     FAILED_STEP,
@@ -29,6 +28,7 @@ from fmident.fmu.program import (
     REFERENCES,
     STEP,
     STRIDE,
+    VALUES,
     WARNINGS,
 )
 
@@ -72,48 +72,52 @@ def _run_steps(
     Returns
     -------
     bool
-        Whether all steps succeeded.
+        Whether all steps succeeded and all outputs are finite. The first output that is
+        not takes precedence over a call that failed after it.
     """
+    calls, outputs = program.shape[0], reals.shape[1]
+    done = end
     for i in range(begin, end):
+        t = times[i]
+        h = times[i + 1] - t
         worst = 0
-        for c in range(program.shape[0]):
-            kind = program[c, KIND]
-            values = program[c, ADDRESS] + program[c, STRIDE] * i
-            if kind == STEP:
+        for c in range(calls):
+            row = program[c]
+            values = row[ADDRESS] + row[STRIDE] * i
+            if row[KIND] == VALUES:
                 status = _call_status(
-                    program[c, FUNCTION],
-                    (component, times[i], times[i + 1] - times[i], np.int32(1)),
+                    row[FUNCTION], (component, row[REFERENCES], row[COUNT], values)
                 )
-            elif kind == DERIVATIVES:
-                status = _call_status(
-                    program[c, FUNCTION],
-                    (
-                        component,
-                        program[c, REFERENCES],
-                        program[c, COUNT],
-                        program[c, ORDERS],
-                        values,
-                    ),
-                )
+            elif row[KIND] == STEP:
+                status = _call_status(row[FUNCTION], (component, t, h, np.int32(1)))
             else:
                 status = _call_status(
-                    program[c, FUNCTION],
-                    (component, program[c, REFERENCES], program[c, COUNT], values),
+                    row[FUNCTION],
+                    (component, row[REFERENCES], row[COUNT], row[ORDERS], values),
                 )
-            if status != 0:
-                if status != 1:
-                    state[FAILED_CALL] = c
-                    state[FAILED_STEP] = i
-                    state[FAILED_STATUS] = status
-                    return False
-                worst = 1
-        state[WARNINGS] += worst
-        for k in range(reals.shape[1]):
-            if not np.isfinite(reals[i + 1, k]):
+            worst |= status
+            if status > 1 or status < 0:
+                state[FAILED_CALL] = c
                 state[FAILED_STEP] = i
-                state[FAILED_STATUS] = NOT_FINITE - k
-                return False
-    return True
+                state[FAILED_STATUS] = status
+                done = i
+                break
+        if done != end:
+            break
+        state[WARNINGS] += worst
+    # All rows at once: a test in each step would cost more than the steps of a small FMU.
+    flat = reals.reshape(reals.size)
+    broken = False
+    for k in range((begin + 1) * outputs, (done + 1) * outputs):
+        broken |= not np.isfinite(flat[k])
+    if broken:
+        k = (begin + 1) * outputs
+        while np.isfinite(flat[k]):
+            k += 1
+        state[FAILED_STEP] = k // outputs - 1
+        state[FAILED_STATUS] = NOT_FINITE - k % outputs
+        return False
+    return bool(done == end)
 
 
 def _compile() -> Callable[..., bool]:

@@ -20,6 +20,10 @@ from fmident.fmu.values import reference_array
 
 InputUpdate = Literal["after_step", "before_step"]
 
+Call = tuple[str, int, int, int, int]
+"""Function, address of the value references, count, address of the values of row 0, bytes
+per row. Real outputs have no address before a run."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -75,6 +79,24 @@ class Plan:
         self.orders: I32 = np.ones(self.real_input_references.size, np.int32)
         self.interpolation = _interpolation(setup, description, library)
         self._library = library
+        self._input_calls = [
+            _call(function, references, values)
+            for function, references, values in (
+                ("fmi2SetReal", self.real_input_references, self.real_inputs),
+                ("fmi2SetInteger", self.integer_input_references, self.integer_inputs),
+                ("fmi2SetBoolean", self.boolean_input_references, self.boolean_inputs),
+            )
+            if references.size
+        ]
+        self._output_calls = [
+            _call(function, references, values)
+            for function, references, values in (
+                ("fmi2GetReal", self.real_output_references, None),  # new in each run
+                ("fmi2GetInteger", self.integer_output_references, self.integer_outputs),
+                ("fmi2GetBoolean", self.boolean_output_references, self.boolean_outputs),
+            )
+            if references.size
+        ]
         self._between: F64 | None = None
         self.program: npt.NDArray[np.int64]
         self.compose("after_step")
@@ -104,37 +126,19 @@ class Plan:
             rows.append(self._derivatives_row())
         elif n and update == "after_step" and self.interpolation == "mean":
             self._between = np.ascontiguousarray(0.5 * (reals[1:] + reals[:-1]))
-            rows.append(self._row("fmi2SetReal", self.real_input_references, self._between, 0))
-        setting = [
-            self._row(function, references, values, 1)
-            for function, references, values in (
-                ("fmi2SetReal", self.real_input_references, reals),
-                ("fmi2SetInteger", self.integer_input_references, self.integer_inputs),
-                ("fmi2SetBoolean", self.boolean_input_references, self.boolean_inputs),
-            )
-            if references.size
-        ]
+            call = _call("fmi2SetReal", self.real_input_references, self._between)
+            rows.append(self._row(call, 0))
+        setting = [self._row(call, 1) for call in self._input_calls]
         step = (STEP, self._library.address("fmi2DoStep"), 0, 0, 0, 0, 0)
         rows += [*setting, step] if update == "before_step" else [step, *setting]
-        self._real_outputs_row = len(rows) if self.real_output_references.size else -1
-        if self.real_output_references.size:
-            blank = np.empty((1, self.real_output_references.size))
-            rows.append(self._row("fmi2GetReal", self.real_output_references, blank, 0))
-        if self.integer_output_references.size:
-            rows.append(
-                self._row("fmi2GetInteger", self.integer_output_references, self.integer_outputs, 1)
-            )
-        if self.boolean_output_references.size:
-            rows.append(
-                self._row("fmi2GetBoolean", self.boolean_output_references, self.boolean_outputs, 1)
-            )
+        self._real_outputs_row = len(rows)  # of all outputs, Reals come first
+        rows += [self._row(call, 1) for call in self._output_calls]
         self.program = np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS)
 
     def write_to(self, reals: F64) -> None:
         """Let the program write Real outputs to `reals`, shape (n, Real outputs)."""
-        if self._real_outputs_row >= 0:
-            base: int = reals.__array_interface__["data"][0]
-            self.program[self._real_outputs_row, ADDRESS] = base + reals.strides[0]
+        if self.real_output_references.size:
+            self.program[self._real_outputs_row, ADDRESS] = _address(reals) + reals.strides[0]
 
     def function_of(self, row: int) -> str:
         """Return the name of the function that a row of the program calls."""
@@ -143,20 +147,14 @@ class Plan:
 
     def set_inputs(self, instance: Instance, row: int) -> None:
         """Set all inputs to their values at instant `row`."""
-        instance.set_reals(self.real_input_references, self.real_inputs[row])
-        instance.set_integers(self.integer_input_references, self.integer_inputs[row])
-        instance.set_booleans(self.boolean_input_references, self.boolean_inputs[row])
+        for function, references, count, values, stride in self._input_calls:
+            instance.call(function, references, count, values + stride * row)
 
     def read_first(self, instance: Instance, reals: F64) -> None:
         """Read all outputs into row 0."""
-        if self.real_output_references.size:
-            reals[0] = instance.get_reals(self.real_output_references)
-        for function, references, values in (
-            ("fmi2GetInteger", self.integer_output_references, self.integer_outputs),
-            ("fmi2GetBoolean", self.boolean_output_references, self.boolean_outputs),
-        ):
-            if references.size:
-                instance.call(function, references.ctypes.data, references.size, values.ctypes.data)
+        for function, references, count, values, _ in self._output_calls:
+            address = values or _address(reals)
+            instance.call(function, references, count, address)
 
     def assemble(self, reals: F64) -> F64:
         """Return all outputs in the order asked for, shape (n, outputs)."""
@@ -178,23 +176,29 @@ class Plan:
             c.name for c in self.output_columns if c.kind == "Real" and c.position == position
         )
 
-    def _row(
-        self, function: str, references: U32, values: F64 | I32, first: int
-    ) -> tuple[int, ...]:
-        return (
-            VALUES,
-            self._library.address(function),
-            references.ctypes.data,
-            references.size,
-            values.ctypes.data + first * values.strides[0],
-            values.strides[0],
-            0,
-        )
+    def _row(self, call: Call, first: int) -> tuple[int, ...]:
+        """Return a row of the program; in step 0 it takes the values of row `first`."""
+        function, references, count, values, stride = call
+        address = self._library.address(function)
+        return (VALUES, address, references, count, values + first * stride, stride, 0)
 
     def _derivatives_row(self) -> tuple[int, ...]:
         assert self._between is not None
-        row = self._row("fmi2SetRealInputDerivatives", self.real_input_references, self._between, 0)
+        references = self.real_input_references
+        row = self._row(_call("fmi2SetRealInputDerivatives", references, self._between), 0)
         return (DERIVATIVES, *row[1:-1], self.orders.ctypes.data)
+
+
+def _call(function: str, references: U32, values: F64 | I32 | None) -> Call:
+    address, stride = (
+        (0, 8 * references.size) if values is None else (_address(values), values.strides[0])
+    )
+    return (function, references.ctypes.data, references.size, address, stride)
+
+
+def _address(array: F64 | I32) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _input(description: ModelDescription, name: str) -> Variable:

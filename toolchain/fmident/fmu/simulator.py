@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
@@ -105,7 +105,8 @@ class Simulator:
     ) -> None:
         self.fmu = fmu
         self.input_update = input_update
-        self.statistics = Statistics()
+        self._runs = self._failures = self._steps = 0
+        self._instantiations = self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
         self._capture = capture_output
         self._debug = debug_logging
@@ -176,7 +177,7 @@ class Simulator:
         assignment = self._assignment(merged)
         plan = self._plan(setup, merged, assignment)
         reals = np.empty((plan.times.size, plan.real_output_references.size))
-        self.statistics = replace(self.statistics, runs=self.statistics.runs + 1)
+        self._runs += 1
         capture = Capture(self._capture)
 
         def run() -> _Failure | None:
@@ -198,7 +199,7 @@ class Simulator:
             self.log = (*self._notes, *self._records(), *_output_record(capture.text))
             self._notes.clear()
         if failure is not None:
-            self.statistics = replace(self.statistics, failures=self.statistics.failures + 1)
+            self._failures += 1
             raise self._error(failure)
         return plan.assemble(reals)
 
@@ -350,8 +351,7 @@ class Simulator:
             self._buffer.logger_address,
             debug_logging=debug,
         )
-        count = self.statistics.instantiations + 1
-        self.statistics = replace(self.statistics, instantiations=count)
+        self._instantiations += 1
         self._fresh = True
         return instance
 
@@ -458,8 +458,15 @@ class Simulator:
             self._progress(stage, float(at))
 
     def _count(self, steps: int, warnings: int) -> None:
-        now = self.statistics
-        self.statistics = replace(now, steps=now.steps + steps, warnings=now.warnings + warnings)
+        self._steps += steps
+        self._warnings += warnings
+
+    @property
+    def statistics(self) -> Statistics:
+        """What this simulator has done so far."""
+        return Statistics(
+            self._runs, self._failures, self._steps, self._instantiations, self._warnings
+        )
 
     def close(self) -> None:
         """Free the instance. Closing twice does nothing."""
