@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, tell, tell_all
-from fmident.cli.usage import assignments, scalar
+from fmident.cli.usage import assignments
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FOLDER",
-        help="result folder; by default 'results' beside the problem file",
+        help="result folder; by default results/NAME beside the problem file NAME.toml",
     )
     parser.add_argument(
         "--set",
@@ -58,14 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from fmident import api
     from fmident.cli.progress import Progress
+    from fmident.overrides import read_value
     from fmident.plugins import load_plugins
     from fmident.report.folder import check_target, write_folder
     from fmident.report.terminal import summary
 
-    overrides = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
+    overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
-    folder = arguments.output or arguments.problem.parent / "results"
+    folder = arguments.output or arguments.problem.parent / "results" / arguments.problem.stem
     check_target(folder)
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides)
     if not arguments.quiet:

@@ -1,0 +1,204 @@
+"""``fmident estimate`` from problem file to result folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import fmident
+from fmident.cli import main
+from fmident.cli.progress import Progress
+from fmident.estimation.contract import Iteration
+
+from .conftest import OSCILLATOR, TRUE, Study
+
+Capture = pytest.CaptureFixture[str]
+
+
+def result_of(folder: Path) -> dict[str, object]:
+    content: dict[str, object] = json.loads((folder / "result.json").read_text())
+    return content
+
+
+@pytest.mark.parametrize("solver", ["scipy", "ceres"])
+def test_finds_the_parameters(study: Study, solver: str, capsys: Capture) -> None:
+    arguments = ["estimate", "problem.toml", "-o", "out", "--set", f"estimator.solver={solver}"]
+    assert main(arguments) == 0
+    content = result_of(study.folder / "out")
+    assert content["status"] == "converged"
+    assert content["fmident"] == fmident.__version__
+    for name, true in TRUE.items():
+        found = content["parameters"][name]
+        low, high = found["interval_95"]
+        assert low < true < high
+        assert high - low < 0.05 * true
+    assert content["fmu"]["name"] == OSCILLATOR
+    assert content["experiments"][0]["name"] == "push"
+    assert content["settings"]["options"]["solver"] == solver
+    files = {p.name for p in (study.folder / "out").iterdir()}
+    assert files == {
+        "result.json", "parameters.csv", "fit.csv", "history.csv", "report.html", "problem.toml",
+    }  # fmt: skip
+    shown = capsys.readouterr()
+    assert shown.out.startswith("\nThe estimation converged")
+    assert "oscillator.fmu: 3 free parameters, 1 experiment, 401 samples of 1 output" in shown.err
+    assert "iteration          cost" in shown.err
+
+
+def test_problem_as_run_gives_the_same_result(study: Study) -> None:
+    assert main(["estimate", "problem.toml", "-o", "one", "--set", "estimator.solver=scipy"]) == 0
+    study.problem.write_text((study.folder / "one" / "problem.toml").read_text())
+    assert main(["estimate", "problem.toml", "-o", "two"]) == 0
+    one, two = (result_of(study.folder / name) for name in ("one", "two"))
+    assert one["parameters"] == two["parameters"]
+    assert one["settings"] == two["settings"]
+
+
+def test_the_same_in_python(study: Study) -> None:
+    problem = fmident.load_problem("problem.toml")
+    result = fmident.estimate(problem)
+    assert isinstance(result.parameters, pd.DataFrame)
+    assert list(result.parameters.index) == list(TRUE)
+    assert result.converged()
+
+
+def test_report_shows_the_same_again(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    first = capsys.readouterr().out
+    assert main(["report", "out"]) == 0
+    again = capsys.readouterr().out
+    assert first.split("result:")[0].strip() == again.split("plots:")[0].strip()
+
+
+def test_default_folder_is_named_after_the_problem(study: Study) -> None:
+    assert main(["estimate", "problem.toml", "--quiet"]) == 0
+    assert (study.folder / "results" / "problem" / "report.html").exists()
+
+
+def test_quiet_prints_where_the_result_is_only(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "out", "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "result: out/result.json\nreport: out/report.html\n"
+    assert shown.err == ""
+
+
+def test_earlier_result_is_kept_or_replaced(study: Study, capsys: Capture) -> None:
+    for _ in range(2):
+        assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 0
+    assert "the earlier result is kept as 'out.1'" in capsys.readouterr().err
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--force"]) == 0
+    assert sorted(p.name for p in study.folder.glob("out*")) == ["out", "out.1"]
+
+
+def test_a_run_that_fails_leaves_the_earlier_result(study: Study) -> None:
+    assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 0
+    before = (study.folder / "out" / "result.json").read_bytes()
+    study.change('x = { column = "position"', 'y = { column = "position"')
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--force"]) == 2
+    assert (study.folder / "out" / "result.json").read_bytes() == before
+    assert [p.name for p in study.folder.glob("out*")] == ["out"]
+
+
+def test_place_of_the_result_is_checked_before_the_run(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "."]) == 2
+    shown = capsys.readouterr().err
+    assert "holds other files than a result" in shown
+    assert "iteration" not in shown
+
+
+def test_class_instead_of_fmu_is_built(study: Study, capsys: Capture) -> None:
+    study.change('fmu = "oscillator.fmu"', f'class = "{OSCILLATOR}"')
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    fmu = study.folder / "fmus" / f"{OSCILLATOR}.fmu"
+    assert "built by fmident embedded" in capsys.readouterr().err
+    built = fmu.stat().st_mtime_ns
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    assert "built by" not in capsys.readouterr().err
+    assert fmu.stat().st_mtime_ns == built
+
+
+def test_interrupt_leaves_the_best_parameters(
+    study: Study, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def interrupt(self: Progress, state: Iteration) -> None:
+        if state.number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "iteration", interrupt)
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 130
+    content = result_of(study.folder / "out")
+    assert content["status"] == "interrupted"
+    assert content["cost"]["final"] < content["cost"]["initial"]
+    assert content["parameters"]["m"]["value"] != 2.5
+    assert (study.folder / "out" / "report.html").exists()
+    assert "the result holds the best parameters so far" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_of_a_real_process(study: Study) -> None:
+    # A stopping rule that is never met keeps the run going until the signal.
+    plugin = study.folder / "endless.py"
+    plugin.write_text(ENDLESS)
+    code = f"""
+import sys
+sys.path.insert(0, {str(study.folder)!r})
+from importlib.metadata import EntryPoint
+import fmident.plugins.host as host
+found = host.entry_points
+host.entry_points = lambda group: [*found(group=group), EntryPoint("endless", "endless", group)]
+from fmident.cli import main
+sys.exit(main(["estimate", "problem.toml", "-o", "out", "--set", "estimator.name=endless"]))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    lines: list[str] = []
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        lines.append(process.stderr.readline())
+        if lines[-1].split()[:1] == ["3"]:
+            break
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130, "".join(lines) + rest
+    assert "the result holds the best parameters so far" in rest
+    assert "Traceback" not in rest
+    assert result_of(study.folder / "out")["status"] == "interrupted"
+
+
+ENDLESS = """
+from dataclasses import dataclass
+import numpy as np
+from fmident.estimation.contract import Estimate, Estimator
+from fmident.plugins import hookimpl
+
+@dataclass(frozen=True)
+class Options:
+    pass
+
+class Endless(Estimator):
+    name = "endless"
+    options_type = Options
+
+    def estimate(self, problem, evaluator, options, monitor):
+        generator = np.random.default_rng(0)
+        best, cost = problem.initial, evaluator.cost(problem.initial)
+        while True:
+            point = generator.uniform(problem.lower, problem.upper)
+            if (found := evaluator.cost(point)) < cost:
+                best, cost = point, found
+            monitor.iteration(best, cost)
+
+@hookimpl
+def fmident_register_estimators(registry):
+    registry.add("endless", Endless)
+"""
