@@ -1,0 +1,348 @@
+"""Units: read, convert, compare, combine.
+
+The syntax is Modelica's (``N.m.s/rad``, ``kg.m2``, ``J/(kg.K)``, ``1``); what people write
+in column headers (``m/s^2``, ``N*m``, ``m/s²``, ``°``) is read as well. A unit is eight
+exponents of kg, m, s, A, K, mol, cd, rad with a factor and an offset to SI, as in FMI's
+``BaseUnit``. The radian is kept, but counts as dimensionless when units are compared.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from fmident._types import F64
+from fmident.errors import UnitError, did_you_mean
+
+BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
+"""Order of :attr:`Unit.exponents`, as in FMI's ``BaseUnit``."""
+
+Exponents = tuple[Fraction, ...]
+_RAD = BASE_SYMBOLS.index("rad")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of measurement.
+
+    A value v in this unit is ``factor * v + offset`` in SI.
+
+    Parameters
+    ----------
+    text
+        As it was written.
+    exponents
+        Of `BASE_SYMBOLS`.
+    factor
+        Size in SI units.
+    offset
+        In SI units; only a temperature in degC has one.
+    """
+
+    text: str
+    exponents: Exponents
+    factor: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def dimension(self) -> Exponents:
+        """The exponents without the radian: equal for units that can be converted."""
+        return self.exponents[:_RAD]
+
+    @property
+    def dimensionless(self) -> bool:
+        """Whether no base unit but the radian is in it."""
+        return not any(self.dimension)
+
+    @property
+    def si(self) -> str:
+        """The same dimension in base units, such as ``kg.m2/s2``."""
+        return _written(self.exponents)
+
+    def __mul__(self, other: Unit) -> Unit:
+        exponents = tuple(a + b for a, b in zip(self.exponents, other.exponents, strict=True))
+        return Unit(_written(exponents), exponents, self.factor * other.factor)
+
+    def __truediv__(self, other: Unit) -> Unit:
+        return self * other ** Fraction(-1)
+
+    def __pow__(self, power: Fraction | int) -> Unit:
+        exponents = tuple(e * power for e in self.exponents)
+        return Unit(_written(exponents), exponents, float(self.factor ** float(power)))
+
+
+def parse_unit(text: str) -> Unit:
+    """Read a unit.
+
+    Parameters
+    ----------
+    text
+        Such as ``"N.m.s/rad"``. ``"1"`` and ``"-"`` are dimensionless.
+
+    Returns
+    -------
+    Unit
+
+    Raises
+    ------
+    UnitError
+        With the position and the nearest known symbols.
+    """
+    return _parse(text)
+
+
+def compatible(a: Unit, b: Unit) -> bool:
+    """Return whether values in `a` can be converted to `b`; the radian does not count."""
+    return a.dimension == b.dimension
+
+
+def convert(values: F64, source: Unit, target: Unit) -> F64:
+    """Convert values from one unit to another.
+
+    Parameters
+    ----------
+    values
+        Any shape, in `source`.
+    source, target
+        Units of the same dimension.
+
+    Returns
+    -------
+    ndarray
+        Same shape, in `target`. Unchanged to the bit when the units are equal in size.
+
+    Raises
+    ------
+    UnitError
+        The dimensions differ.
+    """
+    if not compatible(source, target):
+        raise UnitError(
+            f"'{source.text}' ({source.si}) cannot be converted to '{target.text}' ({target.si})"
+        )
+    if (source.factor, source.offset) == (target.factor, target.offset):
+        return values
+    return (values * source.factor + (source.offset - target.offset)) / target.factor
+
+
+DIMENSIONLESS = Unit("1", (Fraction(0),) * len(BASE_SYMBOLS))
+
+
+def _exponents(**powers: int) -> Exponents:
+    return tuple(Fraction(powers.get(s, 0)) for s in BASE_SYMBOLS)
+
+
+def _symbols() -> dict[str, Unit]:
+    def unit(symbol: str, factor: float = 1.0, offset: float = 0.0, **powers: int) -> Unit:
+        return Unit(symbol, _exponents(**powers), factor, offset)
+
+    units = [
+        unit("g", 1e-3, kg=1),
+        unit("m", m=1),
+        unit("s", s=1),
+        unit("A", A=1),
+        unit("K", K=1),
+        unit("mol", mol=1),
+        unit("cd", cd=1),
+        unit("rad", rad=1),
+        unit("Hz", s=-1),
+        unit("N", kg=1, m=1, s=-2),
+        unit("Pa", kg=1, m=-1, s=-2),
+        unit("J", kg=1, m=2, s=-2),
+        unit("W", kg=1, m=2, s=-3),
+        unit("C", A=1, s=1),
+        unit("V", kg=1, m=2, s=-3, A=-1),
+        unit("F", kg=-1, m=-2, s=4, A=2),
+        unit("Ohm", kg=1, m=2, s=-3, A=-2),
+        unit("S", kg=-1, m=-2, s=3, A=2),
+        unit("Wb", kg=1, m=2, s=-2, A=-1),
+        unit("T", kg=1, s=-2, A=-1),
+        unit("H", kg=1, m=2, s=-2, A=-2),
+        unit("lm", cd=1),
+        unit("lx", cd=1, m=-2),
+        unit("Bq", s=-1),
+        unit("Gy", m=2, s=-2),
+        unit("Sv", m=2, s=-2),
+        unit("kat", mol=1, s=-1),
+        unit("l", 1e-3, m=3),
+        unit("L", 1e-3, m=3),
+        unit("t", 1e3, kg=1),
+        unit("bar", 1e5, kg=1, m=-1, s=-2),
+        unit("eV", 1.602176634e-19, kg=1, m=2, s=-2),
+    ]
+    return {u.text: u for u in units}
+
+
+def _whole_symbols() -> dict[str, Unit]:
+    """Return the symbols that take no prefix."""
+
+    def unit(symbol: str, factor: float = 1.0, offset: float = 0.0, **powers: int) -> Unit:
+        return Unit(symbol, _exponents(**powers), factor, offset)
+
+    units = [
+        unit("1"),
+        unit("%", 1e-2),
+        unit("sr"),
+        unit("min", 60.0, s=1),
+        unit("h", 3600.0, s=1),
+        unit("d", 86400.0, s=1),
+        unit("deg", math.pi / 180.0, rad=1),
+        unit("rev", 2.0 * math.pi, rad=1),
+        unit("rpm", 2.0 * math.pi / 60.0, rad=1, s=-1),
+        unit("degC", 1.0, 273.15, K=1),
+    ]
+    return {u.text: u for u in units}
+
+
+_PREFIXABLE = _symbols()
+_WHOLE = _whole_symbols()
+_PREFIXES = {
+    "Y": 1e24, "Z": 1e21, "E": 1e18, "P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3,
+    "h": 1e2, "da": 1e1, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6,
+    "n": 1e-9, "p": 1e-12, "f": 1e-15, "a": 1e-18, "z": 1e-21, "y": 1e-24,
+}  # fmt: skip
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<symbol>[A-Za-zµμΩ%]+)|(?P<number>[+-]?\d+)"
+    r"|(?P<operator>[./()*·⋅^]))"
+)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Unit:
+    plain = text.strip()
+    if plain in ("", "-", "1"):
+        return Unit(text, DIMENSIONLESS.exponents)
+    plain = plain.replace("°C", "degC").replace("°", "deg").replace("Ω", "Ohm").replace("Ω", "Ohm")
+    plain = plain.translate(_SUPERSCRIPTS)
+    tokens = _tokens(text, plain)
+    reader = _Reader(text, tokens)
+    result = reader.expression()
+    if reader.here is not None:
+        raise reader.error(f"unexpected '{reader.here[1]}'")
+    alone = _WHOLE.get(plain)
+    offset = alone.offset if alone is not None else 0.0
+    return Unit(text, result.exponents, result.factor, offset)
+
+
+def _tokens(text: str, plain: str) -> list[tuple[str, str, int]]:
+    tokens: list[tuple[str, str, int]] = []
+    position = 0
+    while position < len(plain):
+        match = _TOKEN.match(plain, position)
+        if match is None or match.lastgroup is None:
+            raise UnitError(
+                f"unit '{text}' cannot be read: unexpected '{plain[position]}'"
+                f" at position {position + 1}",
+                hint="write units as in Modelica, such as 'N.m/rad' or 'kg.m2'",
+            )
+        tokens.append((match.lastgroup, match[match.lastgroup], position))
+        position = match.end()
+    return tokens
+
+
+class _Reader:
+    """Recursive descent over the tokens of one unit."""
+
+    def __init__(self, text: str, tokens: list[tuple[str, str, int]]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._next = 0
+
+    @property
+    def here(self) -> tuple[str, str, int] | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def error(self, what: str) -> UnitError:
+        here = self.here
+        where = "at the end" if here is None else f"at position {here[2] + 1}"
+        return UnitError(
+            f"unit '{self._text}' cannot be read: {what} {where}",
+            hint="write units as in Modelica, such as 'N.m/rad' or 'kg.m2'",
+        )
+
+    def take(self, *operators: str) -> bool:
+        here = self.here
+        if here is not None and here[0] == "operator" and here[1] in operators:
+            self._next += 1
+            return True
+        return False
+
+    def expression(self) -> Unit:
+        result = self.factor()
+        while True:
+            if self.take(".", "*", "·", "⋅"):
+                result = result * self.factor()
+            elif self.take("/"):
+                result = result / self.factor()
+            else:
+                return result
+
+    def factor(self) -> Unit:
+        if self.take("("):
+            inner = self.expression()
+            if not self.take(")"):
+                raise self.error("a ')' is missing")
+            return inner ** self.power()
+        here = self.here
+        if here is None:
+            raise self.error("something is missing")
+        if here[0] == "number" and here[1] == "1":
+            self._next += 1
+            return DIMENSIONLESS
+        if here[0] != "symbol":
+            raise self.error(f"unexpected '{here[1]}'")
+        unit = self.symbol(here[1])
+        self._next += 1
+        return unit ** self.power()
+
+    def power(self) -> int:
+        caret = self.take("^")
+        here = self.here
+        if here is not None and here[0] == "number":
+            self._next += 1
+            return int(here[1])
+        if caret:
+            raise self.error("an exponent is missing")
+        return 1
+
+    def symbol(self, name: str) -> Unit:
+        known = _WHOLE.get(name) or _PREFIXABLE.get(name)
+        if known is not None:
+            return known
+        for length in (1, 2):
+            prefix, rest = name[:length], name[length:]
+            if prefix in _PREFIXES and rest in _PREFIXABLE:
+                base = _PREFIXABLE[rest]
+                return Unit(name, base.exponents, base.factor * _PREFIXES[prefix])
+        raise UnitError(
+            f"unit '{self._text}' cannot be read: there is no unit '{name}'",
+            hint=_suggestion(name),
+        )
+
+
+def _suggestion(name: str) -> str:
+    """Return what may be meant, such as ``N.m`` for ``Nm``."""
+    for cut in range(1, len(name)):
+        left, right = name[:cut], name[cut:]
+        if left in _PREFIXABLE and (right in _PREFIXABLE or right in _WHOLE):
+            return f"did you mean '{left}.{right}'?"
+    return did_you_mean(name, [*_PREFIXABLE, *_WHOLE], kind="unit")
+
+
+def _written(exponents: Exponents) -> str:
+    def part(symbol: str, power: Fraction) -> str:
+        if power == 1:
+            return symbol
+        return f"{symbol}{power}" if power.denominator == 1 else f"{symbol}({power})"
+
+    pairs = list(zip(BASE_SYMBOLS, exponents, strict=True))
+    above = [part(s, e) for s, e in pairs if e > 0]
+    below = [part(s, -e) for s, e in pairs if e < 0]
+    text = ".".join(above) or "1"
+    if not below:
+        return text
+    return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'.'.join(below)})"
