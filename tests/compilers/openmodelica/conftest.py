@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from fmident.compilers.base import BuildRequest, BuildResult
 from fmident.compilers.openmodelica import OpenModelicaCompiler
 

@@ -1,3 +1,4 @@
+# ruff: noqa: T201, PTH109, PTH123  # a program: it prints, and asks for its folder
 """Takes omc's place in the tests: a program that answers as recorded.
 
 ``omc --version``, ``omc [options] file.mos``, ``omc --interactive=zmq -z=suffix``. It
@@ -234,8 +235,8 @@ def printed(raised: str) -> str:
 
 def split(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
     found = list(pattern.finditer(text))
-    ends = [m.start() for m in found[1:]] + [len(text)]
-    return [(*m.groups(), text[m.end() : end]) for m, end in zip(found, ends, strict=True)]
+    ends = [*(m.start() for m in found[1:]), len(text)]
+    return [(*m.groups(), text[m.end() : end]) for m, end in zip(found, ends, strict=False)]
 
 
 def records(messages: str, raised: str | None) -> str:

@@ -30,7 +30,7 @@ from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
 from fmident.compilers.openmodelica.ramps import hide_wrapper
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
-from fmident.compilers.openmodelica.session import Deadline, OmcStopped, Reply, Session
+from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, Reply, Session
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
 from fmident.compilers.openmodelica.values import quoted
 from fmident.compilers.openmodelica.wrapper import (
@@ -212,7 +212,7 @@ class _Build:
             return None
         try:
             return self.build_ramps(base, plan, plain, comment)
-        except OmcStopped:
+        except OmcStoppedError:
             raise
         except CompilationError as error:
             if required:

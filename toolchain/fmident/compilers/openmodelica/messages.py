@@ -75,8 +75,9 @@ def parse_raised(text: str) -> tuple[Message, ...]:
     if not found:
         return tuple(parse_printed(text)) or (Message("error", text.strip()),)
     messages = []
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        body = text[match.end() : following.start() if following else len(text)]
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    for match, end in zip(found, ends, strict=False):  # one end too many if none was found
+        body = text[match.end() : end]
         messages.append(
             Message(
                 _level(match["level"]),
@@ -118,8 +119,9 @@ def parse_printed(text: str) -> tuple[Message, ...]:
     """Read what ``getErrorString()`` gives."""
     found = list(_PRINTED.finditer(text))
     messages = []
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        body = text[match.end() : following.start() if following else len(text)]
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    for match, end in zip(found, ends, strict=False):  # one end too many if none was found
+        body = text[match.end() : end]
         messages.append(
             Message(
                 _level(match["level"].lower()),

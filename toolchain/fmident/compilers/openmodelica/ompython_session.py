@@ -8,7 +8,9 @@ socket, that keeps the messages with their places and watches the time.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,13 @@ from fmident.compilers.openmodelica.messages import (
     parse_raised,
     parse_records,
 )
-from fmident.compilers.openmodelica.session import Deadline, OmcStopped, Reply, Session, end_process
+from fmident.compilers.openmodelica.session import (
+    Deadline,
+    OmcStoppedError,
+    Reply,
+    Session,
+    end_process,
+)
 from fmident.compilers.openmodelica.values import quoted
 from fmident.errors import CompilationError
 
@@ -29,6 +37,9 @@ START_SECONDS = 60.0
 _MESSAGES = "getMessagesStringInternal()"
 _POLL_MS = 250
 
+QUIT_SECONDS = 2.0
+"""How long omc may take to quit before it is ended."""
+
 
 class Tap:
     """Between OMPython and its socket: keeps messages, gives up when time is over.
@@ -37,19 +48,20 @@ class Tap:
     ----------
     socket
         OMPython's ZeroMQ socket.
-    alive
-        Whether omc still runs.
+    died
+        What omc printed last if it has ended, else ``None``.
     deadline
         When to give up.
     """
 
-    def __init__(self, socket: Any, alive: Callable[[], bool], deadline: Deadline) -> None:
+    def __init__(self, socket: Any, died: Callable[[], str | None], deadline: Deadline) -> None:
         self._socket = socket
-        self._alive = alive
+        self._died = died
         self._deadline = deadline
         self._asked = ""
         self._since = 0.0
         self._waiting_for_messages = False
+        self._busy = False
         self._records: list[str] = []
 
     def send_string(self, text: str, flags: int = 0) -> None:
@@ -57,6 +69,7 @@ class Tap:
         if text != _MESSAGES:
             self._asked, self._since = text, self._deadline.elapsed
         self._waiting_for_messages = text == _MESSAGES
+        self._busy = True
         self._socket.send_string(text, flags=flags)
 
     def recv_string(self) -> str:
@@ -64,25 +77,30 @@ class Tap:
 
         Raises
         ------
-        OmcStopped
+        OmcStoppedError
             Time is over, or omc has ended.
         """
         while not self._socket.poll(_POLL_MS):
             if not self._deadline.remaining:
                 raise self._deadline.exceeded(self._asked, self._since)
-            if not self._alive():
-                raise OmcStopped(
-                    f"OpenModelica ended while it evaluated '{self._asked}'",
+            last_words = self._died()
+            if last_words is not None:
+                raise OmcStoppedError(
+                    f"OpenModelica ended while it evaluated '{self._asked}'."
+                    f" It said:\n{last_words or '(nothing)'}",
                     hint="a crash of omc is worth a report to OpenModelica; was memory enough?",
                 )
         text: str = self._socket.recv_string()
+        self._busy = False
         if self._waiting_for_messages:
             self._records.append(text)
         return text
 
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
+    def leave(self) -> None:
+        """Ask omc to quit, if it is not busy, and close the socket."""
+        if not self._busy:
+            self._socket.send_string("quit()")
+        self._socket.close(linger=1000)
 
     def take(self) -> tuple[Message, ...]:
         """Return the messages since the last call."""
@@ -152,7 +170,7 @@ class OMPythonSession(Session):
         self._session: Any = None
         try:
             self._session = self._start(start, deadline)
-            self._tap = Tap(self._session._omc_zmq, self._alive, deadline)
+            self._tap = Tap(self._session._omc_zmq, self._died, deadline)
             self._session._omc_zmq = self._tap
             self._must(f"cd({quoted(folder.as_posix())})")
             if flags:
@@ -166,23 +184,25 @@ class OMPythonSession(Session):
         return tuple(self._ask(expression) for expression in expressions)
 
     def close(self) -> None:
-        """End omc; OMPython would leave its log in the temporary folder."""
+        """End omc and remove what it and OMPython leave in the temporary folder."""
         session, self._session = self._session, None
         if session is not None:
-            tap = getattr(session, "_omc_zmq", None)
-            session._omc_zmq = None  # nothing more is sent, not even by its __del__
-            if tap is not None:
-                tap.close()
-            process = getattr(session, "_omc_process", None)
-            if process is not None and process.poll() is None:
+            socket, session._omc_zmq = session._omc_zmq, None  # its __del__ shall not ask again
+            process = session._omc_process
+            if isinstance(socket, Tap):
+                socket.leave()
+            if process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(QUIT_SECONDS)
                 end_process(process.pid)
                 process.wait()
-            log = getattr(session, "_omc_logfile", None)
-            handle = getattr(session, "_omc_loghandle", None)
-            if handle is not None:
-                handle.close()
-            if log is not None:
-                Path(log).unlink(missing_ok=True)
+            leftovers = list(session._temp_dir.glob(f"{session._omc_filebase}*"))  # log, id
+            leftovers.append(session._get_portfile_path())
+            session._omc_loghandle.close()
+            session._omc_loghandle = None
+            for leftover in leftovers:
+                if leftover is not None:
+                    leftover.unlink(missing_ok=True)
         self._listener.close()
 
     def _start(self, start: Callable[[float], Any], deadline: Deadline) -> Any:
@@ -208,9 +228,12 @@ class OMPythonSession(Session):
             )
         return session
 
-    def _alive(self) -> bool:
+    def _died(self) -> str | None:
         process = getattr(self._session, "_omc_process", None)
-        return process is None or process.poll() is None
+        if process is None or process.poll() is None:
+            return None
+        log: str = self._session.get_log()
+        return "\n".join(log.strip().splitlines()[-12:])
 
     def _ask(self, expression: str) -> Reply:
         self._listener.take()

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fmident.compilers.openmodelica.messages import parse_printed
-from fmident.compilers.openmodelica.session import Deadline, OmcStopped, Reply, Session, end_process
+from fmident.compilers.openmodelica.session import (
+    Deadline,
+    OmcStoppedError,
+    Reply,
+    Session,
+    end_process,
+)
 from fmident.compilers.openmodelica.values import scan_value
 from fmident.errors import CompilationError
 
@@ -102,7 +108,7 @@ def read_answers(output: str, expressions: Sequence[str]) -> tuple[Reply, ...]:
 
     Raises
     ------
-    OmcStopped
+    OmcStoppedError
         omc ended before the last answer.
     """
     markers = list(_MARKER.finditer(output))
@@ -110,7 +116,7 @@ def read_answers(output: str, expressions: Sequence[str]) -> tuple[Reply, ...]:
         reached = max(0, len(markers) - 1)
         where = f" at '{expressions[reached]}'" if reached < len(expressions) else ""
         tail = "\n".join(output.strip().splitlines()[-12:])
-        raise OmcStopped(
+        raise OmcStoppedError(
             f"OpenModelica ended before it had answered{where}. It said:\n{tail or '(nothing)'}",
             hint="try 'omc --version'; a crash of omc is worth a report to OpenModelica",
         )

@@ -45,7 +45,7 @@ class Reply:
         return self.value not in (None, False, "") and not self.errors
 
 
-class OmcStopped(CompilationError):
+class OmcStoppedError(CompilationError):
     """omc was stopped, or ended by itself: there is no answer."""
 
 
@@ -72,7 +72,7 @@ class Deadline:
         """Seconds left, at least 0."""
         return max(0.0, self.seconds - self.elapsed)
 
-    def exceeded(self, what: str, since: float) -> OmcStopped:
+    def exceeded(self, what: str, since: float) -> OmcStoppedError:
         """Return the error that says what took too long.
 
         Parameters
@@ -83,7 +83,7 @@ class Deadline:
             :attr:`elapsed` when it began.
         """
         ran = self.elapsed - since
-        return OmcStopped(
+        return OmcStoppedError(
             f"OpenModelica was stopped: the build took longer than {self.seconds:g} s;"
             f" '{what}' had been running for {ran:.1f} s",
             hint="large multibody models need a minute or more: raise the option 'timeout'",
@@ -99,7 +99,7 @@ class Session(ABC):
 
         Raises
         ------
-        OmcStopped
+        OmcStoppedError
             omc does not answer in time or at all. What omc says of the expressions is
             in the replies.
         """

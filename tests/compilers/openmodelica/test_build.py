@@ -1,0 +1,253 @@
+"""Whole builds against recorded answers, by every kind of session."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fmident.compilers.base import BuildRequest, BuildResult
+from fmident.compilers.openmodelica import OpenModelicaCompiler
+from fmident.errors import CompilationError
+from fmident.fmu import read_description
+
+Build = Callable[..., BuildResult]
+pytestmark = pytest.mark.usefixtures("fake_omc")
+
+
+@pytest.fixture(params=["local", "script"])
+def session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name a session; omc as a server is for ordinary users."""
+    monkeypatch.setattr("os.geteuid", lambda: 1000 if request.param == "local" else 0)
+    return request.param
+
+
+def asked(log: Path, start: str) -> list[str]:
+    return [line for line in log.read_text().splitlines() if line.startswith(start)]
+
+
+def test_good_model(build: Build, session: str, tmp_path: Path, omc_log: Path) -> None:
+    result = build("Good", session=session, ramp_inputs=False)
+    assert result.fmu == tmp_path / "out" / "Good.fmu"
+    assert result.compiler == "OpenModelica v1.26.9-cmake"
+    description = read_description(result.fmu)
+    assert description.name == "Good"
+    assert [v.name for v in description.settable_parameters] == ["c", "k", "m"]
+    assert [str(d.severity) for d in result.diagnostics] == ["note"]
+    assert "'k2': calculated from 'k'" in result.diagnostics[0].message
+    assert asked(omc_log, "buildModelFMU") == [
+        'buildModelFMU(Good, version="2.0", fmuType="me_cs", fileNamePrefix="Good",'
+        ' platforms={"static"})'
+    ]
+    with zipfile.ZipFile(result.fmu) as archive:
+        assert "resources/Good_flags.json" in archive.namelist()
+
+
+def test_nothing_is_left_behind(
+    build: Build, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    result = build("Good", session=session)
+    assert list(here.iterdir()) == []
+    assert list(result.fmu.parent.iterdir()) == [result.fmu]
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_solver_is_passed_to_omc(build: Build, session: str, omc_log: Path) -> None:
+    build("Good", session=session, command_line_options="-d=bltdump")
+    text = omc_log.read_text()
+    assert "--fmiFlags=s:cvode" in text
+    assert "-d=bltdump" in text
+
+
+def test_missing_solver_settings_are_told(
+    build: Build, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_OMC_FLAGS", "missing")
+    result = build("Good", session=session)
+    assert "euler" in [d.rule for d in result.diagnostics]
+
+
+def failure(build: Build, name: str, session: str, **options: object) -> CompilationError:
+    with pytest.raises(CompilationError) as caught:
+        build(name, session=session, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "column", "rule", "text"),
+    [
+        ("SyntaxError", 5, 1, "syntax-error", "Expected token of type SEMICOLON"),
+        ("MissingClass", 2, 3, "missing-class", "NoSuchThing not found in scope MissingClass"),
+        ("UnknownVariable", 4, 3, "missing-variable", "Variable k not found"),
+        ("Warns", 2, 3, "parameter-without-value", "Parameter a has neither value nor start"),
+    ],
+)
+def test_errors_have_file_line_and_advice(
+    build: Build, session: str, name: str, line: int, column: int, rule: str, text: str
+) -> None:
+    error = failure(build, name, session)
+    first = error.diagnostics[0]
+    assert (first.severity, first.rule) == ("error", rule)
+    assert text in first.message
+    assert first.hint
+    assert first.location is not None
+    assert first.location.file.endswith(f"{name}.mo")
+    assert (first.location.line, first.location.column) == (line, column)
+
+
+def test_missing_class_names_the_nearest(build: Build, session: str) -> None:
+    error = failure(build, "MissingClass", session)
+    hint = error.diagnostics[0].hint
+    assert hint is not None
+    assert "'Modelica.Mechanics.Rotational.Components.NoSuchThings'" in hint
+
+
+def test_unbalanced_model(build: Build, session: str) -> None:
+    error = failure(build, "Unbalanced", session)
+    unbalanced = [d for d in error.diagnostics if d.rule == "unbalanced"]
+    assert "'Unbalanced' has 1 equation(s) and 2 variable(s)" in unbalanced[0].message
+    assert "1 variable(s) have no equation" in (unbalanced[0].hint or "")
+    if session == "local":  # a script prints nothing more
+        place = next(d.location for d in unbalanced if "Variable y" in d.message)
+        assert place is not None
+        assert (place.line, place.column) == (2, 11)
+
+
+def test_derivative_of_an_input(build: Build, session: str) -> None:
+    error = failure(build, "DerOfInput", session)
+    if session == "local":
+        assert error.diagnostics[0].rule == "input-derivative"
+        assert "der(u)" in error.diagnostics[0].message
+    else:  # recorded: an empty text and no reason
+        assert error.hint is not None
+        assert "log ends with" in error.hint
+
+
+def test_warnings_come_with_their_places(build: Build, session: str) -> None:
+    result = build("WrongUnit", session=session)
+    warnings = [d for d in result.diagnostics if d.severity == "warning"]
+    assert [d.rule for d in warnings] == ["unit-error"] * 4
+    assert "INCONSISTENT" in warnings[0].message
+    assert warnings[0].location is not None
+    assert (warnings[0].location.line, warnings[0].location.column) == (4, 3)
+
+
+def test_class_that_is_nowhere(build: Build, session: str, recorded) -> None:
+    with pytest.raises(CompilationError) as caught:
+        build("Goood", recorded.MODELS / "Good.mo", session=session)
+    assert "'Good'" in (caught.value.hint or "")
+
+
+def test_missing_library(build: Build, session: str, tmp_path: Path) -> None:
+    source = tmp_path / "Uses.mo"
+    source.write_text('model Uses annotation(uses(NoSuchLibrary(version="1.0")));\nend Uses;\n')
+    with pytest.raises(CompilationError) as caught:
+        build("Uses", source, session=session)
+    first = caught.value.diagnostics[0]
+    assert first.rule == "missing-library"
+    assert "installPackage(NoSuchLibrary" in (first.hint or "")
+    assert "/home/user/.openmodelica/libraries" in (first.hint or "")
+
+
+def test_libraries_are_loaded_before_the_source(
+    build: Build, session: str, tmp_path: Path, omc_log: Path
+) -> None:
+    source = tmp_path / "Uses.mo"
+    source.write_text(
+        'model Uses "Text" Real x = 1; annotation(uses(Modelica(version="4.0.0")));\nend Uses;\n'
+    )
+    build("Uses", source, session=session)
+    loads = list(dict.fromkeys(asked(omc_log, "load")))
+    assert loads == ['loadModel(Modelica, {"4.0.0"})', f'loadFile("{source}")']
+
+
+def test_tolerance_goes_through_the_experiment_annotation(
+    build: Build, session: str, tmp_path: Path, omc_log: Path
+) -> None:
+    result = build("Good", tolerance=1e-11, session=session, ramp_inputs=False)
+    description = read_description(result.fmu)
+    assert description.default_tolerance == 1e-11
+    assert description.default_stop == 1.0
+    assert description.default_step == 0.001
+    assert description.name == "Good"
+    assert asked(omc_log, "buildModelFMU")[0].startswith("buildModelFMU(fmident_export,")
+
+
+def test_own_tolerance_needs_no_wrapper(build: Build, session: str, omc_log: Path) -> None:
+    build("Good", tolerance=1e-8, session=session, ramp_inputs=False)
+    assert asked(omc_log, "buildModelFMU")[0].startswith("buildModelFMU(Good,")
+
+
+def test_ramps_are_invisible(build: Build, session: str) -> None:
+    plain = read_description(build("Good", session=session, ramp_inputs=False).fmu)
+    ramped = read_description(build("Good", session=session).fmu)
+    shown = [v.name for v in ramped.inputs if not v.name.startswith("fmident.")]
+    assert shown == [v.name for v in plain.inputs] == ["F"]
+    assert [v.name for v in ramped.outputs] == [v.name for v in plain.outputs]
+    assert ramped.settable_parameters != ()
+    for variable in (*plain.inputs, *plain.outputs, *plain.settable_parameters):
+        found = ramped.variable(variable.name)
+        assert (found.unit, found.nominal, found.start, found.description) == (
+            variable.unit,
+            variable.nominal,
+            variable.start,
+            variable.description,
+        )
+    assert ramped.guid != plain.guid
+
+
+def test_without_states_there_are_no_ramps(build: Build, session: str, tmp_path: Path) -> None:
+    result = build("Singular", session=session)
+    with zipfile.ZipFile(result.fmu) as archive:
+        root = ElementTree.fromstring(archive.read("modelDescription.xml"))
+    assert root.find("VendorAnnotations") is None
+
+
+def test_ramps_asked_for_where_there_are_none(build: Build, session: str) -> None:
+    error = failure(build, "Wrapper", session, ramp_inputs=True)
+    assert "there is no Real input" in error.message
+
+
+def test_ramps_that_cannot_be_built(
+    build: Build, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_OMC_BREAK", "ramps")
+    result = build("Good", session=session)
+    assert "no-ramps" in [d.rule for d in result.diagnostics]
+    assert [v.name for v in read_description(result.fmu).inputs] == ["F"]
+    with pytest.raises(CompilationError, match="Internal error in the wrapper"):
+        build("Good", session=session, ramp_inputs=True)
+
+
+def test_an_existing_fmu_survives_a_failed_build(
+    build: Build, session: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "out" / "UnknownVariable.fmu"
+    output.parent.mkdir()
+    output.write_bytes(b"good")
+    failure(build, "UnknownVariable", session)
+    assert output.read_bytes() == b"good"
+    assert list(output.parent.iterdir()) == [output]
+
+
+def test_output_that_cannot_be_written(session: str, tmp_path: Path, recorded) -> None:
+    (tmp_path / "file").write_text("")
+    request = BuildRequest(
+        "Good", (recorded.MODELS / "Good.mo",), tmp_path / "file" / "Good.fmu", None,
+        {"session": session},
+    )  # fmt: skip
+    with pytest.raises(CompilationError, match="cannot be written"):
+        OpenModelicaCompiler().build(request)
+
+
+@pytest.mark.parametrize("name", ["", "A..B", 'A; system("rm")', "1A", "A.B)"])
+def test_names_that_are_none_never_reach_omc(name: str, tmp_path: Path, omc_log: Path) -> None:
+    with pytest.raises(CompilationError, match="not the full name"):
+        OpenModelicaCompiler().build(BuildRequest(name, (), tmp_path / "x.fmu"))
+    assert not omc_log.exists()
