@@ -1,0 +1,109 @@
+"""Time axes: found, checked, windowed, merged."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.data.table import Table
+from fmident.errors import DataError, Location, UnitError
+from fmident.units import compatible, convert, parse_unit
+
+_NAMES = ("time", "t", "zeit", "timestamp")
+
+
+def time_column(table: Table, name: str | None = None) -> str:
+    """Return the name of the time column.
+
+    Parameters
+    ----------
+    table
+        The data.
+    name
+        What the user said; else a column named time or t, else the first one.
+    """
+    if name is not None:
+        table.column(name)
+        return name
+    columns = [str(c) for c in table.frame.columns]
+    return next((c for c in columns if c.casefold() in _NAMES), columns[0])
+
+
+def time_axis(table: Table, column: str) -> F64:
+    """Return the instants in s, shape (n,), strictly increasing.
+
+    Raises
+    ------
+    DataError
+        Gaps, equal instants, a step back, fewer than two rows, a unit that is no time; with
+        the line.
+    """
+    times = table.column(column)
+    missing = np.flatnonzero(~np.isfinite(times))
+    if missing.size:
+        raise DataError(f"the time '{column}' is missing", location=table.where(int(missing[0])))
+    if times.size < 2:
+        raise DataError("there are fewer than two rows", location=Location(str(table.path)))
+    steps = np.diff(times)
+    wrong = np.flatnonzero(steps <= 0.0)
+    if wrong.size:
+        row = int(wrong[0]) + 1
+        what = "appears twice" if steps[row - 1] == 0.0 else f"goes back from {times[row - 1]:g}"
+        more = f" ({wrong.size} such rows)" if wrong.size > 1 else ""
+        raise DataError(
+            f"time {times[row]:g} {what}{more}",
+            location=table.where(row),
+            hint="sort the rows by time and remove duplicates",
+        )
+    unit = table.units.get(column)
+    if unit is None:
+        return times
+    try:
+        parsed = parse_unit(unit)
+    except UnitError as error:
+        raise DataError(
+            f"the unit of the time column '{column}': {error.message}",
+            location=Location(str(table.path)),
+            hint=error.hint,
+        ) from error
+    second = parse_unit("s")
+    if not compatible(parsed, second):
+        raise DataError(
+            f"the time column '{column}' has the unit '{unit}', which is no time",
+            location=Location(str(table.path)),
+        )
+    return convert(times, parsed, second)
+
+
+def tolerance_of(times: F64) -> float:
+    """Return by how much two time stamps may differ and still be the same instant, s."""
+    return 1e-6 * float(np.diff(times).min())
+
+
+def merge(first: F64, second: F64) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Merge two time axes; instants that differ within the tolerance are one.
+
+    Parameters
+    ----------
+    first, second
+        Strictly increasing, shapes (n,) and (m,). Where both have an instant, `first`'s
+        stamp is kept.
+
+    Returns
+    -------
+    times
+        Shape (k,), strictly increasing.
+    rows_first, rows_second
+        Row of `times` for each row of `first` and `second`.
+    """
+    tolerance = min(tolerance_of(first), tolerance_of(second))
+    place = np.clip(np.searchsorted(first, second), 0, first.size - 1)
+    before = np.clip(place - 1, 0, first.size - 1)
+    nearer = np.where(
+        np.abs(first[before] - second) <= np.abs(first[place] - second), before, place
+    )
+    same = np.abs(first[nearer] - second) <= tolerance
+    times = np.sort(np.concatenate([first, second[~same]]))
+    aligned = np.where(same, first[nearer], second)
+    return times, np.searchsorted(times, first), np.searchsorted(times, aligned)
