@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,25 +117,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> pd.DataFrame:
     """Return the rows of the data file between the times asked for."""
-    from fmident.data import read_table
+    from fmident.data.table import read_table
+    from fmident.plugins import load_plugins
 
     if arguments.step is not None:
         raise UsageError("--data gives the times", hint="leave out --step")
-    table = read_table(arguments.data)
-    if arguments.time not in table.columns:
-        raise UsageError(
-            f"'{arguments.data}' has no column '{arguments.time}'",
-            hint=did_you_mean(arguments.time, table.columns, kind="column")
-            + "; --time COLUMN names it",
-        )
-    keep = table[arguments.time].notna()
-    if arguments.start_time is not None:
-        keep &= table[arguments.time] >= arguments.start_time
-    if arguments.stop_time is not None:
-        keep &= table[arguments.time] <= arguments.stop_time
+    host = load_plugins(without=arguments.no_plugin)
+    table = read_table(arguments.data, reader=host.read_data)
+    times = table.column(arguments.time)
+    low = -math.inf if arguments.start_time is None else arguments.start_time
+    high = math.inf if arguments.stop_time is None else arguments.stop_time
+    keep = (times >= low) & (times <= high)
     if not keep.any():
         raise UsageError(f"'{arguments.data}' has no row between these times")
-    return table[keep]
+    return table.frame[keep]
 
 
 def _regular_times(arguments: argparse.Namespace, description: ModelDescription) -> F64:

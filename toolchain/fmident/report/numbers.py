@@ -6,7 +6,7 @@ import math
 
 _SIGNIFICANT_OF_ERROR = 2
 _SIGNIFICANT = 6
-_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e6
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-3, 1e6
 
 
 def plain(value: float, digits: int = _SIGNIFICANT) -> str:
@@ -24,9 +24,7 @@ def plain(value: float, digits: int = _SIGNIFICANT) -> str:
         return "n/a"
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
-    if value != 0.0 and not _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
-        return f"{value:.{digits - 1}e}"
-    if abs(value) >= 10.0**digits:
+    if 10.0**digits <= abs(value) < _LARGEST_PLAIN:
         return f"{value:.0f}"
     return f"{value + 0.0:.{digits}g}"  # + 0.0 makes -0.0 a plain zero
 

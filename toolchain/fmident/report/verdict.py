@@ -60,7 +60,9 @@ def verdict(result: EstimationResult) -> Verdict:
     if result.identifiability is not None:
         reasons.append(_sentence(result.identifiability.verdict))
         doubts += result.identifiability.rank < len(free)
-    unknown = [e.name for e in free if not e.at_bound and not math.isfinite(e.standard_error)]
+    free_inside = [e for e in free if not e.at_bound]
+    doubts += any(math.isinf(e.standard_error) for e in free_inside)
+    unknown = [e.name for e in free_inside if math.isnan(e.standard_error)]
     if unknown:
         doubts += 1
         reasons.append(f"There is no uncertainty for {_names(unknown)}.")
