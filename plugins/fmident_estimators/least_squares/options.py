@@ -15,7 +15,9 @@ class LeastSquaresOptions:
     Parameters
     ----------
     solver
-        ``"scipy"``: trust region reflective; ``"ceres"``: Levenberg-Marquardt.
+        ``"scipy"``: trust region; ``"ceres"``: Levenberg-Marquardt.
+    method
+        SciPy's algorithm; ``"auto"`` chooses by bounds and rank.
     loss
         Robust loss on each residual; ``"linear"`` is none.
     loss_scale
@@ -37,6 +39,7 @@ class LeastSquaresOptions:
     """
 
     solver: Literal["scipy", "ceres"] = "scipy"
+    method: Literal["auto", "trf", "dogbox"] = "auto"
     loss: LossName = "linear"
     loss_scale: float = 1.0
     max_iterations: int = 100
@@ -54,6 +57,8 @@ class LeastSquaresOptions:
         for name in ("max_iterations", "starts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.method != "auto" and self.solver != "scipy":
+            raise ValueError("method needs solver = 'scipy'")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, not {self.seed}")
         if self.initial_trust_region is not None:

@@ -1,6 +1,15 @@
-"""SciPy's trust region reflective algorithm."""
+"""SciPy's trust-region algorithms.
+
+Without bounds ``trf``. With bounds ``dogbox`` (Voglis and Lagaris, WSEAS Conf. on Applied
+Mathematics, 2004), a dogleg in a box that treats bounds as an active set: on the delta robot it
+converges with 5 Jacobians where ``trf``, whose scaling by the distance to the bounds
+bends the Gauss-Newton step, takes 10. Its dogleg suffers from a Jacobian without full
+rank, so then it is ``trf`` again.
+"""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
@@ -16,6 +25,9 @@ _MESSAGES = {
     4: "cost and step are below their tolerances",
 }
 _TRIALS_PER_ITERATION = 20
+
+_WELL_POSED = 1e6
+"""Condition number of the column-scaled Jacobian up to which ``dogbox`` is used."""
 
 
 def solve(search: LocalSearch) -> LocalResult:
@@ -40,7 +52,7 @@ def solve(search: LocalSearch) -> LocalResult:
             search.z0,
             jac=jacobian,
             bounds=(search.space.lower, search.space.upper),
-            method="trf",
+            method=_method(search),
             x_scale="jac",
             loss=options.loss,
             f_scale=options.loss_scale,
@@ -57,6 +69,20 @@ def solve(search: LocalSearch) -> LocalResult:
     return search.finish(z, "limit" if status == 0 else "converged", _MESSAGES[status])
 
 
+def _method(search: LocalSearch) -> Literal["trf", "dogbox"]:
+    if search.options.method != "auto":
+        return search.options.method
+    bounded = np.isfinite(search.space.lower).any() or np.isfinite(search.space.upper).any()
+    if not bounded:
+        return "trf"
+    # The solver asks for the same Jacobian next, so this costs nothing.
+    jacobian = search.jacobian(search.z0)
+    norms = np.linalg.norm(jacobian, axis=0)
+    if bool((norms == 0.0).any()):
+        return "trf"
+    return "dogbox" if float(np.linalg.cond(jacobian / norms)) < _WELL_POSED else "trf"
+
+
 def _tolerance(value: float) -> float:
     return max(value, float(np.finfo(np.float64).eps))
 
@@ -64,7 +90,7 @@ def _tolerance(value: float) -> float:
 def _onto_bounds(search: LocalSearch, z: F64, active: F64) -> F64:
     """Return `z` with the parameters that approach a bound put on it, if that is no worse.
 
-    The iterates of the algorithm stay strictly inside of the bounds.
+    The iterates of ``trf`` stay strictly inside of the bounds.
     """
     if not np.any(active):
         return z

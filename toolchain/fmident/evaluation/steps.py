@@ -25,10 +25,9 @@ Flags = npt.NDArray[np.bool_]
 SPACINGS = (1e-4, 1e-6, 1e-2, 1e-8)
 """Relative spacings of the noise table, in the order they are tried."""
 
-LARGEST = 3e-2
+LARGEST = 2e-2
 """Largest step, relative to the size of the parameter."""
 
-_FIRST_TRIAL = 1e-2
 _TRIALS = 4
 _VISIBLE = 100.0
 _LARGE_CHANGE = 0.1
@@ -213,12 +212,12 @@ def _measure_curvature(
 ) -> tuple[F64, Flags]:
     """Return the root mean square second derivative, and which parameters changed anything.
 
-    As in section 5.1 of the paper, a second difference counts when it stands out of the noise
-    by a factor of 100 and the function has not changed by more than a tenth of its size.
-    Where it does not stand out even with the largest step, it gives an upper limit.
+    As in section 5.1 of the paper, the function must not change by more than a tenth of its
+    size over the second difference. The paper wants the difference to stand out of the noise
+    by a factor of 100 as well; starting from the largest step, one that does not gives an upper
+    limit of the curvature, which is all that the choice of a step needs.
     """
-    limit = np.minimum(LARGEST * size, 0.25 * (upper - lower))
-    trial = np.minimum(_FIRST_TRIAL * size, limit)
+    trial = np.minimum(LARGEST * size, 0.25 * (upper - lower))
     curvature = np.full(z.size, np.nan)
     influence = np.zeros(z.size, dtype=np.bool_)
     open_columns = list(range(z.size))
@@ -234,9 +233,6 @@ def _measure_curvature(
             curvature[j] = max(probe.second, noise) / trial[j] ** 2
             if probe.change > _LARGE_CHANGE * magnitude and probe.second > _VISIBLE * noise:
                 trial[j] *= 0.1
-                again.append(j)
-            elif probe.second < _VISIBLE * noise and trial[j] < limit[j]:
-                trial[j] = limit[j]
                 again.append(j)
         open_columns = again
         if not open_columns:
