@@ -11,11 +11,15 @@ from fmident.errors import FmidentError, SimulationError
 
 @pytest.mark.parametrize("arm", [1, 2, 3])
 def test_pose_out_of_reach_names_arm_and_time(workshop: Workshop, arm: int) -> None:
-    """Short lower arms; at 0.5 s one arm swings up and away while the others hang down."""
+    """Short lower arms; at 0.5 s one arm swings up and away while the others hang down.
+
+    The others hang at different angles, so that no two arms are equally far off.
+    """
     times = np.linspace(0.0, 1.0, 101)
     inputs = {f"{n}[{i}]": np.zeros(101) for n in ("q", "qd", "qdd") for i in (1, 2, 3)}
     for i in (1, 2, 3):
-        inputs[f"q[{i}]"] = np.where((times > 0.495) & (i == arm), -0.9, 1.4)
+        hanging = 1.4 if i == arm % 3 + 1 else 1.2
+        inputs[f"q[{i}]"] = np.where((times > 0.495) & (i == arm), -0.9, hanging)
     machine = workshop.machine("Robots.DeltaInverse")
     with pytest.raises(SimulationError) as caught:
         machine.simulate(times, inputs, ("tau[1]",), {"lowerArmLength": 0.27})
