@@ -186,8 +186,19 @@ def pendulum() -> OdeModel:
     )
 
 
+def draining() -> OdeModel:
+    """A tank that runs dry at t = 2; then the law of outflow has no real value."""
+    return make_model(
+        "Test.Draining",
+        states=[variable("h", "state", 1.0, nominal=1.0)],
+        outputs=[variable("flow", "output"), variable("inverse", "output")],
+        rhs=lambda t, x, u, p, c: [-ca.sqrt(x[0]) - 0.001],
+        y=lambda t, x, u, p, c: [ca.sqrt(x[0]), 1 / (x[0] - 1)],
+    )
+
+
 MODELS: dict[str, Callable[[], OdeModel]] = {
-    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum)
+    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining)
 }
 
 

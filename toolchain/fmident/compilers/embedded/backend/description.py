@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from xml.sax.saxutils import quoteattr
 
 from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
-from fmident.compilers.embedded.backend.unit_definitions import unit_definitions
+from fmident.compilers.embedded.backend.unit_definitions import shows, unit_definitions
+from fmident.compilers.embedded.backend.xml_text import number, tag
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 
 GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
 """What stands for the GUID while the content that it is a hash of is collected."""
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def model_identifier(class_name: str) -> str:
@@ -50,7 +48,7 @@ def write_description(
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        _tag(
+        tag(
             "fmiModelDescription",
             {
                 "fmiVersion": "2.0",
@@ -65,7 +63,7 @@ def write_description(
             close=False,
         ),
         "  "
-        + _tag(
+        + tag(
             "CoSimulation",
             {
                 "modelIdentifier": model_identifier(model.name),
@@ -80,8 +78,8 @@ def write_description(
         ),
         *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
         "  <LogCategories>",
-        "    " + _tag("Category", {"name": "logStatusWarning"}),
-        "    " + _tag("Category", {"name": "logStatusError"}),
+        "    " + tag("Category", {"name": "logStatusWarning"}),
+        "    " + tag("Category", {"name": "logStatusError"}),
         "  </LogCategories>",
         _experiment(model.experiment, tolerance),
         "  <ModelVariables>",
@@ -93,34 +91,21 @@ def write_description(
     return "\n".join(lines) + "\n"
 
 
-def _tag(name: str, attributes: Mapping[str, str | None], *, close: bool = True) -> str:
-    parts = [
-        f" {key}={quoteattr(_NOT_XML.sub('', value))}"
-        for key, value in attributes.items()
-        if value is not None
-    ]
-    return f"<{name}{''.join(parts)}{'/>' if close else '>'}"
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else repr(float(value))
-
-
 def _experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
-    return "  " + _tag(
+    return "  " + tag(
         "DefaultExperiment",
         {
-            "startTime": _number(experiment.start_time),
-            "stopTime": _number(experiment.stop_time),
-            "tolerance": _number(tolerance),
-            "stepSize": _number(experiment.interval),
+            "startTime": number(experiment.start_time),
+            "stopTime": number(experiment.stop_time),
+            "tolerance": number(tolerance),
+            "stepSize": number(experiment.interval),
         },
     )
 
 
 def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
     yield f"    <!-- {index[v.name]} -->"
-    yield "    " + _tag(
+    yield "    " + tag(
         "ScalarVariable",
         {
             "name": v.name,
@@ -133,15 +118,17 @@ def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
         close=False,
     )
     unit = v.variable.unit or None
-    yield "      " + _tag(
+    display = v.variable.display_unit
+    yield "      " + tag(
         "Real",
         {
             "quantity": v.variable.quantity or None,
             "unit": unit,
-            "min": _number(v.variable.minimum),
-            "max": _number(v.variable.maximum),
-            "nominal": _number(v.variable.nominal),
-            "start": _number(v.start),
+            "displayUnit": display if unit and shows(unit, display) else None,
+            "min": number(v.variable.minimum),
+            "max": number(v.variable.maximum),
+            "nominal": number(v.variable.nominal),
+            "start": number(v.start),
             "derivative": str(index[v.derivative_of]) if v.derivative_of else None,
         },
     )
@@ -150,7 +137,7 @@ def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
 
 def _unknown(name: str, dependencies: Iterable[str], index: Mapping[str, int]) -> str:
     known = sorted(index[d] for d in dependencies)
-    return "      " + _tag(
+    return "      " + tag(
         "Unknown",
         {"index": str(index[name]), "dependencies": " ".join(str(k) for k in known)},
     )

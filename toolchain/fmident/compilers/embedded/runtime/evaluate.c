@@ -96,14 +96,12 @@ int fmident_ensure(Instance *m, int valid) {
 }
 
 int fmident_check_asserts(Instance *m) {
-#if FMIDENT_NA > 0
   int violated = 0;
+#if FMIDENT_NA > 0
   if (fmident_ensure(m, VALID_A)) return 1;
   for (size_t i = 0; i < FMIDENT_NA; ++i) {
     if (m->a[i] > 0.0) continue; /* written so that NaN is a violation */
     if (fmident_assert_is_error[i]) {
-      fmident_log(m, fmi2Error, "time %.17g: assertion violated: %s", m->now.t,
-                  fmident_assert_messages[i]);
       violated = 1;
     } else if (!m->warned[i]) {
       m->warned[i] = 1;
@@ -111,11 +109,17 @@ int fmident_check_asserts(Instance *m) {
                   fmident_assert_messages[i]);
     }
   }
-  return violated;
+  /* Errors last, so that the last message is the reason of the failure. */
+  for (size_t i = 0; violated && i < FMIDENT_NA; ++i) {
+    if (!(m->a[i] > 0.0) && fmident_assert_is_error[i]) {
+      fmident_log(m, fmi2Error, "time %.17g: assertion violated: %s", m->now.t,
+                  fmident_assert_messages[i]);
+    }
+  }
 #else
   (void)m;
-  return 0;
 #endif
+  return violated;
 }
 
 #if FMIDENT_NX > 0
