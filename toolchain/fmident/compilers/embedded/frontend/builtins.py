@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -244,12 +245,11 @@ def _promote(value: Value) -> ArrayValue:
     return result
 
 
-def concatenate_matrix(rows: Sequence[Sequence[Value]]) -> Value:
-    """Return ``[a, b; c, d]``."""
+def concatenate_matrix(parts: Sequence[Value], layout: Literal["horizontal", "vertical"]) -> Value:
+    """Return ``[a, b]`` or ``[a; b]``."""
     try:
-        return np.concatenate(
-            [np.concatenate([_promote(e) for e in row], axis=1) for row in rows], axis=0
-        )
+        axis = 1 if layout == "horizontal" else 0
+        return np.concatenate([_promote(part) for part in parts], axis=axis)
     except ValueError:
         raise Refusal(
             "shape-mismatch", "the parts of a matrix do not fit together", hint=""

@@ -9,9 +9,10 @@ know raises :class:`UnknownNodeError`, it is never skipped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from . import syntax as sx
+from .structured import Family, expand
 from .syntax import Span
 
 Node: TypeAlias = Mapping[str, Any]
@@ -42,6 +43,13 @@ UNARY_OPERATORS: Mapping[str, str] = {
     "Plus": "+",
     "DotPlus": "+",
     "Not": "not",
+}
+
+
+ARRAY_LAYOUTS: Mapping[str, Literal["array", "horizontal", "vertical"]] = {
+    "Array": "array",
+    "Horizontal": "horizontal",
+    "Vertical": "vertical",
 }
 
 
@@ -78,7 +86,8 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         for key, node in flat["variables"].items()
         if key != ignore
     }
-    equations = [_equation(node) for node in flat["equations"]]
+    equations = _equations(flat["equations"], flat["structured_equations"])
+    initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
     assertions = [_assertion(node) for node in flat["assert_equations"]]
     unsupported = list(_unsupported(flat, assertions))
     records = {
@@ -90,13 +99,32 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         description=flat.get("model_description") or "",
         variables=variables,
         equations=tuple(e for e in equations if not _mentions(e, ignore)),
-        initial_equations=tuple(_equation(node) for node in flat["initial_equations"]),
+        initial_equations=tuple(initial),
         assertions=tuple(assertions),
         functions={key: _function(node) for key, node in flat["functions"].items()},
         records=records,
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
         unsupported=tuple(unsupported),
     )
+
+
+def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equation]:
+    kept = [_family(node) for node in families if not node["interiors_materialized"]]
+    return expand([_equation(node) for node in nodes], kept)
+
+
+def _family(node: Node) -> Family:
+    binders = tuple(
+        (str(b["display_name"]), int(b["lower"]), int(b["upper"]), int(b["step"]))
+        for b in node["domain"]["binders"]
+    )
+    body = tuple(expression(e) for e in node["template"]["body"])
+    span = _span_of(node)
+    if len(body) != node["equations_per_point"]:
+        raise UnknownNodeError("a for-equation without its body", span)
+    origin = node["origin"]
+    kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
+    return Family(binders, int(node["first_equation_index"]), body, kind, span)
 
 
 def _mentions(equation: sx.Equation, name: str) -> bool:
@@ -199,11 +227,10 @@ def expression(node: Node) -> sx.Expression:
             branches = tuple((expression(c), expression(v)) for c, v in body["branches"])
             return sx.If(branches, expression(body["else_branch"]), span)
         case "Array":
-            kinds = {"Array": False, "Matrix": True}
-            if body["kind"] not in kinds:
+            if body["kind"] not in ARRAY_LAYOUTS:
                 raise UnknownNodeError(f"an array of the kind {body['kind']}", span)
             elements = tuple(expression(e) for e in body["elements"])
-            return sx.Array(elements, span, kinds[body["kind"]])
+            return sx.Array(elements, span, ARRAY_LAYOUTS[body["kind"]])
         case "Tuple":
             parts = tuple(None if _is_empty(e) else expression(e) for e in body["elements"])
             return sx.Tuple(parts, span)

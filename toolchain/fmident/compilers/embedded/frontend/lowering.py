@@ -191,8 +191,7 @@ class Lowering:
         guarded = v.logical_or(v.logical_not(self.guard), condition)
         if guarded is True:
             return
-        level = statement.level
-        warning = isinstance(level, sx.Reference) and level.name.endswith("warning")
+        warning = _is_warning(statement.level)
         text = self._message(statement.message)
         self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
 
@@ -443,14 +442,8 @@ class Lowering:
             self.guard = before
 
     def _array(self, node: sx.Array) -> Value:
-        if node.is_matrix:
-            rows = [
-                [self.evaluate(e) for e in row.elements]
-                if isinstance(row, sx.Array)
-                else [self.evaluate(row)]
-                for row in node.elements
-            ]
-            return concatenate_matrix(rows)
+        if node.layout != "array":
+            return concatenate_matrix([self.evaluate(e) for e in node.elements], node.layout)
         return v.array([self.evaluate(e) for e in node.elements])
 
     def _range(self, node: sx.Range) -> Value:
@@ -569,6 +562,17 @@ class Lowering:
                 return _text_of(v.plain(self.evaluate(argument)), argument)
             case _:
                 return _text_of(self.evaluate(node), node)
+
+
+def _is_warning(level: sx.Expression | None) -> bool:
+    """Return whether an assert's level is ``AssertionLevel.warning`` (the first literal)."""
+    match level:
+        case None | sx.Number(value=2) | sx.Reference(name="AssertionLevel.error"):
+            return False
+        case sx.Number(value=1) | sx.Reference(name="AssertionLevel.warning"):
+            return True
+        case _:
+            raise Refusal("type-error", "the level of an assert is not constant", level.span)
 
 
 def _text_of(value: Value, node: sx.Expression) -> str:

@@ -98,11 +98,11 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """``{a, b}`` or, with `is_matrix`, ``[a, b; c, d]`` given as its rows."""
+    """``{a, b}``, or a part of ``[a, b; c, d]``: side by side or one above the other."""
 
     elements: tuple[Expression, ...]
     span: Span = NOWHERE
-    is_matrix: bool = False
+    layout: OneOf["array", "horizontal", "vertical"] = "array"
 
 
 @dataclass(frozen=True, slots=True)
