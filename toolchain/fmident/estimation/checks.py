@@ -32,7 +32,8 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     raise EstimationError(
         f"the simulation at the initial parameters fails: {text}{log}",
         location=_location(problem),
-        hint="change the initial values, or look at it with 'fmident simulate'",
+        hint=(failure.hint if failure else None)
+        or "change the initial values, or look at it with 'fmident simulate'",
     )
 
 

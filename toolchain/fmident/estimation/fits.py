@@ -10,7 +10,12 @@ import numpy as np
 from fmident._types import F64
 from fmident.estimation.result import OutputFit
 from fmident.evaluation import Simulated, SimulationFailure
-from fmident.problem.residuals import predict
+from fmident.problem.residuals import (
+    compared_sigma,
+    compared_times,
+    compared_values,
+    predict,
+)
 from fmident.statistics import ParameterStatistics, residual_statistics
 
 if TYPE_CHECKING:
@@ -92,12 +97,17 @@ def residual_notes(
     return notes
 
 
+def noise_is_known(problem: Problem) -> bool:
+    """Return whether every output has a standard deviation."""
+    return all(m.sigma is not None for e in problem.experiments for m in e.measurements)
+
+
 def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatistics) -> list[str]:
     """Return what is known of the noise, and whether the residuals agree."""
     notes = []
     measurements = [m for e in problem.experiments for m in e.measurements]
     unknown = [m for m in measurements if m.sigma is None]
-    if problem.sigma_known:
+    if noise_is_known(problem):
         rank = statistics.identifiability.rank
         found = residual_statistics(residuals, rank)
         if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:
@@ -136,8 +146,10 @@ def _fit(
     fitted: F64,
     residual_scale: float,
 ) -> OutputFit:
-    measured = measurement.values
-    noise = residual_scale / measurement.weight if measurement.sigma is None else measurement.sigma
+    times = compared_times(measurement, times)
+    measured = compared_values(measurement)
+    known = compared_sigma(measurement)
+    noise = residual_scale / measurement.weight if known is None else known
     size = _root_sum(measured)
     return OutputFit(
         experiment=experiment,

@@ -82,7 +82,7 @@ class Evaluator:
         self._jacobians: _Recent[F64] = _Recent(1)
         self._best: tuple[F64, float] | None = None
         self._steps: StepSizes | None = None
-        self._magnitude: float | None = None
+        self._size: int | None = None
 
     def __enter__(self) -> Evaluator:
         return self
@@ -111,7 +111,8 @@ class Evaluator:
 
     def residuals(self, p: F64) -> F64:
         """Return the whitened residuals at `p`, shape (m,); all NaN if a simulation failed."""
-        return self.residuals_many(np.atleast_2d(p))[0]
+        row: F64 = self.residuals_many(np.atleast_2d(p))[0]
+        return row
 
     def residuals_many(self, points: F64) -> F64:
         """Return the whitened residuals at several points as one batch.
@@ -286,11 +287,13 @@ class Evaluator:
     def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
         if len(arrays) < len(outputs):
-            return np.full(self._size(), np.nan)
+            return np.full(self._residual_count(), np.nan)
         return whitened_residuals(self.problem, arrays, p)
 
-    def _size(self) -> int:
-        return self._zero_output_residuals().size
+    def _residual_count(self) -> int:
+        if self._size is None:
+            self._size = self._zero_output_residuals().size
+        return self._size
 
     def _zero_output_residuals(self) -> F64:
         """Return the residuals as if all outputs were zero: the whitened measurements."""

@@ -47,6 +47,8 @@ class SimulationFailure:
         The FMU's log messages of this run, oldest first.
     experiment
         Name of the experiment.
+    hint
+        What to do next, if the engine knows.
     """
 
     message: str
@@ -54,16 +56,19 @@ class SimulationFailure:
     parameters: Mapping[str, float] = field(default_factory=dict)
     log: tuple[str, ...] = ()
     experiment: str = ""
+    hint: str | None = None
 
     @classmethod
     def of(
         cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
     ) -> SimulationFailure:
         """Return the failure that an exception of the FMU engine tells of."""
-        return cls(error.message, error.time, dict(values), error.log, experiment)
+        return cls(error.message, error.time, dict(values), error.log, experiment, error.hint)
 
     def __str__(self) -> str:
-        where = f" at {self.time:g} s" if self.time is not None else ""
+        # The engine's messages say the time already.
+        told = self.time is None or " t = " in self.message
+        where = "" if told else f" at {self.time:g} s"
         which = f" in experiment '{self.experiment}'" if self.experiment else ""
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
         given = f" with {values}" if values else ""
