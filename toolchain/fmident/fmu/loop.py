@@ -49,82 +49,94 @@ def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
 _call_status: Any = intrinsic(_call)
 
 
-def _run_steps(
-    component: int, program: Any, times: Any, reals: Any, begin: int, end: int, state: Any
-) -> bool:
-    """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
+def _define() -> Callable[..., bool]:
+    # Numba's cache on disk notices changes of this file and of a function's closure, but
+    # not of another module's constants. A stale layout would make calls to wrong addresses:
+    # so the layout is part of the closure.
+    kind, function, references, count = KIND, FUNCTION, REFERENCES, COUNT
+    address, stride, orders = ADDRESS, STRIDE, ORDERS
+    values_kind, step_kind = VALUES, STEP
+    failed_call, failed_step, failed_status = FAILED_CALL, FAILED_STEP, FAILED_STATUS
+    warnings, not_finite = WARNINGS, NOT_FINITE
 
-    Parameters
-    ----------
-    component
-        Address of the FMU instance.
-    program
-        The calls of one step, int64, shape (calls, 7), see :mod:`fmident.fmu.program`.
-    times
-        Communication points, s.
-    reals
-        Real outputs, shape (n, count), which the program writes row by row.
-    begin, end
-        First step, and the one after the last.
-    state
-        int64, shape (4,): what stopped the loop, and the number of steps with warnings.
+    def run_steps(
+        component: int, program: Any, times: Any, reals: Any, begin: int, end: int, state: Any
+    ) -> bool:
+        """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
 
-    Returns
-    -------
-    bool
-        Whether all steps succeeded and all outputs are finite. The first output that is
-        not takes precedence over a call that failed after it.
-    """
-    calls, outputs = program.shape[0], reals.shape[1]
-    done = end
-    for i in range(begin, end):
-        t = times[i]
-        h = times[i + 1] - t
-        worst = 0
-        for c in range(calls):
-            row = program[c]
-            values = row[ADDRESS] + row[STRIDE] * i
-            if row[KIND] == VALUES:
-                status = _call_status(
-                    row[FUNCTION], (component, row[REFERENCES], row[COUNT], values)
-                )
-            elif row[KIND] == STEP:
-                status = _call_status(row[FUNCTION], (component, t, h, np.int32(1)))
-            else:
-                status = _call_status(
-                    row[FUNCTION],
-                    (component, row[REFERENCES], row[COUNT], row[ORDERS], values),
-                )
-            worst |= status
-            if status > 1 or status < 0:
-                state[FAILED_CALL] = c
-                state[FAILED_STEP] = i
-                state[FAILED_STATUS] = status
-                done = i
+        Parameters
+        ----------
+        component
+            Address of the FMU instance.
+        program
+            The calls of one step, int64, shape (calls, 7), see :mod:`fmident.fmu.program`.
+        times
+            Communication points, s.
+        reals
+            Real outputs, shape (n, count), which the program writes row by row.
+        begin, end
+            First step, and the one after the last.
+        state
+            int64, shape (4,): what stopped the loop, and the number of steps with warnings.
+
+        Returns
+        -------
+        bool
+            Whether all steps succeeded and all outputs are finite. The first output that is
+            not takes precedence over a call that failed after it.
+        """
+        calls, outputs = program.shape[0], reals.shape[1]
+        done = end
+        for i in range(begin, end):
+            t = times[i]
+            h = times[i + 1] - t
+            worst = 0
+            for c in range(calls):
+                row = program[c]
+                values = row[address] + row[stride] * i
+                if row[kind] == values_kind:
+                    status = _call_status(
+                        row[function], (component, row[references], row[count], values)
+                    )
+                elif row[kind] == step_kind:
+                    status = _call_status(row[function], (component, t, h, np.int32(1)))
+                else:
+                    status = _call_status(
+                        row[function],
+                        (component, row[references], row[count], row[orders], values),
+                    )
+                worst |= status
+                if status > 1 or status < 0:
+                    state[failed_call] = c
+                    state[failed_step] = i
+                    state[failed_status] = status
+                    done = i
+                    break
+            if done != end:
                 break
-        if done != end:
-            break
-        state[WARNINGS] += worst
-    # All rows at once: a test in each step would cost more than the steps of a small FMU.
-    flat = reals.reshape(reals.size)
-    broken = False
-    for k in range((begin + 1) * outputs, (done + 1) * outputs):
-        broken |= not np.isfinite(flat[k])
-    if broken:
-        k = (begin + 1) * outputs
-        while np.isfinite(flat[k]):
-            k += 1
-        state[FAILED_STEP] = k // outputs - 1
-        state[FAILED_STATUS] = NOT_FINITE - k % outputs
-        return False
-    return bool(done == end)
+            state[warnings] += worst
+        # All rows at once: a test in each step would cost more than the steps of a small FMU.
+        flat = reals.reshape(reals.size)
+        broken = False
+        for k in range((begin + 1) * outputs, (done + 1) * outputs):
+            broken |= not np.isfinite(flat[k])
+        if broken:
+            k = (begin + 1) * outputs
+            while np.isfinite(flat[k]):
+                k += 1
+            state[failed_step] = k // outputs - 1
+            state[failed_status] = not_finite - k % outputs
+            return False
+        return bool(done == end)
+
+    return run_steps
 
 
 def _compile() -> Callable[..., bool]:
     try:
-        compiled = njit(nogil=True, cache=True)(_run_steps)
+        compiled = njit(nogil=True, cache=True)(_define())
     except RuntimeError:  # no folder to be found that can be written: compile every time
-        compiled = njit(nogil=True)(_run_steps)
+        compiled = njit(nogil=True)(_define())
     return compiled
 
 
