@@ -85,9 +85,9 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> tuple[str, ...
     chosen = environment.get("CC", "").strip()
     if chosen:
         command = tuple(shlex.split(chosen))
-        return command if shutil.which(command[0], path=environment.get("PATH")) else None
+        return command if shutil.which(command[0], path=environment.get("PATH", "")) else None
     for name in ("cc", "gcc", "clang"):
-        if shutil.which(name, path=environment.get("PATH")):
+        if shutil.which(name, path=environment.get("PATH", "")):
             return (name,)
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "cc")
