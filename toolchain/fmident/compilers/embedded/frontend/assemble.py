@@ -30,6 +30,7 @@ from .system import (
     lower_equations,
     lower_initial_equations,
 )
+from .unit_check import UnitChecker
 from .values import Scalar
 
 
@@ -52,6 +53,10 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     """
     if flat.unsupported:
         raise Refusals([Refusal(rule, what, span) for rule, what, span in flat.unsupported])
+    units = UnitChecker(flat)
+    units.check()
+    if units.mismatches:
+        raise Refusals(units.mismatches)
     state = LoweringState()
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
@@ -63,7 +68,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     lowering = Lowering(scope, inliner, state, no_event=True)
     builder = _Builder(flat, parameters, unknowns, solution, lowering, state)
     start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
-    warnings = _warnings(defaulted, parameters, unknowns)
+    warnings = (*units.unreadable, *_warnings(defaulted, parameters, unknowns))
     return Assembled(builder.build(start, experiment, library_version), warnings)
 
 
