@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fmident.errors import Diagnostic, Location, ProblemError
+from fmident.overrides import apply_overrides
 
 if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer
@@ -24,9 +26,10 @@ Report = Callable[[Iterable[Diagnostic]], None]
 
 
 def warn(diagnostics: Iterable[Diagnostic]) -> None:
-    """Report diagnostics as Python warnings."""
+    """Report diagnostics as Python warnings, but for mere notes."""
     for diagnostic in diagnostics:
-        warnings.warn(str(diagnostic), stacklevel=3)
+        if diagnostic.severity != "note":
+            warnings.warn(str(diagnostic), stacklevel=3)
 
 
 def load_problem(
@@ -61,7 +64,26 @@ def load_problem(
     fmident.errors.FmidentError
         Anything that is wrong in the file, the data or the FMU.
     """
-    raise NotImplementedError
+    from fmident import problem as problems
+
+    host = _host(host, report)
+    chosen = dict(overrides or {})
+
+    def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
+        from fmident.builds import resolve_class
+
+        built = resolve_class(host, class_name, table, base)
+        if built.result is not None:
+            note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
+            report([*built.result.diagnostics, Diagnostic("note", note)])
+        return built.fmu
+
+    found = problems.load_problem(
+        path, resolve_model=resolve, reader=host.read_data, overrides=chosen
+    )
+    if not chosen:
+        return found
+    return dataclasses.replace(found, text=apply_overrides(found.text, chosen, str(path)))
 
 
 def estimate(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import is_stale
@@ -136,7 +136,7 @@ def build_class(
     ).fmu
 
 
-def resolve_class(host: Host, class_name: str, base: Path) -> Built:
+def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: Path) -> Built:
     """Return the FMU of a class that a problem file names; build it when it must be.
 
     Parameters
@@ -145,18 +145,26 @@ def resolve_class(host: Host, class_name: str, base: Path) -> Built:
         Whose compilers.
     class_name
         Full Modelica name.
+    table
+        The ``[model]`` table: ``sources``, relative to `base`, and ``compiler`` count.
     base
-        Folder of the problem file. Sources are looked for there and above, then from the
-        working directory; the FMU goes into ``fmus/`` of the project, or of `base`.
+        Folder of the problem file. Without ``sources``, the source is looked for there and
+        above, then from the working directory. The FMU goes into ``fmus/`` of the project
+        that holds the source, else of `base`.
 
     Raises
     ------
     fmident.errors.CompilationError
         No source, no compiler, or the class cannot be compiled.
     """
-    library = find_library(class_name, [base, Path.cwd()])
+    sources = table.get("sources", ())
+    named = [sources] if isinstance(sources, str) else list(sources)
+    if named:
+        library = Library(expand(base / str(source) for source in named), None)
+    else:
+        library = find_library(class_name, [base, Path.cwd()])
     output = (library.project or base) / "fmus" / f"{class_name}.fmu"
-    compiler = choose_compiler(host, "auto")
+    compiler = choose_compiler(host, str(table.get("compiler", "auto")))
     return _build(compiler, BuildRequest(class_name, library.sources, output), force=False)
 
 

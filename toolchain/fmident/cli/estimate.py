@@ -10,6 +10,9 @@ from fmident.cli.console import out, tell, tell_all
 from fmident.cli.usage import assignments
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fmident.errors import Diagnostic
     from fmident.problem.model import Problem
 
 HELP = "identify the parameters of a problem file"
@@ -66,15 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
+    show = _warnings if arguments.quiet else tell_all
     folder = arguments.output or arguments.problem.parent / "results" / arguments.problem.stem
     check_target(folder)
-    problem = api.load_problem(arguments.problem, host=host, overrides=overrides)
+    problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
     if not arguments.quiet:
         tell(_announcement(problem))
     progress = Progress()
     observers = () if arguments.quiet else (progress,)
     try:
-        result = api.estimate(problem, host=host, observers=observers, report=tell_all)
+        result = api.estimate(problem, host=host, observers=observers, report=show)
     finally:
         progress.finish()
     kept, failed = write_folder(result, problem, folder, host.reporters, replace=arguments.force)
@@ -91,6 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         tell("interrupted: the result holds the best parameters so far")
         return _INTERRUPTED
     return 1 if result.status == "failed" else 0
+
+
+def _warnings(diagnostics: Iterable[Diagnostic]) -> None:
+    tell_all(d for d in diagnostics if d.severity != "note")
 
 
 def _announcement(problem: Problem) -> str:
