@@ -110,6 +110,14 @@ def test_capturing_can_be_left_out(trouble: Path, capfd: pytest.CaptureFixture[s
     assert "on stderr at 1" in capfd.readouterr().err
 
 
+def test_what_the_fmu_prints_is_bounded(simulator: Simulator) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 100_001), output_names=("x",))
+    simulator.simulate(setup, {"kind": PRINT, "at": 0.0})
+    size = sum(len(record.message) + 1 for record in simulator.log)
+    assert 30_000 < size < 2**17
+    assert simulator.log[-1].message in {"printed at 1.99998", "on stderr at 1.99998"}
+
+
 def test_debug_logging_gives_what_the_error_alone_does_not(simulator: Simulator) -> None:
     with pytest.raises(SimulationError) as caught:
         simulator.simulate(SETUP, {"kind": NAN})

@@ -11,7 +11,7 @@ import pytest
 
 from fmident._types import F64
 from fmident.errors import FmuError
-from fmident.fmu import SimulationSetup, open_fmu
+from fmident.fmu import SimulationSetup, interpolates_inputs, open_fmu
 
 from .conftest import Builder
 
@@ -100,6 +100,18 @@ def test_interpolation_announced_but_not_done(feedthrough: Builder) -> None:
     np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
     _, z, _ = run(feedthrough("LATE", interpolates=True)).T
     np.testing.assert_array_equal(z, K * U[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("defines", "announced", "found"),
+    [(["INTERPOLATE"], True, True), ([], True, False), ([], False, False)],
+)
+def test_whether_interpolation_is_done(
+    feedthrough: Builder, defines: list[str], announced: bool, found: bool
+) -> None:
+    setup = SimulationSetup(TIMES, ("u",), U, ("q",))
+    with open_fmu(feedthrough(*defines, interpolates=announced)) as fmu:
+        assert interpolates_inputs(fmu.simulator(), setup) is found
 
 
 def test_linear_is_refused_where_it_is_not_offered(feedthrough: Builder) -> None:
@@ -194,6 +206,7 @@ def test_values_that_do_not_fit(types: Builder, values: dict[str, object], words
         ({"input_names": ("out",)}, "not an input"),
         ({"input_names": ("uni",)}, "nearest variable: 'uin'"),
         ({"input_names": ("bin",), "inputs": np.full((3, 1), 0.5)}, "give 0 or 1"),
+        ({"input_names": ("iin",), "inputs": np.full((3, 1), 1e10)}, "32 bits"),
         ({"output_names": ("text",)}, "cannot be recorded"),
         ({"output_names": ("out", "out")}, "named twice"),
         ({"interpolation": "cubic"}, "'cubic' is not known"),

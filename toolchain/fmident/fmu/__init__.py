@@ -11,7 +11,7 @@ from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.fmu import Fmu, open_fmu, read_description
 from fmident.fmu.guard import Survival, check_survives
 from fmident.fmu.log import LogRecord
-from fmident.fmu.probe import Influence, influence
+from fmident.fmu.probe import Influence, influence, interpolates_inputs
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator, Statistics
 
@@ -29,6 +29,7 @@ __all__ = [
     "Variable",
     "check_survives",
     "influence",
+    "interpolates_inputs",
     "open_fmu",
     "read_description",
 ]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 LIMIT = 64 * 1024
-"""At most this many bytes of the latest output are kept, per run."""
+"""About this many bytes of the latest output are kept, per run."""
 
 Result = TypeVar("Result")
 
@@ -57,6 +57,11 @@ class Capture:
             except BaseException:
                 _redirection.end(self)
                 raise
+
+    def trim(self) -> None:
+        """Keep only the latest output of a long run in memory."""
+        if self.enabled:
+            _redirection.trim(self)
 
 
 class _Redirection:
@@ -106,12 +111,20 @@ class _Redirection:
                     os.dup2(copy, descriptor)
                 while self.saved:
                     os.close(self.saved.pop()[1])
-            size = os.lseek(self.sink, 0, os.SEEK_CUR) if self.sink >= 0 else 0
-            if size:
-                content = os.pread(self.sink, LIMIT, max(0, size - LIMIT))
-                user.text += content.decode("utf-8", "replace")
-                os.ftruncate(self.sink, 0)
-                os.lseek(self.sink, 0, os.SEEK_SET)
+            self.collect(user, 1)
+
+    def trim(self, user: Capture) -> None:
+        with self.lock:
+            self.collect(user, 16 * LIMIT)
+
+    def collect(self, user: Capture, least: int) -> None:
+        """Move what was written to the user's text, if it is at least so many bytes."""
+        size = os.lseek(self.sink, 0, os.SEEK_CUR) if self.sink >= 0 else 0
+        if size >= least:
+            content = os.pread(self.sink, LIMIT, max(0, size - LIMIT))
+            user.text = (user.text + content.decode("utf-8", "replace"))[-LIMIT:]
+            os.ftruncate(self.sink, 0)
+            os.lseek(self.sink, 0, os.SEEK_SET)
 
 
 _redirection = _Redirection()

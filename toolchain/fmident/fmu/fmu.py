@@ -202,7 +202,14 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
             location=Location(str(path)),
             hint="export the FMU on this platform",
         )
-    folder = Path(tempfile.mkdtemp(prefix="fmident-"))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="fmident-"))
+    except OSError as error:
+        raise FmuError(
+            f"no temporary folder to unpack the FMU into: {error}",
+            location=Location(str(path)),
+            hint="let TMPDIR name a folder that can be written to",
+        ) from error
     try:
         archive.extract(folder)
         (folder / "resources").mkdir(exist_ok=True)

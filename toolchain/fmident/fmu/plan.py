@@ -253,13 +253,14 @@ def _whole(inputs: F64, columns: Sequence[Column], kind: str) -> I32:
     """Return the columns of a discrete kind as C integers."""
     places = _of(columns, kind)
     chosen = inputs[:, places]
-    allowed = np.isin(chosen, (0.0, 1.0)) if kind == "Boolean" else chosen == np.round(chosen)
+    whole = (chosen == np.round(chosen)) & (np.abs(chosen) < 2.0**31)
+    allowed = np.isin(chosen, (0.0, 1.0)) if kind == "Boolean" else whole
     if not allowed.all():
         row, column = (int(k) for k in np.argwhere(~allowed)[0])
         raise FmuError(
             f"input '{columns[places[column]].name}' is {kind}, but its value is"
             f" {chosen[row, column]} at row {row}",
-            hint="give whole numbers" if kind == "Integer" else "give 0 or 1",
+            hint="give whole numbers of 32 bits" if kind == "Integer" else "give 0 or 1",
         )
     return np.ascontiguousarray(chosen, dtype=np.int32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,6 +111,38 @@ def influence(
     largest = np.max(np.abs(after - before), axis=0, initial=0.0)
     by_output = dict(zip(setup.output_names, (float(x) for x in largest), strict=True))
     return Influence(name, bool(np.any(after != before)), by_output, difference)
+
+
+def interpolates_inputs(
+    simulator: Simulator, setup: SimulationSetup, *, values: Mapping[str, Value] | None = None
+) -> bool:
+    """Whether input derivatives change anything, as ``canInterpolateInputs`` promises.
+
+    OpenModelica's FMUs announce it and hold the inputs all the same; with these,
+    ``interpolation="mean"`` comes nearer to straight lines.
+
+    Parameters
+    ----------
+    simulator, setup, values
+        What to simulate: Real inputs that vary, and at least one output that they act on.
+
+    Returns
+    -------
+    bool
+        Whether the outputs differ in any bit between linear and held inputs. False where
+        the FMU offers no interpolation, and where it makes no difference, as in a model
+        without states, whose outputs are read at the instants only.
+
+    Raises
+    ------
+    SimulationError
+        The simulation failed.
+    """
+    if not simulator.fmu.description.can_interpolate_inputs:
+        return False
+    held = simulator.simulate(replace(setup, interpolation="hold"), values)
+    linear = simulator.simulate(replace(setup, interpolation="linear"), values)
+    return not _same(held, linear)
 
 
 def find_input_update(

@@ -17,6 +17,7 @@ from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
+from fmident.fmu.failure import RunFailed, note, output_records, own_words
 from fmident.fmu.instance import STATUS_WORDS, CallFailed, Instance
 from fmident.fmu.library import DISCARD, ERROR, FATAL
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
@@ -180,23 +181,23 @@ class Simulator:
         self._runs += 1
         capture = Capture(self._capture)
 
-        def run() -> _Failure | None:
+        def run() -> RunFailed | None:
             try:
                 self.initialise(plan, assignment, merged)
                 plan.read_first(self.instance, reals)
                 self._refuse_not_finite_start(plan, reals)
-                self._run(plan, reals, time_limit)
+                self._run(plan, reals, time_limit, capture)
                 self._terminate()
             except CallFailed as failed:
                 return self.describe_failure(failed, plan)
-            except _Failure as failed:
+            except RunFailed as failed:
                 return failed
             return None
 
         try:
             failure = capture.around(run)
         finally:
-            self.log = (*self._notes, *self._records(), *_output_record(capture.text))
+            self.log = (*self._notes, *self._records(), *output_records(capture.text))
             self._notes.clear()
         if failure is not None:
             self._failures += 1
@@ -218,7 +219,7 @@ class Simulator:
             plan.set_inputs(instance, row)
         instance.call("fmi2ExitInitializationMode")
 
-    def _run(self, plan: Plan, reals: F64, time_limit: float | None) -> None:
+    def _run(self, plan: Plan, reals: F64, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
         run_steps = self._loop()
         plan.write_to(reals)
@@ -244,9 +245,10 @@ class Simulator:
             # A chunk may grow eightfold only: steps at the start can be quick ones.
             chunk = max(1, min(int(CHUNK_SECONDS / per_step), 8 * (end - begin)))
             begin = end
+            capture.trim()
             if time_limit is not None and now - started > time_limit and begin < steps:
                 self._count(begin, int(state[3]))
-                raise _Failure(
+                raise RunFailed(
                     f"the simulation took longer than {time_limit:g} s of wall-clock time",
                     time=float(plan.times[begin]),
                     hint="allow more time, or a larger communication step",
@@ -269,7 +271,7 @@ class Simulator:
         try:
             instance.call("fmi2Terminate")
         except CallFailed as failed:
-            self._notes.append(_note(f"fmi2Terminate returned {STATUS_WORDS[failed.status]}"))
+            self._notes.append(note(f"fmi2Terminate returned {STATUS_WORDS[failed.status]}"))
             self._drop_instance(fatal=failed.status == FATAL)
 
     # ------------------------------------------------------------- what is kept
@@ -301,7 +303,7 @@ class Simulator:
                     lambda: find_input_update(self, plan, assignment, values)
                 )
                 if remark:
-                    self._notes.append(_note(remark))
+                    self._notes.append(note(remark))
                 self._buffer.clear()
             plan.compose(update)
             self._plans[setup] = plan
@@ -325,11 +327,15 @@ class Simulator:
                 instance = capture.around(lambda: self._try_to_instantiate(debug=True))
                 messages = self._records()
             if instance is None:
-                said = _own_words([*messages, *_output_record(capture.text)])
+                said = own_words([*messages, *output_records(capture.text)])
+                tool = self.fmu.description.needs_execution_tool
                 raise FmuError(
                     f"the FMU of '{self.fmu.description.name}' refuses to be instantiated"
                     + (f": {said}" if said else " and does not say why"),
-                    hint="a wrong GUID (library and description do not belong together), a"
+                    hint="the FMU says that it needs the tool that made it"
+                    f" ({self.fmu.description.generation_tool}): is it installed here?"
+                    if tool
+                    else "a wrong GUID (library and description do not belong together), a"
                     " missing licence or resource are the usual reasons",
                 )
         except BaseException:
@@ -365,7 +371,7 @@ class Simulator:
                 self._can_reset = False
                 word = STATUS_WORDS[failed.status]
                 self._notes.append(
-                    _note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
+                    note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
                 )
                 self._drop_instance(fatal=failed.status == FATAL)
         if self._instance is not None and not self._fresh:
@@ -373,7 +379,7 @@ class Simulator:
         if self._instance is None:
             self._instance = self._instantiate(debug=self._debug)
             if self._reason:
-                self._notes.append(_note(self._reason))
+                self._notes.append(note(self._reason))
                 self._reason = ""
         return self._instance
 
@@ -398,9 +404,9 @@ class Simulator:
             position = int(np.argmin(np.isfinite(reals[0])))
             raise self._not_finite(plan, reals[0, position], position, 0)
 
-    def _not_finite(self, plan: Plan, value: float, position: int, row: int) -> _Failure:
+    def _not_finite(self, plan: Plan, value: float, position: int, row: int) -> RunFailed:
         name = plan.real_output_name(position)
-        return _Failure(
+        return RunFailed(
             f"output '{name}' is {value} at t = {float(plan.times[row])!r} s",
             time=float(plan.times[row]),
             hint="the parameters or inputs may be outside what the model can compute",
@@ -422,7 +428,7 @@ class Simulator:
             failure.message += f" at t = {float(plan.times[step + 1])!r} s"
         raise failure
 
-    def describe_failure(self, failed: CallFailed, plan: Plan) -> _Failure:
+    def describe_failure(self, failed: CallFailed, plan: Plan) -> RunFailed:
         """Say what failed, and give up the instance where FMI demands it."""
         word = STATUS_WORDS[failed.status] if 0 <= failed.status < 6 else str(failed.status)
         message = f"{failed.function} returned {word}"
@@ -434,10 +440,10 @@ class Simulator:
         if failed.status >= ERROR and self._instance is not None:
             self._drop_instance(fatal=failed.status == FATAL)
             self._reason = f"instantiated anew, since the last run ended with {word}"
-        return _Failure(message, time=float(plan.times[0]))
+        return RunFailed(message, time=float(plan.times[0]))
 
-    def _error(self, failure: _Failure) -> SimulationError:
-        said = _own_words([r for r in self.log if r.status != "note"])
+    def _error(self, failure: RunFailed) -> SimulationError:
+        said = own_words([r for r in self.log if r.status != "note"])
         message = f"simulation of '{self.fmu.description.name}' failed: {failure.message}"
         if said:
             message += f"; the FMU says: {said}"
@@ -488,28 +494,3 @@ class Simulator:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class _Failure(Exception):  # noqa: N818 - internal, becomes a SimulationError
-    """Why a run ended early."""
-
-    def __init__(self, message: str, *, time: float, hint: str | None = None) -> None:
-        self.message = message
-        self.time = time
-        self.hint = hint
-        super().__init__(message)
-
-
-def _note(text: str) -> LogRecord:
-    return LogRecord("note", "fmident", text)
-
-
-def _output_record(text: str) -> list[LogRecord]:
-    return [LogRecord("output", "", line) for line in text.splitlines() if line.strip()]
-
-
-def _own_words(records: list[LogRecord]) -> str:
-    """Choose the FMU's messages that tell most about a failure, at most three."""
-    worst = [r.message for r in records if r.status in ("error", "fatal", "discard")]
-    chosen = worst[-3:] or [r.message for r in records][-3:]
-    return "; ".join(dict.fromkeys(chosen))

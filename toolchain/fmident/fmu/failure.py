@@ -1,0 +1,44 @@
+"""What is said when a run fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fmident.fmu.log import LogRecord
+
+
+class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
+    """Why a run ended early.
+
+    Parameters
+    ----------
+    message
+        What happened.
+    time
+        Simulation time, s.
+    hint
+        What to do next.
+    """
+
+    def __init__(self, message: str, *, time: float, hint: str | None = None) -> None:
+        self.message = message
+        self.time = time
+        self.hint = hint
+        super().__init__(message)
+
+
+def note(text: str) -> LogRecord:
+    """Return a remark of the engine as a log record."""
+    return LogRecord("note", "fmident", text)
+
+
+def output_records(text: str) -> list[LogRecord]:
+    """Return what an FMU printed as log records, one per line."""
+    return [LogRecord("output", "", line) for line in text.splitlines() if line.strip()]
+
+
+def own_words(records: Sequence[LogRecord]) -> str:
+    """Choose the FMU's messages that tell most about a failure, at most three."""
+    worst = [r.message for r in records if r.status in ("error", "fatal", "discard")]
+    chosen = worst[-3:] or [r.message for r in records][-3:]
+    return "; ".join(dict.fromkeys(chosen))
