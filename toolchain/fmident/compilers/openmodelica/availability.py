@@ -13,19 +13,25 @@ from fmident.compilers.openmodelica.ompython_session import (
     start_docker,
     start_local,
 )
-from fmident.compilers.openmodelica.options import DEFAULT_IMAGE, OpenModelicaOptions
+from fmident.compilers.openmodelica.options import (
+    DEFAULT_IMAGE,
+    SESSION_VARIABLE,
+    OpenModelicaOptions,
+    default_session,
+)
 from fmident.compilers.openmodelica.script_session import ScriptSession
 from fmident.compilers.openmodelica.session import Deadline, Session
 from fmident.errors import CompilationError
 
 Way = Literal["local", "script", "docker", "docker-script"]
 
+NO_OMC = "OpenModelica is not installed here: there is no 'omc' on the path"
 HOW_TO_GET = f"""\
 Debian, Ubuntu: add OpenModelica's package repository as openmodelica.org/download says, then
   apt-get install omc cmake, and in omc: installPackage(Modelica, "4.0.0", exactMatch=true)
 Windows: the installer of openmodelica.org/download; its bin folder must be on the PATH
 macOS: there is no current package; use the container, or build it from source
-container: install Docker and build with the option session = "docker" (image {DEFAULT_IMAGE})
+container: install Docker and set {SESSION_VARIABLE}=docker (image {DEFAULT_IMAGE})
 or use the embedded compiler (--compiler embedded), which needs no OpenModelica"""
 
 
@@ -60,7 +66,7 @@ def choose_way(session: str) -> Way:
             )
         return "docker-script" if is_root() else "docker"
     if find_omc() is None:
-        raise CompilationError(why_unavailable() or "", hint=HOW_TO_GET)
+        raise CompilationError(NO_OMC, hint=HOW_TO_GET)
     if session == "local" and is_root():
         raise CompilationError(
             'session = "local" does not work for root: omc refuses to be an interactive server',
@@ -76,9 +82,13 @@ def choose_way(session: str) -> Way:
 
 def why_unavailable() -> str | None:
     """Return why OpenModelica does not run here without more ado, ``None`` when it does."""
+    if default_session() == "docker":
+        if shutil.which("docker") is not None:
+            return None
+        return f"{SESSION_VARIABLE} is 'docker', and there is no 'docker' on the path"
     if find_omc() is not None:
         return None
-    return "OpenModelica is not installed here: there is no 'omc' on the path"
+    return NO_OMC
 
 
 def open_session(

@@ -27,7 +27,12 @@ from fmident.compilers.openmodelica.availability import (
 )
 from fmident.compilers.openmodelica.interface import calculated_from, frozen_note
 from fmident.compilers.openmodelica.messages import Message
-from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
+from fmident.compilers.openmodelica.options import (
+    DEFAULT_IMAGE,
+    OpenModelicaOptions,
+    default_session,
+    parse_options,
+)
 from fmident.compilers.openmodelica.ramps import hide_wrapper
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
 from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, Reply, Session
@@ -44,6 +49,7 @@ from fmident.compilers.openmodelica.wrapper import (
     plan_ramps,
     ramp_text,
 )
+from fmident.compilers.staleness import encode_record, make_record
 from fmident.errors import CompilationError, Diagnostic
 
 
@@ -59,7 +65,8 @@ class OpenModelicaCompiler(Compiler):
 
     def version(self) -> str:
         """Return omc's version and fmident's; ``"OpenModelica (not found)"`` without omc."""
-        return f"OpenModelica {_omc_version()}, fmident {installed_version('fmident')}"
+        omc = f"in {DEFAULT_IMAGE}" if default_session() == "docker" else _omc_version()
+        return f"OpenModelica {omc}, fmident {installed_version('fmident')}"
 
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class, see :class:`OpenModelicaOptions` for the options."""
@@ -72,7 +79,8 @@ class OpenModelicaCompiler(Compiler):
             with open_session(options, folder, request.sources, deadline) as session:
                 build = _Build(request, options, plan, folder, session)
                 fmu, description = build.run()
-            deliver(fmu, request.output, description)
+            record = encode_record(make_record(request, self))
+            deliver(fmu, request.output, description, record)
         return BuildResult(
             request.output, build.compiler, tuple(build.diagnostics), time.monotonic() - begin
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from fmident.errors import CompilationError, did_you_mean
 SESSIONS = ("auto", "local", "docker", "script")
 FMU_TYPES = ("me_cs", "cs", "me")
 FMI_VERSIONS = ("2.0", "3.0")
+SESSION_VARIABLE = "FMIDENT_OPENMODELICA_SESSION"
 DEFAULT_IMAGE = "openmodelica/openmodelica:v1.26.9-minimal"
 
 
@@ -116,7 +118,13 @@ def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
                 f"the openmodelica compiler has no option '{name}'",
                 hint=did_you_mean(name, known, kind="option"),
             )
+    given = {"session": default_session(), **given}
     return OpenModelicaOptions(**given)  # type: ignore[arg-type]  # checked in __post_init__
+
+
+def default_session() -> str:
+    """Return the session to take where none is named: ``FMIDENT_OPENMODELICA_SESSION``."""
+    return os.environ.get(SESSION_VARIABLE) or "auto"
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:

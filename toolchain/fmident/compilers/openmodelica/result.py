@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from fmident.compilers.staleness import RECORD_PATH
 from fmident.errors import CompilationError, Diagnostic, FmuError
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.description_xml import parse_description
@@ -99,7 +100,7 @@ def check_fmu(fmu: Path, *, solver: str, integrates: bool) -> list[Diagnostic]:
     return []
 
 
-def deliver(fmu: Path, output: Path, description: Element | None = None) -> None:
+def deliver(fmu: Path, output: Path, description: Element | None, record: bytes) -> None:
     """Write the FMU to its place in one go.
 
     Parameters
@@ -110,6 +111,8 @@ def deliver(fmu: Path, output: Path, description: Element | None = None) -> None
         Where it shall be; replaced only when the copy is complete.
     description
         Root of the description to put in, ``None`` to leave it.
+    record
+        What the FMU was made from, see :mod:`fmident.compilers.staleness`.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def deliver(fmu: Path, output: Path, description: Element | None = None) -> None
         ) from error
     temporary = Path(name)
     try:
-        _copy(fmu, temporary, description)
+        _copy(fmu, temporary, description, record)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(output)
     except OSError as error:
@@ -139,17 +142,22 @@ def deliver(fmu: Path, output: Path, description: Element | None = None) -> None
         temporary.unlink(missing_ok=True)
 
 
-def _copy(fmu: Path, target: Path, description: Element | None) -> None:
+def _copy(fmu: Path, target: Path, description: Element | None, record: bytes) -> None:
     with (
         zipfile.ZipFile(fmu) as source,
         zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for entry in source.infolist():
+            if entry.filename == RECORD_PATH:
+                continue
             content = source.read(entry)
             if entry.filename == DESCRIPTION and description is not None:
                 ElementTree.indent(description)
                 content = ElementTree.tostring(description, encoding="UTF-8", xml_declaration=True)
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+        made_from = zipfile.ZipInfo(RECORD_PATH, (1980, 1, 1, 0, 0, 0))
+        made_from.external_attr = 0o644 << 16
+        archive.writestr(made_from, record, zipfile.ZIP_DEFLATED)
 
 
 def _read(fmu: Path, member: str) -> bytes:

@@ -1,0 +1,73 @@
+"""What stayed settable, from the descriptions of two real FMUs."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from fmident.compilers.openmodelica.interface import (
+    calculated_from,
+    check_interface,
+    frozen_note,
+    frozen_parameters,
+)
+from fmident.fmu.description_xml import parse_description
+
+
+@pytest.fixture(params=["Good", "Wrapper"])
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def load(recorded, name: str):
+    xml = (recorded.RECORDED / f"{name}.modelDescription.xml").read_bytes()
+    return parse_description(xml, file=name), calculated_from(ElementTree.fromstring(xml))
+
+
+def test_dependencies(recorded) -> None:
+    assert load(recorded, "Good")[1] == {"frozen": (), "k2": ("k",), "omega0": ("k", "m")}
+    assert load(recorded, "Wrapper")[1] == {"first.J": ("Jtop",)}
+
+
+def test_reasons(recorded) -> None:
+    description, sources = load(recorded, "Good")
+    frozen = frozen_parameters(description, sources)
+    assert frozen == {
+        "frozen": "evaluated when the FMU was built (final, Evaluate=true, or structural)",
+        "k2": "calculated from 'k' by its declaration",
+        "omega0": "calculated from 'k', 'm' by its declaration",
+    }
+    assert frozen_parameters(description)["k2"] == "calculated from other parameters"
+    description, sources = load(recorded, "Wrapper")
+    assert frozen_parameters(description, sources) == {
+        "first.J": "calculated from 'Jtop' by a modifier of the component"
+    }
+
+
+def test_identifiable_parameters(recorded) -> None:
+    description, sources = load(recorded, "Good")
+    assert check_interface(description, ["m", "k", "c"], sources) == ()
+    bound, missing, evaluated, output = check_interface(
+        description, ["k2", "mass", "frozen", "x"], sources
+    )
+    assert bound.rule == "frozen-parameter"
+    assert bound.hint == "identify 'k' instead"
+    assert missing.rule == "missing-parameter"
+    assert evaluated.hint is not None
+    assert "literal default" in evaluated.hint
+    assert "calculated by the model" in output.message
+
+
+def test_component_parameters(recorded) -> None:
+    description, sources = load(recorded, "Wrapper")
+    assert check_interface(description, ["second.J", "Jtop"], sources) == ()
+    (finding,) = check_interface(description, ["first.J"], sources)
+    assert finding.hint == "identify 'Jtop' instead"
+
+
+def test_note_is_on_the_top_level_only(recorded) -> None:
+    assert frozen_note(*load(recorded, "Wrapper")) is None
+    note = frozen_note(*load(recorded, "Good"))
+    assert note is not None
+    assert "'omega0': calculated from 'k', 'm'" in note.message
