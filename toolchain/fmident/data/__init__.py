@@ -1,7 +1,12 @@
 """Measured data: from files to :class:`Experiment`."""
 
-from fmident.data.experiment import Decimation, Experiment, Measurement, NumberOrParameter
-from fmident.data.filters import decimate, differentiate, kept_samples, low_pass
+from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.data.filters import (
+    Decimation,
+    apply_decimation,
+    butterworth,
+    kept_samples,
+)
 from fmident.data.table import Reader, Table, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 
@@ -12,10 +17,9 @@ __all__ = [
     "NumberOrParameter",
     "Reader",
     "Table",
-    "decimate",
-    "differentiate",
+    "apply_decimation",
+    "butterworth",
     "kept_samples",
-    "low_pass",
     "merge",
     "read_table",
     "split_header",

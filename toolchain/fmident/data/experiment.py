@@ -4,39 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from fmident._types import F64
+from fmident.data.filters import Decimation, kept_samples, low_pass_for
+
+__all__ = ["Decimation", "Experiment", "Measurement", "NumberOrParameter"]
 
 NumberOrParameter: TypeAlias = float | str
 """A fixed number, or the name of a parameter of the problem that takes its place."""
 
 
-@dataclass(frozen=True)
-class Decimation:
-    """Zero-phase low-pass and decimation of measured and simulated signal alike.
-
-    Chebyshev I, applied forwards and backwards, then every `factor`-th sample is kept.
-
-    Parameters
-    ----------
-    factor
-        Keep one sample of this many.
-    order
-        Order of the filter.
-    ripple
-        Pass-band ripple, dB.
-    cutoff
-        Pass-band edge as a fraction of the new Nyquist frequency.
-    """
-
-    factor: int
-    order: int = 8
-    ripple: float = 0.05
-    cutoff: float = 0.8
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """One measured output and how it comes about from the FMU's output.
 
@@ -51,18 +34,20 @@ class Measurement:
     column
         Column of the data it was read from.
     values
-        Shape (n,), in the FMU's unit; NaN marks a missing sample.
+        Shape (n,), in `unit`, as measured; NaN marks a missing sample.
     sigma
-        Standard deviation of the noise in the FMU's unit, shape () or (n,);
-        ``None`` when unknown.
+        Standard deviation of the noise in `unit`, shape () or (n,), of the samples as they
+        are compared (after decimation); ``None`` when unknown.
     weight
-        Factor on the whitened residuals.
+        Factor on the whitened residuals. Where `sigma` is unknown, they are
+        ``weight * (measured - predicted)``.
     gain, offset, delay
         Number, or name of a parameter of the problem (delay in s).
     decimation
         Filter on measured and simulated signal alike, or ``None``.
     unit
-        The FMU's unit of the variable, or ``None``.
+        Of the values: the FMU's unit of the variable, unless the gain turns it into
+        another one; ``None`` when unknown.
     """
 
     name: str
@@ -77,8 +62,44 @@ class Measurement:
     decimation: Decimation | None = None
     unit: str | None = None
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of the problem's parameters that take part in the measurement model."""
+        return tuple(x for x in (self.gain, self.offset, self.delay) if isinstance(x, str))
 
-@dataclass(frozen=True)
+    @cached_property
+    def compared(self) -> F64:
+        """The measured values that are compared, shape (n,): filtered and NaN where dropped.
+
+        Raises
+        ------
+        fmident.errors.DataError
+            The samples are too few for the decimation, or there is a gap among them.
+        """
+        return self.as_compared(self.values)
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Indices of the samples that are compared, shape (k,)."""
+        return np.flatnonzero(np.isfinite(self.compared))
+
+    @cached_property
+    def whitening(self) -> F64:
+        """Factor from a difference to a residual at `rows`, ``weight / sigma``, shape (k,)."""
+        sigma = np.array(1.0) if self.sigma is None else np.asarray(self.sigma, dtype=np.float64)
+        return self.weight / np.broadcast_to(sigma, self.values.shape)[self.rows]
+
+    def as_compared(self, signal: F64) -> F64:
+        """Return a signal, (n,), after the decimation, NaN where a sample is dropped."""
+        if self.decimation is None:
+            return signal
+        kept = kept_samples(signal.size, self.decimation.factor)
+        thinned = np.full(signal.shape, np.nan)
+        thinned[kept] = low_pass_for(signal, self.decimation)[kept]
+        return thinned
+
+
+@dataclass(frozen=True, eq=False)
 class Experiment:
     """One experiment: inputs that were applied and outputs that were measured.
 
@@ -104,3 +125,8 @@ class Experiment:
     measurements: tuple[Measurement, ...]
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: str = ""
+
+    @cached_property
+    def output_variables(self) -> tuple[str, ...]:
+        """FMU variables that the measurements need, each once, in their order."""
+        return tuple(dict.fromkeys(m.variable for m in self.measurements))

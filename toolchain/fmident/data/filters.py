@@ -1,99 +1,230 @@
-"""Filters that leave the phase alone."""
+"""Filters for measured signals: low-pass, differentiation, decimation, resampling.
+
+All are zero-phase: they shift nothing in time. All but :func:`resample` take samples at
+equal steps; :func:`check_equidistant` tells whether they are.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 from scipy import signal
 
 from fmident._types import F64
-from fmident.data.experiment import Decimation
 from fmident.errors import DataError
 
+_UNEVEN = 0.01
+"""Steps may differ from their mean by this part: sampling jitter, rounded time stamps."""
 
-def low_pass(values: F64, cutoff: float, rate: float, *, order: int = 4) -> F64:
-    """Zero-phase Butterworth low-pass, applied forwards and backwards.
+
+@dataclass(frozen=True)
+class Decimation:
+    """Zero-phase low-pass and decimation of measured and simulated signal alike.
+
+    Chebyshev I, applied forwards and backwards, then every `factor`-th sample is kept.
+    The last sample is always among those kept.
 
     Parameters
     ----------
-    values
-        Shape (n,), equidistant, without gaps.
-    cutoff
-        Frequency at which each of the two passes takes 3 dB, Hz.
-    rate
-        Sampling rate, Hz.
+    factor
+        Keep one sample of this many.
     order
         Order of the filter.
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    ripple
+        Pass-band ripple, dB.
+    cutoff
+        Pass-band edge as a fraction of the new Nyquist frequency.
 
     Raises
     ------
-    DataError
-        The cut-off is not below half the sampling rate, or the signal is too short.
+    fmident.errors.DataError
+        A value out of its range.
     """
-    if not 0.0 < cutoff < 0.5 * rate:
-        raise DataError(
-            f"the cut-off of {cutoff:g} Hz must lie between 0 and half the sampling rate,"
-            f" {0.5 * rate:g} Hz"
-        )
-    padding = 3 * order
-    if values.size <= padding:
-        raise DataError(f"{values.size} samples are too few for this filter ({padding} needed)")
-    b, a = signal.butter(order, cutoff, fs=rate)
-    return np.asarray(signal.filtfilt(b, a, values, padtype="odd", padlen=padding), np.float64)
+
+    factor: int
+    order: int = 8
+    ripple: float = 0.05
+    cutoff: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name, good, wanted in (
+            ("factor", self.factor >= 2, "at least 2"),
+            ("order", 1 <= self.order <= 20, "between 1 and 20"),
+            ("ripple", self.ripple > 0.0, "positive"),
+            ("cutoff", 0.0 < self.cutoff <= 1.0, "above 0 and at most 1"),
+        ):
+            if not good:
+                raise DataError(f"decimation: {name} must be {wanted}, not {getattr(self, name)!r}")
+
+    @property
+    def shortest(self) -> int:
+        """Number of samples that a signal must have at least."""
+        return 3 * self.order + 1
 
 
-def differentiate(values: F64, period: float) -> F64:
-    """Central differences, one-sided at the ends.
+def kept_samples(count: int, factor: int) -> npt.NDArray[np.intp]:
+    """Return the indices of the samples that a decimation keeps, the last one included."""
+    return np.arange((count - 1) % factor, count, factor, dtype=np.intp)
+
+
+def low_pass_for(values: F64, decimation: Decimation) -> F64:
+    """Return the signal after a decimation's filter, all samples kept.
+
+    Chebyshev I of the given order and ripple with its edge at ``cutoff / factor`` of the
+    Nyquist frequency, forwards and backwards, the ends continued by three times the order
+    of samples with odd symmetry.
 
     Parameters
     ----------
     values
-        Shape (n,), equidistant.
-    period
-        Sampling period, s.
-    """
-    return np.asarray(np.gradient(values, period), dtype=np.float64)
-
-
-def kept_samples(count: int, decimation: Decimation) -> slice:
-    """Return which of `count` samples decimation keeps: every factor-th, the last one included."""
-    kept = -(-count // decimation.factor)
-    return slice(count - 1 - decimation.factor * (kept - 1), None, decimation.factor)
-
-
-def decimate(values: F64, decimation: Decimation) -> F64:
-    """Low-pass without phase shift, then keep every factor-th sample, the last one included.
-
-    The result is linear in `values`, so that a simulated and a measured signal treated alike
-    stay comparable.
-
-    Parameters
-    ----------
-    values
-        Shape (n,), equidistant, without gaps.
+        Shape (n,), equidistant samples without gaps.
     decimation
-        Factor and filter.
-
-    Returns
-    -------
-    ndarray, shape (ceil(n / factor),)
+        The filter.
 
     Raises
     ------
-    DataError
-        The signal has gaps or is too short for the filter.
+    fmident.errors.DataError
+        Too few samples, or a gap.
     """
-    padding = 3 * decimation.order
-    if values.size <= padding:
+    if values.size < decimation.shortest:
         raise DataError(
-            f"{values.size} samples are too few to decimate with a filter of order"
-            f" {decimation.order} ({padding + 1} needed)"
+            f"{values.size} samples are too few for a filter of order {decimation.order}, "
+            f"which takes {decimation.shortest} at least",
+            hint="lower the order, or leave out the decimation",
         )
-    if not np.isfinite(values).all():
-        raise DataError("a signal with gaps cannot be decimated", hint="fill the gaps first")
-    b, a = signal.cheby1(decimation.order, decimation.ripple, decimation.cutoff / decimation.factor)
-    smooth = signal.filtfilt(b, a, values, padtype="odd", padlen=padding)
-    return np.asarray(smooth[kept_samples(values.size, decimation)], dtype=np.float64)
+    _refuse_gaps(values, "decimated")
+    sos = signal.cheby1(
+        decimation.order, decimation.ripple, decimation.cutoff / decimation.factor, output="sos"
+    )
+    filtered: F64 = signal.sosfiltfilt(sos, values, padlen=3 * decimation.order)
+    return filtered
+
+
+def apply_decimation(values: F64, decimation: Decimation) -> F64:
+    """Return the signal filtered and decimated, (n,) -> (ceil(n / factor),).
+
+    Raises
+    ------
+    fmident.errors.DataError
+        Too few samples, or a gap.
+    """
+    return low_pass_for(values, decimation)[kept_samples(values.size, decimation.factor)]
+
+
+def butterworth(values: F64, cutoff: float, step: float, order: int = 4) -> F64:
+    """Return the signal after a zero-phase Butterworth low-pass.
+
+    Parameters
+    ----------
+    values
+        Shape (n,) or (n, columns), equidistant samples without gaps.
+    cutoff
+        Frequency at which one pass lets 1/sqrt(2) through, Hz; both passes let 1/2 through.
+    step
+        Time between samples, s.
+    order
+        Of one pass.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        A cut-off outside of what the sampling allows, too few samples, or a gap.
+    """
+    nyquist = 0.5 / step
+    if not 0.0 < cutoff < nyquist:
+        raise DataError(
+            f"a low-pass at {cutoff:g} Hz is not possible with samples every {step:g} s: it "
+            f"must lie between 0 and {nyquist:g} Hz"
+        )
+    if len(values) <= 3 * order:
+        raise DataError(f"{len(values)} samples are too few for a low-pass of order {order}")
+    _refuse_gaps(values, "filtered")
+    sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
+    filtered: F64 = signal.sosfiltfilt(sos, values, axis=0, padlen=3 * order)
+    return filtered
+
+
+def differentiate(values: F64, times: F64) -> F64:
+    """Return the time derivative by central differences, one-sided at the ends.
+
+    Parameters
+    ----------
+    values
+        Shape (n,) or (n, columns), n >= 2.
+    times
+        Shape (n,), s; steps may differ.
+    """
+    if len(values) < 2:
+        raise DataError("a derivative takes two samples at least")
+    _refuse_gaps(values, "differentiated")
+    return np.asarray(np.gradient(values, times, axis=0), dtype=np.float64)
+
+
+def resample(times: F64, values: F64, new_times: F64) -> F64:
+    """Return the signal at other instants, by straight lines between its samples.
+
+    Missing samples (NaN) are bridged.
+
+    Parameters
+    ----------
+    times, values
+        Shape (n,).
+    new_times
+        Shape (k,), inside the range of the samples.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        No sample, or an instant outside of their range.
+    """
+    known = np.isfinite(values)
+    if not known.any():
+        raise DataError("a signal without any sample cannot be resampled")
+    first, last = times[known][0], times[known][-1]
+    if new_times.size and (new_times[0] < first or new_times[-1] > last):
+        raise DataError(
+            f"the samples lie between {first:g} s and {last:g} s: no value at "
+            f"{(new_times[0] if new_times[0] < first else new_times[-1]):g} s"
+        )
+    return np.interp(new_times, times[known], values[known])
+
+
+def check_equidistant(times: F64, purpose: str) -> float:
+    """Return the step of equidistant samples.
+
+    Parameters
+    ----------
+    times
+        Shape (n,), s.
+    purpose
+        What they are needed for, such as ``"decimation"``.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        The steps differ by more than jitter.
+    """
+    if times.size < 2:
+        raise DataError(f"{purpose} takes two samples at least")
+    steps = np.diff(times)
+    mean = float(np.mean(steps))
+    worst = int(np.argmax(np.abs(steps - mean)))
+    if abs(float(steps[worst]) - mean) > _UNEVEN * mean:
+        raise DataError(
+            f"{purpose} takes samples at equal steps, but the step after {times[worst]:g} s is "
+            f"{steps[worst]:g} s where the mean is {mean:g} s",
+            hint="resample the data first",
+        )
+    return mean
+
+
+def _refuse_gaps(values: F64, verb: str) -> None:
+    gaps = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if gaps.size:
+        raise DataError(
+            f"a signal with missing samples cannot be {verb}: sample {gaps[0] + 1} of "
+            f"{len(values)} is missing",
+            hint="fill the gaps first",
+        )

@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.data.experiment import Experiment
+from fmident.errors import Diagnostic
 
 Scaling = Literal["linear", "log"]
 
@@ -55,6 +56,10 @@ class Parameter:
     unit: str | None = None
     description: str = ""
 
+    def acts_on(self, experiment: str) -> bool:
+        """Return whether the parameter holds in the experiment of that name."""
+        return self.experiments is None or experiment in self.experiments
+
 
 @dataclass(frozen=True)
 class EstimatorSettings:
@@ -73,7 +78,8 @@ class EvaluationSettings:
     tolerance
         Relative tolerance handed to the FMU, or ``None`` for its own default.
     interpolation
-        Inputs between samples: ``"auto"``, ``"hold"`` or ``"linear"``.
+        Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
+        :class:`fmident.fmu.SimulationSetup`.
     difference
         Scheme of the finite-difference Jacobian.
     relative_step
@@ -85,7 +91,7 @@ class EvaluationSettings:
     """
 
     tolerance: float | None = None
-    interpolation: Literal["auto", "hold", "linear"] = "auto"
+    interpolation: Literal["auto", "hold", "linear", "mean"] = "auto"
     difference: Literal["forward", "central"] = "forward"
     relative_step: float | None = None
     check: bool = True
@@ -114,6 +120,8 @@ class Problem:
         The problem file, or ``None`` when built in Python.
     text
         The problem file's text as read, kept for the result folder.
+    notes
+        What the user should know of how the problem was understood.
     """
 
     fmu: Path
@@ -124,6 +132,16 @@ class Problem:
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: Path | None = None
     text: str = ""
+    notes: tuple[Diagnostic, ...] = ()
+
+    @property
+    def sigma_known(self) -> bool:
+        """Whether every measurement has the standard deviation of its noise.
+
+        If not, the residuals are relative to ``1 / weight`` and the covariance of the
+        parameters is scaled by their variance.
+        """
+        return all(m.sigma is not None for e in self.experiments for m in e.measurements)
 
     @property
     def free(self) -> tuple[Parameter, ...]:

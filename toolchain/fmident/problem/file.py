@@ -1,0 +1,315 @@
+"""Read a problem file (TOML) into a :class:`Problem`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+
+from fmident.data import Experiment, Reader
+from fmident.errors import FmuError, Location, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription, Variable, read_description
+from fmident.problem.experiments import read_experiments, start_values
+from fmident.problem.model import (
+    EstimatorSettings,
+    EvaluationSettings,
+    Parameter,
+    Problem,
+    Scaling,
+)
+from fmident.problem.quantities import to_unit
+from fmident.problem.section import Section, Source
+from fmident.problem.validate import validate_problem
+
+ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
+"""``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
+
+_TOML_PLACE = re.compile(
+    r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
+)
+
+
+def load_problem(
+    path: str | Path,
+    *,
+    resolve_model: ModelResolver | None = None,
+    reader: Reader | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Problem:
+    """Read a problem file, its data, and the description of its FMU.
+
+    Parameters
+    ----------
+    path
+        The TOML file; paths in it are relative to its folder.
+    resolve_model
+        Finds or builds the FMU of ``model.class``.
+    reader
+        Reads data formats other than CSV.
+    overrides
+        Dotted key to value, such as ``{"estimator.solver": "scipy"}``, as if the file said
+        so.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ProblemError
+        Unknown keys, wrong types, names and units that contradict the FMU or the data; with
+        the line of the file.
+    fmident.errors.DataError, fmident.errors.FmuError, fmident.errors.CompilationError
+        From the files that the problem names.
+    """
+    path = Path(path)
+    table, text = _parse(path)
+    for key, value in (overrides or {}).items():
+        _override(table, key, value)
+    root = Section(Source(path, text), (), table)
+    base = path.parent
+    model = root.table("model")
+    fmu = _fmu(model, base, resolve_model)
+    description = read_description(fmu)
+    shared = (
+        start_values(model.table("start_values"), description) if model.has("start_values") else {}
+    )
+    model.finish()
+    experiments = read_experiments(root.source, _experiment_tables(root), description, base, reader)
+    parameters = _parameters(root, description, experiments)
+    problem = Problem(
+        fmu=fmu,
+        parameters=parameters,
+        experiments=experiments,
+        estimator=_estimator(root),
+        evaluation=_evaluation(root),
+        start_values=shared,
+        source=path,
+        text=text,
+    )
+    root.finish()
+    validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
+    return problem
+
+
+def _parse(path: Path) -> tuple[dict[str, Any], str]:
+    if path.is_dir():
+        raise ProblemError(
+            f"'{path}' is a folder", hint=f"name the file, such as {path / 'problem.toml'}"
+        )
+    if not path.exists():
+        near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        raise ProblemError(
+            f"there is no problem file '{path}'",
+            hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
+        )
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        return tomllib.loads(text), text
+    except UnicodeDecodeError as error:
+        raise ProblemError(
+            f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        place = _TOML_PLACE.search(str(error))
+        line = int(place["line"]) if place and place["line"] else None
+        column = int(place["column"]) if place and place["column"] else None
+        raise ProblemError(
+            f"this is not TOML: {_TOML_PLACE.sub('', str(error))}",
+            location=Location(str(path), line, column),
+            hint='names with brackets need quotes: "q[1]" = "column"',
+        ) from error
+
+
+def _override(table: dict[str, Any], key: str, value: object) -> None:
+    *folders, last = key.split(".")
+    here = table
+    for folder in folders:
+        inner = here.setdefault(folder, {})
+        if not isinstance(inner, dict):
+            raise ProblemError(
+                f"'{key}' cannot be set: '{folder}' is no table of the problem file",
+                hint="set scalar keys of tables, such as estimator.solver=scipy",
+            )
+        here = inner
+    here[last] = value
+
+
+def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:
+    name, class_name = model.text("fmu", None), model.text("class", None)
+    if (name is None) == (class_name is None):
+        raise model.error(
+            "[model] needs either 'fmu' or 'class'" + (", not both" if name is not None else ""),
+            hint='fmu = "path.fmu" for an existing FMU, class = "Package.Model" to build one',
+        )
+    for key in ("sources", "compiler"):
+        if model.has(key) and class_name is None:
+            raise model.error(f"'{key}' belongs to 'class', not to 'fmu'", key)
+    if class_name is not None:
+        if resolve_model is None:
+            raise model.error("'class' needs a compiler; give 'fmu' instead", "class")
+        return resolve_model(class_name, model.as_dict(), base)
+    path: Path = base / name
+    if not path.exists():
+        near = [p.name for p in path.parent.glob("*.fmu")] if path.parent.is_dir() else []
+        raise model.error(
+            f"there is no FMU '{path}'",
+            "fmu",
+            hint=did_you_mean(path.name, near, kind="FMU") if near else "build it: fmident build",
+        )
+    return path
+
+
+def _experiment_tables(root: Section) -> list[Any]:
+    tables = root.raw("experiments", [])
+    if isinstance(tables, Mapping):
+        raise root.error("write [[experiments]] with double brackets", "experiments")
+    if not isinstance(tables, list) or not tables:
+        raise root.error(
+            "the problem has no experiments", hint="add [[experiments]] with data and outputs"
+        )
+    return tables
+
+
+def _parameters(
+    root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
+) -> tuple[Parameter, ...]:
+    tables = root.table("parameters", {})
+    measured = {
+        value
+        for e in experiments
+        for m in e.measurements
+        for value in (m.gain, m.offset, m.delay)
+        if isinstance(value, str)
+    }
+    names = [name for name, _ in tables.items()]
+    if not names:
+        raise root.error(
+            "the problem has no parameters", hint="add a table [parameters.NAME] for each"
+        )
+    return tuple(
+        _parameter(tables.table(name), name, description, name in measured) for name in names
+    )
+
+
+def _parameter(
+    section: Section, name: str, description: ModelDescription, in_measurement: bool
+) -> Parameter:
+    variable = _parameter_variable(section, name, description, in_measurement)
+    wanted = variable.unit if variable is not None else None
+    unit = section.text("unit", None)
+    where = section.source.where(section.keys)
+
+    def converted(value: float, what: str) -> float:
+        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
+
+    given = section.number("initial", None)
+    if given is not None:
+        initial = converted(given, "the initial value")
+    elif variable is not None and _is_number(variable.start):
+        initial = float(variable.start)  # type: ignore[arg-type]
+    else:
+        raise section.error(f"parameter '{name}' needs an 'initial' value")
+    bounds = section.pair("bounds")
+    if bounds is not None:
+        lower, upper = (converted(b, "the bounds") for b in bounds)
+    else:
+        lower = _or(variable.minimum if variable else None, -np.inf)
+        upper = _or(variable.maximum if variable else None, np.inf)
+    scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
+    scale = section.number("scale", None)
+    parameter = Parameter(
+        name=name,
+        initial=initial,
+        lower=lower,
+        upper=upper,
+        variable=variable.name if variable is not None else None,
+        experiments=section.words("experiments"),
+        scaling=scaling,
+        scale=_default_scale(initial, lower, upper) if scale is None else converted(scale, "scale"),
+        fixed=section.flag("fixed", False),
+        unit=wanted or unit,
+        description=variable.description if variable is not None else "",
+    )
+    section.finish()
+    return parameter
+
+
+def _parameter_variable(
+    section: Section, name: str, description: ModelDescription, in_measurement: bool
+) -> Variable | None:
+    """Return the FMU variable that a parameter sets; none for the measurement model's own."""
+    explicit = section.text("variable", None)
+    if explicit is None and in_measurement and name not in description.by_name:
+        return None
+    try:
+        variable = description.variable(explicit or name)
+    except FmuError as error:
+        candidates = [v.name for v in description.settable_parameters]
+        raise section.error(
+            f"{error.message} that parameter '{name}' could set",
+            *(["variable"] if explicit else []),
+            hint=did_you_mean(explicit or name, candidates, kind="parameter of the FMU"),
+        ) from error
+    if not variable.settable:
+        raise section.error(
+            f"'{variable.name}' cannot be set in the FMU: it is {variable.why_not_settable}",
+            hint=did_you_mean(
+                variable.name,
+                [v.name for v in description.settable_parameters],
+                kind="parameter that can be set",
+            ),
+        )
+    if variable.type != "Real":
+        raise section.error(
+            f"'{variable.name}' is {variable.type}; only Real variables can be estimated"
+        )
+    return variable
+
+
+def _default_scale(initial: float, lower: float, upper: float) -> float:
+    if initial != 0.0:
+        return abs(initial)
+    span = upper - lower
+    return span if np.isfinite(span) and span > 0.0 else 1.0
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else float(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _estimator(root: Section) -> EstimatorSettings:
+    section = root.table("estimator", {"name": "least-squares"})
+    name = section.text("name", "least-squares")
+    options = {key: value for key, value in section.items() if key != "name"}
+    return EstimatorSettings(name, options)
+
+
+def _evaluation(root: Section) -> EvaluationSettings:
+    section = root.table("evaluation", {})
+    default = EvaluationSettings()
+    settings = EvaluationSettings(
+        tolerance=section.number("tolerance", None),
+        interpolation=section.choice("interpolation", ("auto", "hold", "linear"), "auto"),
+        difference=section.choice("difference", ("forward", "central"), default.difference),
+        relative_step=section.number("relative_step", None),
+        check=section.flag("check", default.check),
+        timeout=section.number("timeout", default.timeout),
+    )
+    for key, value in (
+        ("tolerance", settings.tolerance),
+        ("relative_step", settings.relative_step),
+        ("timeout", settings.timeout),
+    ):
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise section.error(f"[evaluation]: '{key}' must be positive, not {value:g}", key)
+    section.finish()
+    return settings

@@ -1,0 +1,81 @@
+"""Find the line of a key in a TOML text; ``tomllib`` keeps no positions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+Path = tuple[str | int, ...]
+"""Keys from the root; a number counts the elements of an array of tables from 0."""
+
+_HEADER = re.compile(r"^\s*(?P<open>\[\[?)(?P<keys>.+?)\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*(?P<keys>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_.\- ])+?)\s*=""")
+
+
+def line_of(text: str, path: Path) -> int | None:
+    """Return the line of a key, counted from 1, or of the nearest table around it.
+
+    Parameters
+    ----------
+    text
+        A valid TOML text.
+    path
+        Such as ``("experiments", 0, "inputs", "q[1]")``.
+    """
+    places = _places(text)
+    while path:
+        if path in places:
+            return places[path]
+        path = path[:-1]
+    return None
+
+
+def _places(text: str) -> dict[Path, int]:
+    places: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        keys = _keys(header["keys"]) if header else None
+        if header is not None and keys is not None:
+            table = _within(keys[:-1], counts)
+            last: Path = (*table, keys[-1])
+            if header["open"] == "[[":
+                counts[last] = counts.get(last, -1) + 1
+                places.setdefault(last, number)
+                last = (*last, counts[last])
+            else:
+                last = _within(keys, counts)
+            table = last
+            places.setdefault(table, number)
+            continue
+        key = _KEY.match(line)
+        keys = _keys(key["keys"]) if key else None
+        if keys is not None:
+            for depth in range(1, len(keys) + 1):
+                places.setdefault((*table, *keys[:depth]), number)
+    return places
+
+
+def _within(keys: list[str], counts: dict[Path, int]) -> Path:
+    """Return the path of nested keys; an array of tables means its last element so far."""
+    path: Path = ()
+    for key in keys:
+        path = (*path, key)
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def _keys(text: str) -> list[str] | None:
+    """Return the parts of a dotted key, quotes removed."""
+    try:
+        value: Any = tomllib.loads(f"{text} = 0")
+    except tomllib.TOMLDecodeError:
+        return None
+    keys = []
+    while isinstance(value, dict):
+        key, value = next(iter(value.items()))
+        keys.append(key)
+    return keys

@@ -1,0 +1,233 @@
+"""From simulated outputs to whitened residuals: the measurement model.
+
+What a column of the data should be is ``gain * y(t - delay) + offset``, filtered and thinned
+like the measurement where it is decimated. A whitened residual is
+``weight * (measured - predicted) / sigma``; missing samples have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.data.filters import kept_samples
+from fmident.problem.model import Problem
+from fmident.problem.shift import delayed
+
+
+@dataclass(frozen=True)
+class ResidualLayout:
+    """Which residual belongs to what.
+
+    Parameters
+    ----------
+    experiment, measurement
+        Indices into ``problem.experiments`` and into its ``measurements``, shape (m,).
+    sample
+        Index into the experiment's ``times``, shape (m,).
+    time
+        Time of the sample, s, shape (m,).
+    """
+
+    experiment: npt.NDArray[np.intp]
+    measurement: npt.NDArray[np.intp]
+    sample: npt.NDArray[np.intp]
+    time: F64
+
+    @property
+    def size(self) -> int:
+        """Number of residuals, m."""
+        return self.time.size
+
+    def rows_of(self, experiment: int, measurement: int) -> npt.NDArray[np.intp]:
+        """Return the indices of one measurement's residuals, in order of time."""
+        return np.flatnonzero((self.experiment == experiment) & (self.measurement == measurement))
+
+
+def parameter_values(problem: Problem, p: F64) -> dict[str, float]:
+    """Return the values of all parameters by name, fixed ones included.
+
+    Parameters
+    ----------
+    problem
+        Its parameters.
+    p
+        Free parameters in the order of ``problem.free``, shape (n,), physical units.
+    """
+    values = {q.name: q.initial for q in problem.parameters}
+    values.update(zip((q.name for q in problem.free), (float(x) for x in p), strict=True))
+    return values
+
+
+def parameter_values_for(problem: Problem, experiment: Experiment, p: F64) -> dict[str, float]:
+    """Return the FMU variables that the parameters set in one experiment.
+
+    Parameters
+    ----------
+    problem
+        Its parameters.
+    experiment
+        One of the problem's.
+    p
+        Free parameters, shape (n,).
+
+    Returns
+    -------
+    dict
+        FMU variable to value, in the order of ``problem.parameters``.
+    """
+    values = parameter_values(problem, p)
+    return {
+        q.variable: values[q.name]
+        for q in problem.parameters
+        if q.variable is not None and q.acts_on(experiment.name)
+    }
+
+
+def measurement_values(problem: Problem, p: F64) -> dict[str, float]:
+    """Return the values of the parameters that the measurement model refers to, by name.
+
+    Parameters
+    ----------
+    problem
+        Its parameters and measurements.
+    p
+        Free parameters, shape (n,).
+    """
+    used = {name for e in problem.experiments for m in e.measurements for name in m.references}
+    return {name: x for name, x in parameter_values(problem, p).items() if name in used}
+
+
+def compared_times(measurement: Measurement, times: F64) -> F64:
+    """Return the instants at which measured and predicted are compared, shape (k,)."""
+    return times[_kept(measurement)]
+
+
+def compared_values(measurement: Measurement) -> F64:
+    """Return the measured signal as it is compared, shape (k,): decimated if asked for."""
+    return measurement.compared[_kept(measurement)]
+
+
+def compared_sigma(measurement: Measurement) -> F64 | None:
+    """Return the standard deviation at the compared instants, shape () or (k,)."""
+    sigma = measurement.sigma
+    return sigma if sigma is None or sigma.ndim == 0 else sigma[_kept(measurement)]
+
+
+def _kept(measurement: Measurement) -> slice | npt.NDArray[np.intp]:
+    """Return which samples a decimation keeps."""
+    if measurement.decimation is None:
+        return slice(None)
+    return kept_samples(measurement.values.size, measurement.decimation.factor)
+
+
+def predict_measurement(
+    measurement: Measurement, times: F64, y: F64, values: Mapping[str, float]
+) -> F64:
+    """Return what a measured column should be, given the simulated output.
+
+    Parameters
+    ----------
+    measurement
+        Gain, offset, delay, decimation.
+    times
+        Shape (n,), s.
+    y
+        Simulated output at `times`, shape (n,).
+    values
+        Parameters by name, at least those that the measurement refers to.
+
+    Returns
+    -------
+    numpy.ndarray
+        At the compared instants: shape (n,), or (k,) after a decimation.
+    """
+    delay = _number(measurement.delay, values)
+    gain = _number(measurement.gain, values)
+    offset = _number(measurement.offset, values)
+    shifted = delayed(times, y, delay) if delay != 0.0 else y
+    return measurement.as_compared(gain * shifted + offset)[_kept(measurement)]
+
+
+def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64, ...], ...]:
+    """Return what all measured columns should be.
+
+    Parameters
+    ----------
+    problem
+        Experiments and measurement model.
+    outputs
+        Simulated outputs, one item per experiment, shape (n, output variables), columns in
+        the order of :attr:`Experiment.output_variables`.
+    p
+        Free parameters, shape (n,).
+
+    Returns
+    -------
+    tuple of tuple of numpy.ndarray
+        Per experiment and measurement, as :func:`predict_measurement` returns.
+    """
+    values = parameter_values(problem, p)
+    return tuple(
+        tuple(
+            predict_measurement(m, experiment.times, y[:, column], values)
+            for m, column in _columns(experiment)
+        )
+        for experiment, y in zip(problem.experiments, outputs, strict=True)
+    )
+
+
+def whitened_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
+    """Return ``weight * (measured - predicted) / sigma`` of all samples that are not missing.
+
+    Parameters
+    ----------
+    problem, outputs, p
+        As for :func:`predict`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,), in the order of :func:`residual_layout`.
+    """
+    parts = [
+        m.whitening * (compared_values(m) - predicted)[np.isfinite(compared_values(m))]
+        for experiment, columns in zip(
+            problem.experiments, predict(problem, outputs, p), strict=True
+        )
+        for m, predicted in zip(experiment.measurements, columns, strict=True)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def residual_layout(problem: Problem) -> ResidualLayout:
+    """Return what the residuals of :func:`whitened_residuals` belong to.
+
+    They are ordered by experiment, then measurement, then time.
+    """
+    places = [
+        (i, j, m.rows, e.times[m.rows])
+        for i, e in enumerate(problem.experiments)
+        for j, m in enumerate(e.measurements)
+    ]
+    empty = np.empty(0, dtype=np.intp)
+    return ResidualLayout(
+        experiment=np.concatenate([empty, *(np.full(r.size, i) for i, _, r, _ in places)]),
+        measurement=np.concatenate([empty, *(np.full(r.size, j) for _, j, r, _ in places)]),
+        sample=np.concatenate([empty, *(r for _, _, r, _ in places)]),
+        time=np.concatenate([np.empty(0), *(t for _, _, _, t in places)]),
+    )
+
+
+def _columns(experiment: Experiment) -> list[tuple[Measurement, int]]:
+    place = {name: k for k, name in enumerate(experiment.output_variables)}
+    return [(m, place[m.variable]) for m in experiment.measurements]
+
+
+def _number(given: NumberOrParameter, values: Mapping[str, float]) -> float:
+    return values[given] if isinstance(given, str) else float(given)

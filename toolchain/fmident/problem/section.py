@@ -1,0 +1,175 @@
+"""Typed reading of the tables of a problem file, with places in every message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.problem.locate import Path as KeyPath
+from fmident.problem.locate import line_of
+
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The problem file.
+
+    Parameters
+    ----------
+    path
+        As the user named it.
+    text
+        Its content.
+    """
+
+    path: Path
+    text: str
+
+    def where(self, keys: KeyPath) -> Location:
+        """Return the place of a key."""
+        return Location(str(self.path), line_of(self.text, keys))
+
+
+class Section:
+    """One table; every key must be asked for before :meth:`finish`, or it is unknown.
+
+    Parameters
+    ----------
+    source
+        The file.
+    keys
+        Path of the table in it.
+    table
+        Its content.
+    """
+
+    def __init__(self, source: Source, keys: KeyPath, table: Mapping[str, Any]) -> None:
+        self.source = source
+        self.keys = keys
+        self._table = table
+        self._known: set[str] = set()
+
+    @property
+    def title(self) -> str:
+        """The table as it is written in the file, such as ``[parameters.m]``."""
+        text = ".".join(_quoted(k) for k in self.keys if isinstance(k, str))
+        return f"[{text}]" if text else "the problem file"
+
+    def error(self, message: str, *keys: str, hint: str | None = None) -> ProblemError:
+        """Return an error at a key of this table."""
+        return ProblemError(message, location=self.source.where((*self.keys, *keys)), hint=hint)
+
+    def has(self, key: str) -> bool:
+        """Return whether the key is there."""
+        self._known.add(key)
+        return key in self._table
+
+    def raw(self, key: str, default: Any = _MISSING) -> Any:
+        """Return a value of any type."""
+        self._known.add(key)
+        if key in self._table:
+            return self._table[key]
+        if default is _MISSING:
+            raise self.error(f"{self.title} needs the key '{key}'")
+        return default
+
+    def number(self, key: str, default: Any = _MISSING) -> Any:
+        """Return a number as float, or the default."""
+        value = self.raw(key, default)
+        return value if value is default else self._number(key, value)
+
+    def text(self, key: str, default: Any = _MISSING) -> Any:
+        """Return a string, or the default."""
+        value = self.raw(key, default)
+        if value is default or isinstance(value, str):
+            return value
+        raise self.wrong(key, value, "a string")
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.raw(key, default)
+        if isinstance(value, bool):
+            return value
+        raise self.wrong(key, value, "true or false")
+
+    def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
+        """Return one of the given words."""
+        value = self.raw(key, default)
+        allowed = list(options)
+        if value is default or value in allowed:
+            return value
+        listed = ", ".join(f'"{o}"' for o in allowed)
+        raise self.error(f"{self.title}: '{key}' is {value!r}; it must be one of {listed}", key)
+
+    def pair(self, key: str) -> tuple[float, float] | None:
+        """Return two numbers, or ``None`` when the key is absent."""
+        value = self.raw(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.wrong(key, value, "a list of two numbers")
+        return self._number(key, value[0]), self._number(key, value[1])
+
+    def words(self, key: str) -> tuple[str, ...] | None:
+        """Return a list of strings, or ``None`` when the key is absent."""
+        value = self.raw(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self.wrong(key, value, "a list of strings")
+        return tuple(value)
+
+    def table(self, key: str, default: Any = _MISSING) -> Section:
+        """Return a table inside this one."""
+        value = self.raw(key, default)
+        if not isinstance(value, Mapping):
+            raise self.wrong(key, value, f"a table, written [{key}]")
+        return Section(self.source, (*self.keys, key), value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as it is, without taking note of its keys."""
+        return dict(self._table)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return all keys with their values; none of them is unknown then."""
+        self._known.update(self._table)
+        return list(self._table.items())
+
+    def finish(self) -> None:
+        """Refuse keys that nobody asked for.
+
+        Raises
+        ------
+        ProblemError
+            Naming the nearest known key.
+        """
+        for key in self._table:
+            if key not in self._known:
+                raise self.error(
+                    f"unknown key '{key}' in {self.title}",
+                    key,
+                    hint=did_you_mean(key, self._known, kind="key"),
+                )
+
+    def wrong(self, key: str, value: Any, wanted: str) -> ProblemError:
+        """Return the error for a value of the wrong type."""
+        return self.error(f"{self.title}: '{key}' must be {wanted}, not {_shown(value)}", key)
+
+    def _number(self, key: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(key, value, "a number")
+        return float(value)
+
+
+def _quoted(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else f'"{key}"'
+
+
+def _shown(value: Any) -> str:
+    names = {str: "the string", dict: "a table", list: "the list", bool: "the truth value"}
+    kind = names.get(type(value), "")
+    return kind if isinstance(value, dict) else f"{kind} {value!r}".strip()

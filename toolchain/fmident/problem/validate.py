@@ -1,0 +1,146 @@
+"""What a problem must satisfy, whether it came from a file or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription
+from fmident.problem.model import Parameter, Problem
+
+Where = Callable[..., Location | None]
+"""Keys of the problem file to their place."""
+
+
+def _nowhere(*_keys: str | int) -> Location | None:
+    return None
+
+
+def validate_problem(
+    problem: Problem, description: ModelDescription, *, where: Where = _nowhere
+) -> None:
+    """Check a problem against its FMU and against itself.
+
+    Parameters
+    ----------
+    problem
+        What to check.
+    description
+        Of its FMU.
+    where
+        Finds the place of a key for the message.
+
+    Raises
+    ------
+    ProblemError
+        The first thing that is wrong.
+    """
+    names = [e.name for e in problem.experiments]
+    if not problem.parameters or not problem.free:
+        raise ProblemError(
+            "no parameter is free: there is nothing to estimate",
+            location=where("parameters"),
+            hint="remove 'fixed = true' from at least one",
+        )
+    for parameter in problem.parameters:
+        _check_values(parameter, where)
+        _check_experiments(parameter, names, where)
+    _check_variables(problem, description, where)
+    _check_references(problem, where)
+
+
+def _check_values(p: Parameter, where: Where) -> None:
+    place = where("parameters", p.name, "bounds")
+    if not np.isfinite(p.initial):
+        raise ProblemError(
+            f"the initial value of '{p.name}' is not finite", location=where("parameters", p.name)
+        )
+    if not p.lower < p.upper:
+        raise ProblemError(
+            f"the bounds of '{p.name}' are [{p.lower:g}, {p.upper:g}]:"
+            " the lower one must be below the upper one",
+            location=place,
+            hint="write bounds = [lower, upper]",
+        )
+    if not p.lower <= p.initial <= p.upper:
+        raise ProblemError(
+            f"the initial value {p.initial:g} of '{p.name}' lies outside its bounds"
+            f" [{p.lower:g}, {p.upper:g}]",
+            location=place,
+            hint="widen the bounds or move the initial value",
+        )
+    if not (np.isfinite(p.scale) and p.scale > 0.0):
+        raise ProblemError(
+            f"the scale of '{p.name}' must be positive, not {p.scale:g}",
+            location=where("parameters", p.name, "scale"),
+        )
+    if p.scaling == "log" and not (p.initial > 0.0 and p.upper > 0.0 and p.lower >= 0.0):
+        raise ProblemError(
+            f"'{p.name}' has log scaling, so its initial value and its bounds must be positive",
+            location=where("parameters", p.name, "scaling"),
+            hint='give positive bounds, or use scaling = "linear"',
+        )
+
+
+def _check_experiments(p: Parameter, names: list[str], where: Where) -> None:
+    for name in p.experiments or ():
+        if name not in names:
+            raise ProblemError(
+                f"'{p.name}' names the experiment '{name}', which does not exist",
+                location=where("parameters", p.name, "experiments"),
+                hint=did_you_mean(name, names, kind="experiment"),
+            )
+
+
+def _check_variables(problem: Problem, description: ModelDescription, where: Where) -> None:
+    """Refuse two parameters that set the same variable in the same experiment."""
+    for experiment in problem.experiments:
+        setters: dict[str, str] = {}
+        for p in problem.parameters:
+            acts = p.experiments is None or experiment.name in p.experiments
+            if p.variable is None or not acts:
+                continue
+            description.variable(p.variable)
+            if p.variable in setters:
+                raise ProblemError(
+                    f"'{setters[p.variable]}' and '{p.name}' both set '{p.variable}'"
+                    f" in experiment '{experiment.name}'",
+                    location=where("parameters", p.name),
+                    hint="limit them to different experiments with 'experiments = [...]'",
+                )
+            setters[p.variable] = p.name
+            if p.variable in experiment.start_values or p.variable in problem.start_values:
+                raise ProblemError(
+                    f"'{p.variable}' is a parameter and a start value at once",
+                    location=where("parameters", p.name),
+                    hint="remove it from start_values",
+                )
+
+
+def _check_references(problem: Problem, where: Where) -> None:
+    """Check the names that the measurement model uses, and that each parameter has a use."""
+    names = [p.name for p in problem.parameters]
+    used: set[str] = set()
+    for i, experiment in enumerate(problem.experiments):
+        for m in experiment.measurements:
+            for key, value in (("gain", m.gain), ("offset", m.offset), ("delay", m.delay)):
+                if not isinstance(value, str):
+                    continue
+                used.add(value)
+                if value not in names:
+                    raise ProblemError(
+                        f"the {key} of '{m.name}' is the parameter '{value}',"
+                        " which is not declared",
+                        location=where("experiments", i, "outputs", m.name),
+                        hint=f"add [parameters.{value}]; "
+                        + did_you_mean(value, names, kind="parameter"),
+                    )
+    for p in problem.parameters:
+        if p.variable is None and p.name not in used:
+            raise ProblemError(
+                f"parameter '{p.name}' is used nowhere",
+                location=where("parameters", p.name),
+                hint='name the FMU variable it sets: variable = "..."',
+            )
