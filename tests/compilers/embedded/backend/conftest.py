@@ -290,8 +290,13 @@ class Builder:
 
 
 @pytest.fixture(scope="session")
-def fmus(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+def tools() -> None:
+    """Skip where nothing can be compiled."""
     reason = missing_tools()
     if reason is not None:
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def fmus(tools: None, tmp_path_factory: pytest.TempPathFactory) -> Builder:
     return Builder(tmp_path_factory.mktemp("fmus"))

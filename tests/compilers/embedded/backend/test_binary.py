@@ -50,10 +50,9 @@ def test_exports_nothing_but_fmi(fmus: Builder) -> None:
     assert {n for n in names if not n.startswith("fmi2")} == set()
 
 
+@pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("name", ["oscillator", "algebraic"])
 def test_runtime_compiles_without_warnings(tmp_path: Path, name: str) -> None:
-    if find_compiler() is None or find_fmi_headers() is None:
-        pytest.skip("no C compiler")
     model = MODELS[name]()
     code = generate(model, make_layout(model), guid="{0}", tolerance=1e-6)
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wno-type-limits", "-Wno-unused-parameter"]
