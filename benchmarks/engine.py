@@ -271,7 +271,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--fmu", type=Path, default=DELTA)
     parser.add_argument("--samples", type=int, default=6250)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--inputs-held", action="store_true", help="no input interpolation")
     options = parser.parse_args()
     if not options.fmu.exists():
@@ -299,7 +299,7 @@ def main() -> int:
             (PythonLoop(slave, task, fmu.description), 1),
             (peer, 1),
         ]
-        seconds: dict[str, list[float]] = {}
+        seconds: dict[str, list[list[float]]] = {x.name: [] for x, _ in contestants}
         results: dict[str, np.ndarray] = {}
         for contestant, _ in contestants:  # first runs: compile, load, fill caches
             contestant.run(1)
@@ -307,7 +307,7 @@ def main() -> int:
             for contestant, repeats in contestants:
                 taken, result = contestant.run(repeats)
                 # Of a batch in C the first run is the first of its process.
-                seconds.setdefault(contestant.name, []).extend(taken[1:] or taken)
+                seconds[contestant.name].append(taken[1:] or taken)
                 results[contestant.name] = result
         apart = {name: deviation(y, results[c.name]) for name, y in results.items()}
         held = dataclasses.replace(task.setup, interpolation="hold")
@@ -322,7 +322,7 @@ def main() -> int:
 def report(
     description: ModelDescription,
     task: Task,
-    seconds: dict[str, list[float]],
+    seconds: dict[str, list[list[float]]],
     apart: dict[str, float],
 ) -> int:
     """Print the table; return the exit code."""
@@ -332,16 +332,21 @@ def report(
         f" ({'linear' if task.linear else 'held'}), {len(setup.output_names)} outputs,"
         f" {len(task.parameters)} parameters"
     )
-    base = statistics.median(seconds[CProgram.name])
+    # Ratios are taken within a round, so that a machine that gets slow does not count.
+    rounds = {name: [statistics.median(r) for r in taken] for name, taken in seconds.items()}
+    ratios = {
+        name: statistics.median(x / c for x, c in zip(mine, rounds[CProgram.name], strict=True))
+        for name, mine in rounds.items()
+    }
     print(f"{'':32}{'median':>12}{'to C':>10}{'fastest':>12}{'deviation':>12}")
     for name, taken in seconds.items():
-        median = statistics.median(taken)
+        flat = [x for r in taken for x in r]
         print(
-            f"{name:32}{1e3 * median:9.3f} ms{median / base:10.3f}"
-            f"{1e3 * min(taken):9.3f} ms{apart[name]:12.1e}"
+            f"{name:32}{1e3 * statistics.median(flat):9.3f} ms{ratios[name]:10.3f}"
+            f"{1e3 * min(flat):9.3f} ms{apart[name]:12.1e}"
         )
     good = max(apart.values()) <= AGREEMENT
-    ratio = statistics.median(seconds[Engine.name]) / base
+    ratio = ratios[Engine.name]
     if not good:
         print("the results differ")
     print(f"engine to C program: {ratio:.3f} (bar: {BAR})")

@@ -65,6 +65,12 @@ def test_discard_tells_what_else_the_fmu_says(simulator: Simulator) -> None:
         simulator.simulate(SETUP, {"kind": DISCARD})
 
 
+def test_a_status_that_fmi_does_not_know(simulator: Simulator) -> None:
+    with pytest.raises(SimulationError, match="fmi2DoStep returned the unknown status 42"):
+        simulator.simulate(SETUP, {"kind": 16})
+    assert np.isfinite(simulator.simulate(SETUP)).all()
+
+
 @pytest.mark.parametrize(("kind", "row"), [(NAN, 11), (START_NAN, 0)])
 def test_nan_names_output_and_time(simulator: Simulator, kind: int, row: int) -> None:
     with pytest.raises(SimulationError, match="output 'x' is nan at t = ") as caught:

@@ -106,7 +106,7 @@ class Fmu:
             self._library = Library(self.library_path, str(self.path))
         return self._library
 
-    def register_instance(self, simulator: Simulator) -> None:
+    def register(self, simulator: Simulator) -> None:
         """Note a new simulator; called by the simulator."""
         if self._simulators and self.description.only_once_per_process:
             raise FmuError(
@@ -117,7 +117,7 @@ class Fmu:
             )
         self._simulators.append(simulator)
 
-    def forget_instance(self, simulator: Simulator) -> None:
+    def forget(self, simulator: Simulator) -> None:
         """Note that a simulator was closed; called by the simulator."""
         if simulator in self._simulators:
             self._simulators.remove(simulator)

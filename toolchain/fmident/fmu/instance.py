@@ -13,13 +13,19 @@ from fmident._types import F64
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.library import FATAL, WARNING, CallbackFunctions, Library
 
-STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
+_STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
 _CO_SIMULATION = 1
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 
 I32 = npt.NDArray[np.int32]
 U32 = npt.NDArray[np.uint32]
+
+
+def status_word(status: int) -> str:
+    """Return FMI's word for what a function returned; FMUs can return anything."""
+    known = 0 <= status < len(_STATUS_WORDS)
+    return _STATUS_WORDS[status] if known else f"the unknown status {status}"
 
 
 class CallFailed(Exception):  # noqa: N818 - internal, always turned into an FmidentError

@@ -18,8 +18,9 @@ from fmident.errors import FmuError, SimulationError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
 from fmident.fmu.failure import RunFailed, note, output_records, own_words
-from fmident.fmu.instance import STATUS_WORDS, CallFailed, Instance
-from fmident.fmu.library import DISCARD, ERROR, FATAL
+from fmident.fmu.holder import InstanceHolder
+from fmident.fmu.instance import CallFailed, Instance, status_word
+from fmident.fmu.library import DISCARD
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.program import FAILED_CALL, FAILED_STATUS, FAILED_STEP, NOT_FINITE
@@ -107,27 +108,33 @@ class Simulator:
         self.fmu = fmu
         self.input_update = input_update
         self._runs = self._failures = self._steps = 0
-        self._instantiations = self._warnings = 0
+        self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
         self._capture = capture_output
-        self._debug = debug_logging
         self._compiled = compiled
         self._progress = progress
-        self._library = fmu.load_library()
-        self._owns_buffer = log_buffer is None
-        self._buffer = borrow_buffer() if log_buffer is None else log_buffer
         self._lock = threading.Lock()
-        self._notes: list[LogRecord] = []
         self._plans: weakref.WeakKeyDictionary[SimulationSetup, Plan] = weakref.WeakKeyDictionary()
         self._assignments: dict[tuple[str, ...], Assignment] = {}
         self._touched: dict[str, Value] = {}
         self._seconds_per_step = 0.0
-        self._fresh = True
-        self._can_reset = True
         self._closed = False
-        self._reason = ""
-        self._instance: Instance | None = None
-        self._instance = self._first_instance()
+        self._library = fmu.load_library()
+        self._owns_buffer = log_buffer is None
+        self._buffer = borrow_buffer() if log_buffer is None else log_buffer
+        self._holder = InstanceHolder(
+            self._library,
+            fmu.description,
+            fmu.resources,
+            self._buffer.logger_address,
+            debug_logging=debug_logging,
+        )
+        try:
+            fmu.register(self)
+            self._holder.make_first(Capture(capture_output), self._records)
+        except BaseException:
+            self.close()
+            raise
 
     # ------------------------------------------------------------------ the run
 
@@ -197,26 +204,23 @@ class Simulator:
         try:
             failure = capture.around(run)
         finally:
-            self.log = (*self._notes, *self._records(), *output_records(capture.text))
-            self._notes.clear()
+            self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
+            self._holder.notes.clear()
         if failure is not None:
             self._failures += 1
             raise self._error(failure)
         return plan.assemble(reals)
 
-    def initialise(
-        self, plan: Plan, assignment: Assignment, values: Mapping[str, Value], row: int = 0
-    ) -> None:
-        """Bring the instance to its initial state, with the inputs of instant `row`."""
+    def initialise(self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]) -> None:
+        """Bring the instance to its initial state, with the inputs of the first instant."""
         self._report("instantiate", plan.times[0])
-        instance = self._renewed_instance()
-        self._fresh = False
+        instance = self._holder.renew()
         self._report("initialise", plan.times[0])
         instance.setup_experiment(float(plan.times[0]), float(plan.times[-1]), plan.tolerance)
         assignment.apply(instance, values)
         instance.call("fmi2EnterInitializationMode")
         if plan.has_inputs:
-            plan.set_inputs(instance, row)
+            plan.set_inputs(instance, 0)
         instance.call("fmi2ExitInitializationMode")
 
     def _run(self, plan: Plan, reals: F64, time_limit: float | None, capture: Capture) -> None:
@@ -267,12 +271,11 @@ class Simulator:
 
     def _terminate(self) -> None:
         """End the run; the results are there already, so a refusal is only noted."""
-        instance = self.instance
         try:
-            instance.call("fmi2Terminate")
+            self.instance.call("fmi2Terminate")
         except CallFailed as failed:
-            self._notes.append(note(f"fmi2Terminate returned {STATUS_WORDS[failed.status]}"))
-            self._drop_instance(fatal=failed.status == FATAL)
+            self._holder.notes.append(note(f"fmi2Terminate returned {status_word(failed.status)}"))
+            self._holder.drop(failed.status)
 
     # ------------------------------------------------------------- what is kept
 
@@ -303,7 +306,7 @@ class Simulator:
                     lambda: find_input_update(self, plan, assignment, values)
                 )
                 if remark:
-                    self._notes.append(note(remark))
+                    self._holder.notes.append(note(remark))
                 self._buffer.clear()
             plan.compose(update)
             self._plans[setup] = plan
@@ -314,88 +317,10 @@ class Simulator:
         plan = self._plans.get(setup)
         return None if plan is None else plan.update
 
-    # ------------------------------------------------------------- the instance
-
-    def _first_instance(self) -> Instance:
-        capture = Capture(self._capture)
-        try:
-            self.fmu.register_instance(self)
-            instance = capture.around(lambda: self._try_to_instantiate(debug=self._debug))
-            messages = self._records()
-            if instance is None and not messages and not self._debug:
-                # Many FMUs say why only when logging is on.
-                instance = capture.around(lambda: self._try_to_instantiate(debug=True))
-                messages = self._records()
-            if instance is None:
-                said = own_words([*messages, *output_records(capture.text)])
-                tool = self.fmu.description.needs_execution_tool
-                raise FmuError(
-                    f"the FMU of '{self.fmu.description.name}' refuses to be instantiated"
-                    + (f": {said}" if said else " and does not say why"),
-                    hint="the FMU says that it needs the tool that made it"
-                    f" ({self.fmu.description.generation_tool}): is it installed here?"
-                    if tool
-                    else "a wrong GUID (library and description do not belong together), a"
-                    " missing licence or resource are the usual reasons",
-                )
-        except BaseException:
-            self.close()
-            raise
-        return instance
-
-    def _try_to_instantiate(self, *, debug: bool) -> Instance | None:
-        try:
-            return self._instantiate(debug=debug)
-        except CallFailed:
-            return None
-
-    def _instantiate(self, *, debug: bool) -> Instance:
-        instance = Instance(
-            self._library,
-            self.fmu.description,
-            self.fmu.resources,
-            self._buffer.logger_address,
-            debug_logging=debug,
-        )
-        self._instantiations += 1
-        self._fresh = True
-        return instance
-
-    def _renewed_instance(self) -> Instance:
-        """Return an instance in the state after instantiation."""
-        if self._instance is not None and not self._fresh and self._can_reset:
-            try:
-                self._instance.call("fmi2Reset")
-                return self._instance
-            except CallFailed as failed:
-                self._can_reset = False
-                word = STATUS_WORDS[failed.status]
-                self._notes.append(
-                    note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
-                )
-                self._drop_instance(fatal=failed.status == FATAL)
-        if self._instance is not None and not self._fresh:
-            self._drop_instance(fatal=False)
-        if self._instance is None:
-            self._instance = self._instantiate(debug=self._debug)
-            if self._reason:
-                self._notes.append(note(self._reason))
-                self._reason = ""
-        return self._instance
-
     @property
     def instance(self) -> Instance:
-        """The live instance; there is one from :meth:`initialise` to the end of a run."""
-        assert self._instance is not None, "a run begins by renewing the instance"
-        return self._instance
-
-    def _drop_instance(self, *, fatal: bool) -> None:
-        if self._instance is not None:
-            if fatal:
-                self._instance.abandon()
-            else:
-                self._instance.free()
-            self._instance = None
+        """The live instance; for the modules of this package."""
+        return self._holder.instance
 
     # ------------------------------------------------------------------ failures
 
@@ -430,16 +355,14 @@ class Simulator:
 
     def describe_failure(self, failed: CallFailed, plan: Plan) -> RunFailed:
         """Say what failed, and give up the instance where FMI demands it."""
-        word = STATUS_WORDS[failed.status] if 0 <= failed.status < 6 else str(failed.status)
-        message = f"{failed.function} returned {word}"
+        message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
             message += f" for {failed.detail}"
-        if failed.status == DISCARD and self._instance is not None:
-            explanation = self._instance.explain_discard()
+        if failed.status == DISCARD:
+            explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
-        if failed.status >= ERROR and self._instance is not None:
-            self._drop_instance(fatal=failed.status == FATAL)
-            self._reason = f"instantiated anew, since the last run ended with {word}"
+        else:
+            self._holder.give_up(failed.status)
         return RunFailed(message, time=float(plan.times[0]))
 
     def _error(self, failure: RunFailed) -> SimulationError:
@@ -471,7 +394,11 @@ class Simulator:
     def statistics(self) -> Statistics:
         """What this simulator has done so far."""
         return Statistics(
-            self._runs, self._failures, self._steps, self._instantiations, self._warnings
+            self._runs,
+            self._failures,
+            self._steps,
+            self._holder.instantiations,
+            self._warnings,
         )
 
     def close(self) -> None:
@@ -479,8 +406,8 @@ class Simulator:
         if self._closed:
             return
         self._closed = True
-        Capture(self._capture).around(lambda: self._drop_instance(fatal=False))
-        self.fmu.forget_instance(self)
+        Capture(self._capture).around(self._holder.drop)
+        self.fmu.forget(self)
         if self._owns_buffer:
             return_buffer(self._buffer)
 

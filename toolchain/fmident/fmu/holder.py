@@ -1,0 +1,154 @@
+"""Keeps one instance of an FMU alive over many runs, and replaces it when it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fmident.errors import FmuError
+from fmident.fmu.capture import Capture
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.failure import note, output_records, own_words
+from fmident.fmu.instance import CallFailed, Instance, status_word
+from fmident.fmu.library import FATAL, Library
+from fmident.fmu.log import LogRecord
+
+
+class InstanceHolder:
+    """The instance behind a simulator.
+
+    Parameters
+    ----------
+    library, description, resources, logger
+        As for :class:`fmident.fmu.instance.Instance`.
+    debug_logging
+        Let the FMU log everything that it can.
+
+    Attributes
+    ----------
+    instantiations
+        How often the FMU was instantiated; 1 as long as nothing made another necessary.
+    notes
+        Remarks for the log of the present run.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        description: ModelDescription,
+        resources: str,
+        logger: int,
+        *,
+        debug_logging: bool,
+    ) -> None:
+        self._library = library
+        self._description = description
+        self._resources = resources
+        self._logger = logger
+        self._debug = debug_logging
+        self._instance: Instance | None = None
+        self._fresh = True
+        self._can_reset = True
+        self._reason = ""
+        self.instantiations = 0
+        self.notes: list[LogRecord] = []
+
+    @property
+    def instance(self) -> Instance:
+        """The live instance; there is one from :meth:`renew` to the end of a run."""
+        assert self._instance is not None, "a run begins by renewing the instance"
+        return self._instance
+
+    def make_first(self, capture: Capture, records: Callable[[], list[LogRecord]]) -> None:
+        """Instantiate the FMU.
+
+        Parameters
+        ----------
+        capture
+            Takes what the FMU prints.
+        records
+            Returns what the FMU has logged.
+
+        Raises
+        ------
+        FmuError
+            The FMU refuses; with its own words where it has any.
+        """
+        good = capture.around(lambda: self._try(debug=self._debug))
+        messages = records()
+        if not good and not messages and not self._debug:
+            # Many FMUs say why only when logging is on.
+            good = capture.around(lambda: self._try(debug=True))
+            messages = records()
+        if good:
+            return
+        said = own_words([*messages, *output_records(capture.text)])
+        name, tool = self._description.name, self._description.generation_tool
+        raise FmuError(
+            f"the FMU of '{name}' refuses to be instantiated"
+            + (f": {said}" if said else " and does not say why"),
+            hint=f"the FMU needs the tool that made it ({tool}): is it installed here?"
+            if self._description.needs_execution_tool
+            else "a wrong GUID (library and description do not belong together), a missing"
+            " licence or resource are the usual reasons",
+        )
+
+    def _try(self, *, debug: bool) -> bool:
+        try:
+            self._instantiate(debug=debug)
+        except CallFailed:
+            return False
+        return True
+
+    def _instantiate(self, *, debug: bool) -> None:
+        self._instance = Instance(
+            self._library, self._description, self._resources, self._logger, debug_logging=debug
+        )
+        self._fresh = True
+        self.instantiations += 1
+
+    def renew(self) -> Instance:
+        """Return an instance in the state after instantiation: reset, or made anew.
+
+        Raises
+        ------
+        CallFailed
+            The FMU refuses a new instance.
+        """
+        if self._instance is not None and not self._fresh and not self._reset():
+            self.drop()
+        if self._instance is None:
+            self._instantiate(debug=self._debug)
+            if self._reason:
+                self.notes.append(note(self._reason))
+                self._reason = ""
+        self._fresh = False
+        return self.instance
+
+    def _reset(self) -> bool:
+        if not self._can_reset:
+            return False
+        try:
+            self.instance.call("fmi2Reset")
+        except CallFailed as failed:
+            self._can_reset = False
+            word = status_word(failed.status)
+            self.notes.append(
+                note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
+            )
+            self.drop(failed.status)
+            return False
+        return True
+
+    def give_up(self, status: int) -> None:
+        """Part with an instance that returned Error or Fatal."""
+        self.drop(status)
+        self._reason = f"instantiated anew, since the last run ended with {status_word(status)}"
+
+    def drop(self, status: int = 0) -> None:
+        """Free the instance, if there is one; after Fatal, FMI forbids even that."""
+        if self._instance is not None:
+            if status == FATAL:
+                self._instance.abandon()
+            else:
+                self._instance.free()
+            self._instance = None
