@@ -7,7 +7,6 @@ text, the renaming and the way the ramps are fed, without OpenModelica.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +16,13 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica.ramps import hide_wrapper, lost_interface, ramp_inputs
+from fmident.compilers.openmodelica.ramps import (
+    RampInputs,
+    hide_wrapper,
+    lost_interface,
+    ramp_inputs,
+    ramp_setup,
+)
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
@@ -201,6 +206,21 @@ def test_annotation_that_does_not_fit(tmp_path: Path) -> None:
         ramp_inputs(file)
 
 
+def test_setup_of_ramps() -> None:
+    ramps = RampInputs("t0", {"u": "du", "w": "dw"})
+    times = np.array([0.0, 0.5, 1.5])
+    inputs = np.array([[1.0, 7.0], [2.0, 7.0], [0.0, 8.0]])
+    setup = ramp_setup(SimulationSetup(times, ("u", "on"), inputs, ("y",), {"k": 1.0}, 1e-8), ramps)
+    assert setup.input_names == ("u", "on", "du", "t0")
+    assert setup.interpolation == "hold"
+    assert (setup.start_values, setup.tolerance) == ({"k": 1.0}, 1e-8)
+    np.testing.assert_array_equal(setup.inputs, [[1, 7, 0, 0], [2, 7, 2, 0.5], [0, 8, -2, 1.5]])
+    value, _, slope, reference = setup.inputs[2]
+    assert value + slope * (0.5 - reference) == 2.0  # the line through both points
+    bare = ramp_setup(SimulationSetup(times, ("on",), inputs[:, 1:], ("y",)), ramps)
+    assert bare.input_names == ("on",)
+
+
 def build_embedded(name: str, sources: tuple[Path, ...], folder: Path) -> Path:
     output = folder / f"{name}.fmu"
     EMBEDDED.EmbeddedCompiler().build(BuildRequest(name, sources, output))
@@ -220,22 +240,6 @@ def wrap(name: str, folder: Path) -> tuple[Path, Path]:
     return plain, ramped
 
 
-def ramp_columns(
-    fmu: Path, folder: Path, times: np.ndarray, inputs: dict[str, np.ndarray]
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the inputs of a setup that holds: value, slope and time set after each step."""
-    with zipfile.ZipFile(fmu) as archive:
-        archive.extract("modelDescription.xml", folder)
-    ramps = ramp_inputs(folder / "modelDescription.xml")
-    assert ramps is not None
-    names, columns = list(inputs), list(inputs.values())
-    for name, values in inputs.items():
-        slopes = np.diff(values) / np.diff(times)
-        names.append(ramps.slopes[name])
-        columns.append(np.append(slopes, slopes[-1]))
-    return (*names, ramps.reference_time), np.column_stack([*columns, times])
-
-
 @pytest.mark.slow
 def test_ramps_do_what_linear_interpolation_does(tmp_path: Path) -> None:
     plain, ramped = wrap(SLIDE, tmp_path)
@@ -249,11 +253,12 @@ def test_ramps_do_what_linear_interpolation_does(tmp_path: Path) -> None:
             )
             for way in ("linear", "hold")
         }
-    names, columns = ramp_columns(ramped, tmp_path, times, {"u": u})
+    ramps_of_slide = ramp_inputs(ramped)
+    assert ramps_of_slide is not None
+    setup = SimulationSetup(times, ("u",), u[:, None], outputs, {}, 1e-9)
+    with open_fmu(ramped) as fmu, fmu.simulator(input_update="before_step") as simulator:
+        ramps = simulator.simulate(ramp_setup(setup, ramps_of_slide))
     with open_fmu(ramped) as fmu, fmu.simulator() as simulator:
-        ramps = simulator.simulate(
-            SimulationSetup(times, names, columns, outputs, {}, 1e-9, "hold")
-        )
         held = simulator.simulate(
             SimulationSetup(times, ("u",), u[:, None], outputs, {}, 1e-9, "hold")
         )

@@ -189,20 +189,21 @@ class _Build:
         options = self.options
         prefix = re.sub(r"\W", "_", self.request.class_name)
         platforms = ", ".join(quoted(p) for p in options.platforms)
-        reply = self.session.send(
+        place = self.folder / purpose  # one folder per build: omc would reuse what it finds
+        place.mkdir()
+        _, reply = self.session.run(
+            f"cd({quoted(place.as_posix())})",
             f"buildModelFMU({class_name}, version={quoted(options.fmi_version)},"
             f" fmuType={quoted(options.fmu_type)}, fileNamePrefix={quoted(prefix)},"
-            f" platforms={{{platforms}}})"
+            f" platforms={{{platforms}}})",
         )
-        written = self.folder / f"{prefix}.fmu"
+        written = place / f"{prefix}.fmu"
         if not written.is_file():
             self.fail(f"OpenModelica built no FMU of '{self.request.class_name}'", reply.messages)
         # With an FMU there, what omc called an error was none that stopped it.
         self.keep(reply.messages, errors="warning")
         self.forgive()
-        kept = self.folder / purpose / written.name
-        kept.parent.mkdir()
-        return written.rename(kept)
+        return written
 
     def with_ramps(self, base: str, plain: Element, comment: str) -> tuple[Path, Element] | None:
         """Build once more with inputs as ramps; ``None`` where there is nothing to gain."""

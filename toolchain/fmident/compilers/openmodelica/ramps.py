@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import copy
 import re
+import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+
+import numpy as np
 
 from fmident.compilers.openmodelica.wrapper import (
     COMPONENT,
@@ -31,7 +34,8 @@ from fmident.compilers.openmodelica.wrapper import (
     fixed_names,
     slope_name,
 )
-from fmident.errors import CompilationError, Location
+from fmident.errors import CompilationError
+from fmident.fmu import SimulationSetup
 
 TOOL = "fmident"
 PREFIX = "fmident."
@@ -58,13 +62,13 @@ class RampInputs:
     slopes: Mapping[str, str]
 
 
-def ramp_inputs(description_path: Path) -> RampInputs | None:
-    """Read from a model description which inputs are ramps.
+def ramp_inputs(path: Path) -> RampInputs | None:
+    """Read from an FMU which of its inputs are ramps.
 
     Parameters
     ----------
-    description_path
-        ``modelDescription.xml`` of an unpacked FMU.
+    path
+        The FMU, or its unpacked ``modelDescription.xml``.
 
     Returns
     -------
@@ -74,19 +78,9 @@ def ramp_inputs(description_path: Path) -> RampInputs | None:
     Raises
     ------
     CompilationError
-        The file is no XML, or its annotation names variables that are not there.
-
-    Notes
-    -----
-    At each communication point t_i the master sets the input to u(t_i), its slope to
-    (u(t_(i+1)) - u(t_i))/(t_(i+1) - t_i) and the reference time to t_i, then steps to
-    t_(i+1) and reads outputs there without setting the input again.
+        The file cannot be read, or its annotation names variables that are not there.
     """
-    try:
-        root = ElementTree.parse(description_path).getroot()
-    except ElementTree.ParseError as error:
-        place = Location(str(description_path), *error.position)
-        raise CompilationError(f"{place}: not a model description: {error}") from error
+    root = _read_root(path)
     found = root.find(f"VendorAnnotations/Tool[@name='{TOOL}']/InputRamps")
     if found is None:
         return None
@@ -98,11 +92,60 @@ def ramp_inputs(description_path: Path) -> RampInputs | None:
     missing = {ramps.reference_time, *ramps.slopes, *ramps.slopes.values()} - names
     if missing:
         raise CompilationError(
-            f"{description_path}: the annotation on input ramps names"
+            f"{path}: the annotation on input ramps names"
             f" {', '.join(sorted(map(repr, missing)))}, which the FMU does not have",
             hint="the FMU was changed after fmident built it: build it again",
         )
     return ramps
+
+
+def ramp_setup(setup: SimulationSetup, ramps: RampInputs) -> SimulationSetup:
+    """Return a setup that makes inputs follow straight lines.
+
+    Parameters
+    ----------
+    setup
+        What to simulate.
+    ramps
+        As :func:`ramp_inputs` reads them.
+
+    Returns
+    -------
+    SimulationSetup
+        With columns for slopes and reference time. It must run with a simulator of
+        ``input_update="before_step"``: row i + 1 is set before the step from t_i to
+        t_(i+1), and gives the line through both points,
+        ``u_(i+1) + (u_(i+1) - u_i)/(t_(i+1) - t_i)*(t - t_(i+1))``. So outputs at
+        t_(i+1) belong to u_(i+1), whether or not the FMU computes them anew when
+        inputs are set.
+    """
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    driven = [n for n in setup.input_names if n in ramps.slopes]
+    if not driven or setup.times.size < 2:
+        return replace(setup, interpolation="hold")
+    places = [setup.input_names.index(n) for n in driven]
+    slopes = np.zeros((setup.times.size, len(driven)))
+    slopes[1:] = np.diff(setup.inputs[:, places], axis=0) / np.diff(setup.times)[:, np.newaxis]
+    return replace(
+        setup,
+        input_names=(
+            *setup.input_names,
+            *(ramps.slopes[n] for n in driven),
+            ramps.reference_time,
+        ),
+        inputs=np.column_stack([setup.inputs, slopes, setup.times]),
+        interpolation="hold",
+    )
+
+
+def _read_root(path: Path) -> Element:
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return ElementTree.fromstring(archive.read("modelDescription.xml"))
+        return ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, KeyError, OSError) as error:
+        raise CompilationError(f"{path}: not a model description: {error}") from error
 
 
 def hide_wrapper(wrapped: Element, plain: Element, plan: RampPlan) -> Element:

@@ -57,14 +57,14 @@ class ScriptSession(Session):
         self._count += 1
         script = self._folder / f"fmident-{self._count}.mos"
         script.write_text(make_script(asked), encoding="utf-8")
-        replies = read_answers(self._call(script.name, expressions), asked)
+        replies = read_answers(self._call(script.name, asked), asked)
         self._lasting += [e for e in expressions if _LASTING.match(e)]
         return replies[before:]
 
     def close(self) -> None:
         """Nothing runs between two scripts."""
 
-    def _call(self, script: str, expressions: Sequence[str]) -> str:
+    def _call(self, script: str, asked: Sequence[str]) -> str:
         since = self._deadline.elapsed
         try:
             process = subprocess.Popen(
@@ -85,11 +85,15 @@ class ScriptSession(Session):
         try:
             output, _ = process.communicate(timeout=self._deadline.remaining)
         except subprocess.TimeoutExpired:
-            raise self._deadline.exceeded("; ".join(expressions), since) from None
+            end_process(process.pid)
+            output, _ = process.communicate()
+            reached = max(0, len(_MARKER.findall(output)) - 1)
+            running = asked[min(reached, len(asked) - 1)]
+            raise self._deadline.exceeded(running, since) from None
         finally:
-            if process.poll() is None:
+            if process.poll() is None:  # Ctrl-C
                 end_process(process.pid)
-                process.communicate()
+                process.wait()
         return output
 
 
