@@ -123,6 +123,14 @@ def test_own_parameters_have_literal_defaults(file: Path, loaded: dict[str, rumo
     assert "protected\n  parameter" not in flat
 
 
+@pytest.mark.parametrize("file", MODELS, ids=ids(MODELS))
+def test_inputs_of_components_have_bindings(file: Path, loaded: dict[str, rumoca.Model]) -> None:
+    """Modelica asks for bindings where an input is no connector; not every tool insists."""
+    flat = loaded[qualified(file)].render("flat-modelica")
+    inner = re.findall(r"^ *input Real(?:\[[\d, ]+\])? (\S+?\.\w+)\(.*?\)(.*)$", flat, re.MULTILINE)
+    assert not [name for name, rest in inner if not rest.startswith(" = ")]
+
+
 @pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
 def test_machine_accounts_for_its_power(file: Path, loaded: dict[str, rumoca.Model]) -> None:
     names = {v.name for v in loaded[qualified(file)].outputs}

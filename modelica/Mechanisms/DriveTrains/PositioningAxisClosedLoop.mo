@@ -24,13 +24,13 @@ model PositioningAxisClosedLoop "Linear positioning axis under position control"
   output Units.Power inputPower "Power of the driving force";
   output Units.Power dissipatedPower "Dissipated power";
   Friction.TranslationalCoulombViscous friction(
+    v=qd,
     Fc=Fc,
     d=Fv,
     width=speedWidth) "Friction of the axis";
 equation
   der(q) = qd;
   der(qd) = qdd;
-  friction.v = qd;
   voltage = Functions.smoothLimit(kv*(kp*(q_ref - q) - qd), vMax, voltageWidth);
   force = gtau*voltage;
   M*qdd = force - friction.f - offset;

@@ -15,11 +15,11 @@ model PositioningAxisInverse "Linear positioning axis, force from prescribed mot
   output Units.Power inputPower "Power of the driving force";
   output Units.Power dissipatedPower "Dissipated power";
   Friction.TranslationalCoulombViscous friction(
+    v=qd,
     Fc=Fc,
     d=Fv,
     width=speedWidth) "Friction of the axis";
 equation
-  friction.v = qd;
   force = M*qdd + friction.f + offset;
   kineticEnergy = 0.5*M*qd^2;
   potentialEnergy = offset*q;

@@ -21,6 +21,7 @@ model SlideWithLuGreFriction "Mass on a guide with LuGre friction, driven by a f
   output Units.Power inputPower "Power of the driving force";
   output Units.Power dissipatedPower "Dissipated power";
   Friction.TranslationalLuGre friction(
+    v=v,
     sigma0=sigma0,
     sigma1=sigma1,
     sigma2=sigma2,
@@ -32,7 +33,6 @@ equation
   der(x) = v;
   der(v) = a;
   m*a = u - frictionForce;
-  friction.v = v;
   frictionForce = friction.f;
   bristleDeflection = friction.z;
   kineticEnergy = 0.5*m*v^2;

@@ -2,7 +2,10 @@ within Mechanisms.Examples;
 model DeltaFourier "Delta robot moved along a Fourier series in every arm"
   extends Icons.Example;
   parameter Units.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion";
-  Robots.DeltaInverse robot "Robot";
+  Robots.DeltaInverse robot(
+    q={motion[1].q, motion[2].q, motion[3].q},
+    qd={motion[1].qd, motion[2].qd, motion[3].qd},
+    qdd={motion[1].qdd, motion[2].qdd, motion[3].qdd}) "Robot";
   Sources.FourierMotion motion[3](
     each omega=omega,
     each offset=0.6,
@@ -12,12 +15,6 @@ model DeltaFourier "Delta robot moved along a Fourier series in every arm"
     cosine={{0.0246, -0.1159, 0.1369, 0.1420, 0.0820, 0.1294},
             {-0.1218, -0.0326, -0.0647, -0.0605, -0.1409, -0.0878},
             {-0.0201, 0.0050, 0.0446, -0.0558, 0.0621, 0.0390}}) "Motion of the arms";
-equation
-  for i in 1:3 loop
-    robot.q[i] = motion[i].q;
-    robot.qd[i] = motion[i].qd;
-    robot.qdd[i] = motion[i].qdd;
-  end for;
   annotation (
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
     Documentation(info="<html>

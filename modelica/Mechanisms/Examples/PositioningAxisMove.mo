@@ -1,14 +1,10 @@
 within Mechanisms.Examples;
 model PositioningAxisMove "Positioning axis to and fro; the inverse model returns the force of the controlled one"
   extends Icons.Example;
-  DriveTrains.PositioningAxisClosedLoop axis "Axis under control";
-  DriveTrains.PositioningAxisInverse inverse "Inverse model, fed with the motion of the axis";
+  DriveTrains.PositioningAxisClosedLoop axis(q_ref=0.12*(1 - cos(2*time)) + 0.01*(1 - cos(11*time))) "Axis under control";
+  DriveTrains.PositioningAxisInverse inverse(q=axis.q, qd=axis.qd, qdd=axis.qdd) "Inverse model, fed with the motion of the axis";
   output Units.Force difference "Force of the inverse model less that of the axis";
 equation
-  axis.q_ref = 0.12*(1 - cos(2*time)) + 0.01*(1 - cos(11*time));
-  inverse.q = axis.q;
-  inverse.qd = axis.qd;
-  inverse.qdd = axis.qdd;
   difference = inverse.force - axis.force;
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),

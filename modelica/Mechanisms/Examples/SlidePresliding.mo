@@ -1,9 +1,7 @@
 within Mechanisms.Examples;
 model SlidePresliding "Slide under 1.1 N, below the static friction"
   extends Icons.Example;
-  DriveTrains.SlideWithLuGreFriction slide "Slide";
-equation
-  slide.u = 1.1*sin(5*time);
+  DriveTrains.SlideWithLuGreFriction slide(u=1.1*sin(5*time)) "Slide";
   annotation (
     experiment(StopTime=5, Tolerance=1e-9, Interval=0.001),
     Documentation(info="<html>

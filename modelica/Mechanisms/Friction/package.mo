@@ -20,8 +20,8 @@ Every law reports <code>storedEnergy</code> and <code>lossPower</code> such that
 <h4>Implementation</h4>
 <p>
 A law is a model with the speed as input and the force as output, so that it can be exported by itself and
-put into a machine by two equations: <code>friction.v = v</code>, and <code>friction.f</code> in the balance
-of forces. The laws with flanges, support and heat port are in the library <code>MechanismsMSL</code>.
+put into a machine: the speed is bound, <code>friction(v=v)</code>, and <code>friction.f</code> enters the balance of
+forces. The laws with flanges, support and heat port are in the library <code>MechanismsMSL</code>.
 </p>
 </html>"));
 end Friction;

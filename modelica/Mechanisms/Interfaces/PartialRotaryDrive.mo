@@ -18,9 +18,9 @@ partial model PartialRotaryDrive "Motor, gear, elastic shaft and load; the subcl
   output Units.Energy potentialEnergy "Elastic energy of the shaft and, if it has one, of the friction";
   output Units.Power inputPower "Power of the motor torque";
   output Units.Power dissipatedPower "Dissipated power";
-  replaceable Friction.Interfaces.PartialRotationalFriction motorFriction "Friction on the motor side"
+  replaceable Friction.Interfaces.PartialRotationalFriction motorFriction(w=motorSpeed) "Friction on the motor side"
     annotation (choicesAllMatching=true);
-  replaceable Friction.Interfaces.PartialRotationalFriction loadFriction "Friction on the load side"
+  replaceable Friction.Interfaces.PartialRotationalFriction loadFriction(w=loadSpeed) "Friction on the load side"
     annotation (choicesAllMatching=true);
 protected
   Units.Angle twist "Angle of the load relative to the gear";
@@ -37,8 +37,6 @@ equation
   twistRate = loadSpeed - motorSpeed/gearRatio;
   shaftTorque = shaftStiffness*twist + shaftDamping*twistRate;
   gearTorque = Functions.gearInputTorque(-shaftTorque, motorSpeed/gearRatio, gearRatio, gearEfficiency, gearPowerWidth);
-  motorFriction.w = motorSpeed;
-  loadFriction.w = loadSpeed;
   motorInertia*motorAcceleration = motorTorque - motorFriction.tau - gearTorque;
   loadInertia*loadAcceleration = -shaftTorque - loadFriction.tau;
   kineticEnergy = 0.5*motorInertia*motorSpeed^2 + 0.5*loadInertia*loadSpeed^2;

@@ -42,6 +42,11 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
   output Units.Power inputPower "Power of the drive torques";
   output Units.Power dissipatedPower "Dissipated power";
   DriveTrains.CascadeController controller[3](
+    s_ref=s_ref,
+    v_ref=v_ref,
+    a_ref=a_ref,
+    phi=driveAngle,
+    w=driveSpeed,
     each gearFactor=gearFactor,
     each positionGain=positionGain,
     each speedGain=speedGain,
@@ -51,6 +56,7 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
     each torqueLimit=torqueLimit,
     each torqueWidth=torqueWidth) "Controllers";
   Friction.RotationalCoulombViscous friction[3](
+    w=driveSpeed,
     each Tc=coulombTorque,
     each d=viscousFriction,
     each width=frictionSpeedWidth) "Friction of the drives";
@@ -111,15 +117,9 @@ equation
     stretch[i] = carriagePosition[i] - drivePosition[i];
     stretchRate[i] = carriageVelocity[i] - driveSpeed[i]/gearFactor;
     gearForce[i] = -gearStiffness*stretch[i] - gearDamping*stretchRate[i];
-    friction[i].w = driveSpeed[i];
     driveInertia*driveAcceleration[i] = driveTorque[i] - friction[i].tau - gearForce[i]/gearFactor;
     carriageForce[i] = gearForce[i] - carriageMass*(carriageBias[i] + g);
     // Control
-    controller[i].s_ref = s_ref[i];
-    controller[i].v_ref = v_ref[i];
-    controller[i].a_ref = a_ref[i];
-    controller[i].phi = driveAngle[i];
-    controller[i].w = driveSpeed[i];
     driveTorque[i] = controller[i].tau;
     // Energies and powers
     railKineticEnergy[i] = 0.5*carriageMass*carriageVelocity[i]^2 + 0.5*driveInertia*driveSpeed[i]^2;

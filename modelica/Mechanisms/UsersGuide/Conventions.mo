@@ -19,6 +19,8 @@ class Conventions "Conventions"
 <li>States of micrometre size have nominal values, so that the absolute tolerance of the solver fits.</li>
 <li>No events, no <code>if</code>, no <code>when</code>, no algorithm section outside functions; index one; no external code;
     no other library. What is out of range is an <code>assert</code> whose message says what to check.</li>
+<li>Inputs are plain variables, not connectors: a machine inside another model gets them as bindings,
+    <code>slide(u=1.1*sin(5*time))</code>.</li>
 <li>SI units on everything; angles in radians.</li>
 </ul>
 </html>"));
