@@ -142,6 +142,7 @@ def test_ctrl_c_in_a_simulation(run: Any, model: Any) -> None:
 
     result = run(search, model=slow)
     assert result.status == "interrupted"
+    assert calls[-1] == 3.0, "nothing is simulated after the interrupt"
     assert result.values["a"] == 2.0
     # The Jacobian at the best point is known, so there are intervals after all.
     assert np.isfinite(result.parameters["standard_error"]).all()

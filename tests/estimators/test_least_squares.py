@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -327,3 +328,43 @@ def test_the_trust_region_option_is_for_ceres(make_problem: Make, run: Run) -> N
     small = run(problem, decay, LeastSquares(), {"solver": "ceres", "initial_trust_region": 1e-2})
     large = run(problem, decay, LeastSquares(), {"solver": "ceres"})
     assert len(small.history) > len(large.history)
+
+
+@SOLVERS
+def test_gain_offset_and_delay_are_estimated_with_the_model(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def sine(times, inputs, w):
+        return {"y": np.sin(w * times)}
+
+    times = np.linspace(0.0, 6.0, 601)
+    problem = make_problem(
+        sine, {"w": 2.0}, [Parameter("w", 1.8, variable="w")], times=times, sigma=0.01
+    )
+    experiment = problem.experiments[0]
+    late = np.where(times > 0.05, np.sin(2.0 * (times - 0.05)), 0.0)
+    noise = 0.01 * np.random.default_rng(3).normal(size=times.size)
+    measured = dataclasses.replace(
+        experiment.measurements[0],
+        values=1.7 * late + 0.3 + noise,
+        gain="gain",
+        offset="offset",
+        delay="delay",
+    )
+    problem = dataclasses.replace(
+        problem,
+        experiments=(dataclasses.replace(experiment, measurements=(measured,)),),
+        parameters=(
+            *problem.parameters,
+            Parameter("gain", 1.0),
+            Parameter("offset", 0.0),
+            Parameter("delay", 0.02, 0.0, 0.2, scale=0.02),
+        ),
+    )
+    result = run(problem, sine, LeastSquares(), {"solver": solver})
+    assert result.converged()
+    table = result.parameters
+    for name, value in {"w": 2.0, "gain": 1.7, "offset": 0.3, "delay": 0.05}.items():
+        assert table.loc[name, "value"] == pytest.approx(
+            value, abs=4.0 * table.loc[name, "standard_error"]
+        )

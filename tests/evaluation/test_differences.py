@@ -194,3 +194,23 @@ def test_the_last_jacobian_is_remembered() -> None:
     np.testing.assert_array_equal(evaluator.jacobian(problem.initial), first)
     assert evaluator.simulations == count
     assert evaluator.jacobians == 1
+
+
+def test_steps_are_chosen_anew_far_away_but_not_on_the_way_to_zero() -> None:
+    def square(times, inputs, a):
+        return {"y": (a + a**2) * np.cos(times)}
+
+    problem = python_problem(
+        {"y": square(TIMES, {}, 0.0)["y"]},
+        TIMES,
+        [Parameter("a", 1.0, variable="a", scale=1.0)],
+        sigma=1.0,
+    )
+    evaluator = Evaluator(problem, PythonExecutor(problem, square))
+    chosen = []
+    for a in (1.0, 1.3, 0.7, 0.2, 0.02, 1e-4, -1e-5, 0.0, 9.0):
+        evaluator.jacobian(np.array([a]))
+        if not chosen or chosen[-1] is not evaluator.step_sizes:
+            chosen.append(evaluator.step_sizes)
+    # At 1, at 0.2, where the size of the parameter is the smallest but one, and at 9.
+    assert len(chosen) == 3

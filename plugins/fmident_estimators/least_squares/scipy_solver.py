@@ -26,9 +26,6 @@ _MESSAGES = {
 }
 _TRIALS_PER_ITERATION = 20
 
-_WELL_POSED = 1e6
-"""Condition number of the column-scaled Jacobian up to which ``dogbox`` is used."""
-
 
 def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
@@ -76,11 +73,7 @@ def _method(search: LocalSearch) -> Literal["trf", "dogbox"]:
     if not bounded:
         return "trf"
     # The solver asks for the same Jacobian next, so this costs nothing.
-    jacobian = search.jacobian(search.z0)
-    norms = np.linalg.norm(jacobian, axis=0)
-    if bool((norms == 0.0).any()):
-        return "trf"
-    return "dogbox" if float(np.linalg.cond(jacobian / norms)) < _WELL_POSED else "trf"
+    return "dogbox" if search.has_full_rank(search.z0) else "trf"
 
 
 def _tolerance(value: float) -> float:

@@ -12,6 +12,7 @@ from fmident._types import F64
 from fmident.estimation.contract import Monitor, Status
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
+from fmident.statistics import analyse_rank
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 
@@ -130,6 +131,12 @@ class LocalSearch:
         p = self.physical(z)
         scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
         return scaled
+
+    def has_full_rank(self, z: F64) -> bool:
+        """Return whether the Jacobian at `z` has full rank beyond its own error."""
+        p = self.physical(z)
+        jacobian = self._evaluator.jacobian(p)
+        return analyse_rank(jacobian, self._evaluator.column_errors(p)).rank == z.size
 
     def accept(self, z: F64, **details: float) -> None:
         """Report an accepted point; the first is the start."""

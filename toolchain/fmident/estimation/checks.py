@@ -80,17 +80,18 @@ def check_influence(problem: Problem, evaluator: Evaluator) -> None:
     )
 
 
-def check_survives(
-    problem: Problem,
-) -> None:
-    """Simulate the initial point of each experiment in a child process.
+def check_survives(problem: Problem) -> None:
+    """Simulate the initial point of the first experiment in a child process.
 
-    Native code that crashes or hangs takes the child with it, not this process.
+    Native code that crashes or hangs takes the child with it, not this process. Does nothing
+    when the problem asks for no check.
 
     Raises
     ------
     fmident.errors.EstimationError
-        It crashes, hangs or fails.
+        The simulation fails.
+    fmident.errors.FmuError
+        It crashes or hangs.
     """
     from fmident.evaluation.setups import simulation_setups
     from fmident.fmu import guard
@@ -98,17 +99,22 @@ def check_survives(
 
     if not problem.evaluation.check:
         return
-    for experiment, setup in zip(problem.experiments, simulation_setups(problem), strict=True):
-        values = parameter_values_for(problem, experiment, problem.initial)
-        try:
-            guard.check_survives(problem.fmu, setup, values, timeout=problem.evaluation.timeout)
-        except SimulationError as error:
-            failure = SimulationFailure.of(error, values, experiment.name)
-            raise EstimationError(
-                f"the simulation at the initial parameters fails: {failure}",
-                location=_location(problem),
-                hint=error.hint or "look at it with 'fmident simulate'",
-            ) from error
+    experiment = problem.experiments[0]
+    values = parameter_values_for(problem, experiment, problem.initial)
+    try:
+        guard.check_survives(
+            problem.fmu,
+            simulation_setups(problem)[0],
+            values,
+            timeout=problem.evaluation.timeout,
+        )
+    except SimulationError as error:
+        failure = SimulationFailure.of(error, values, experiment.name)
+        raise EstimationError(
+            f"the simulation at the initial parameters fails: {failure}",
+            location=_location(problem),
+            hint=error.hint or "look at it with 'fmident simulate'",
+        ) from error
 
 
 def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -20,6 +21,13 @@ from fmident.problem.residuals import parameter_values_for, whitened_residuals
 from fmident.problem.search_space import SearchSpace
 
 _REMEMBERED = 4
+
+_SMALLEST_SIZE = 0.1
+"""Smallest size of a parameter in relation to its initial value."""
+
+_STALE = 2.0
+"""Steps are chosen anew when a parameter has moved by this many times its size, or shrunk to
+this part of it."""
 
 T = TypeVar("T")
 
@@ -41,6 +49,16 @@ class _Recent(Generic[T]):
         self._items.move_to_end(key)
         while len(self._items) > self._capacity:
             self._items.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best point so far and what was simulated there."""
+
+    parameters: F64
+    cost: float
+    residuals: F64
+    outputs: Mapping[object, Simulated]
 
 
 class Evaluator:
@@ -80,8 +98,9 @@ class Evaluator:
         self._outputs: _Recent[Simulated] = _Recent(_REMEMBERED * len(problem.experiments))
         self._residuals: _Recent[F64] = _Recent(_REMEMBERED)
         self._jacobians: _Recent[F64] = _Recent(1)
-        self._best: tuple[F64, float] | None = None
+        self._best: _Best | None = None
         self._steps: StepSizes | None = None
+        self._chosen_at: F64 = self.space.from_physical(problem.initial)
         self._size: int | None = None
 
     def __enter__(self) -> Evaluator:
@@ -102,7 +121,7 @@ class Evaluator:
     @property
     def best(self) -> tuple[F64, float] | None:
         """Parameters and cost of the best point asked for so far, if any did not fail."""
-        return None if self._best is None else (self._best[0].copy(), self._best[1])
+        return None if self._best is None else (self._best.parameters.copy(), self._best.cost)
 
     @property
     def step_sizes(self) -> StepSizes | None:
@@ -128,7 +147,7 @@ class Evaluator:
             Shape (k, m); rows of NaN where a simulation failed.
         """
         points = self._checked(points)
-        known = [self._residuals.get(p.tobytes()) for p in points]
+        known = [self._known_residuals(p) for p in points]
         new = [i for i, r in enumerate(known) if r is None]
         if new:
             fresh = self._run(points[new], remember=True)
@@ -219,17 +238,29 @@ class Evaluator:
         return jacobian.copy()
 
     def measure_steps(self, p: F64) -> StepSizes:
-        """Return the steps of the finite differences; the first call chooses them at `p`.
+        """Return the steps of the finite differences at `p`.
+
+        The first call chooses them; later ones do so again when a parameter has grown or
+        shrunk so much that noise and curvature measured before mean little.
 
         Parameters
         ----------
         p
             Shape (n,), where the simulation works.
         """
-        if self._steps is None:
-            point = self._checked(p)[0]
-            self._steps = self._choose_steps(self.residuals(point), self.space.from_physical(point))
+        point = self._checked(p)[0]
+        z = self.space.from_physical(point)
+        if self._steps is None or self._stale(z):
+            self._chosen_at = z
+            self._steps = self._choose_steps(self.residuals(point), z)
         return self._steps
+
+    def _stale(self, z: F64) -> bool:
+        """Return whether the point is far from where the steps were chosen."""
+        size = self._parameter_size(self._chosen_at)
+        shrunk = self._parameter_size(z) < size / _STALE
+        far = np.abs(z - self._chosen_at) > _STALE * size
+        return bool((shrunk | far).any())
 
     def column_errors(self, p: F64) -> F64 | None:
         """Return the expected length of the error of each column of the Jacobian at `p`.
@@ -251,8 +282,7 @@ class Evaluator:
 
     def _choose_steps(self, base: F64, z: F64) -> StepSizes:
         settings = self.problem.evaluation
-        size = np.where(self.space.log | (z == 0.0), 1.0, np.abs(z))
-        size = np.minimum(size, self.space.upper - self.space.lower)
+        size = self._parameter_size(z)
         magnitude = self._output_magnitude(base)
         if settings.relative_step is not None:
             return fixed_steps(settings.relative_step, size, magnitude, settings.difference)
@@ -266,6 +296,18 @@ class Evaluator:
             magnitude,
             settings.difference,
         )
+
+    def _parameter_size(self, z: F64) -> F64:
+        """Return the size of the parameters in the search space, shape (n,).
+
+        A parameter that comes near zero keeps a part of its initial size; one that starts there
+        has its scale.
+        """
+        initial = np.abs(self.space.from_physical(self.problem.initial))
+        floor = np.where(initial > 0.0, _SMALLEST_SIZE * initial, 1.0)
+        size = np.where(self.space.log, 1.0, np.maximum(np.abs(z), floor))
+        limited: F64 = np.minimum(size, self.space.upper - self.space.lower)
+        return limited
 
     def _residuals_in_space(self, points: F64) -> F64:
         """Evaluate points of the search space that are not candidates for the best."""
@@ -322,6 +364,8 @@ class Evaluator:
         pending: dict[object, SimulationTask] = {}
         for key, task in zip(keys, tasks, strict=True):
             known = self._outputs.get(key)
+            if known is None and self._best is not None:
+                known = self._best.outputs.get(key)
             if known is not None:
                 found[key] = known
             else:
@@ -340,8 +384,16 @@ class Evaluator:
 
     def _keep_best(self, p: F64, residuals: F64) -> None:
         cost = _cost(residuals)
-        if np.isfinite(cost) and (self._best is None or cost < self._best[1]):
-            self._best = (p.copy(), cost)
+        if np.isfinite(cost) and (self._best is None or cost < self._best.cost):
+            # The outputs are kept, so that a run that is interrupted can end at once.
+            found = {task.key: self._outputs.get(task.key) for task in self._tasks(p)}
+            outputs = {key: output for key, output in found.items() if output is not None}
+            self._best = _Best(p.copy(), cost, residuals, outputs)
+
+    def _known_residuals(self, p: F64) -> F64 | None:
+        if self._best is not None and np.array_equal(p, self._best.parameters):
+            return self._best.residuals
+        return self._residuals.get(p.tobytes())
 
     def _checked(self, points: F64) -> F64:
         array = np.atleast_2d(np.asarray(points, dtype=np.float64))

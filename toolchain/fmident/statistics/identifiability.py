@@ -228,7 +228,9 @@ def describe(
         silent = [n for n, zero in zip(names, analysis.without_influence, strict=True) if zero]
         if silent:
             verb = "has" if len(silent) == 1 else "have"
-            sentences.append(f"{_listed(silent)} {verb} no influence on the measured outputs.")
+            sentences.append(
+                f"{_listed(silent)} {verb} no visible influence on the measured outputs."
+            )
         tangled = [
             n
             for n, part, zero in zip(
