@@ -285,7 +285,6 @@ def choose_compiler(host: Host, name: str) -> Compiler:
 def _build(compiler: Compiler, request: BuildRequest, force: bool) -> Built:
     if not force and not is_stale(request.output, request, compiler):
         return Built(request.output, None)
-    request.output.parent.mkdir(parents=True, exist_ok=True)
     return Built(request.output, compiler.build(request))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from fmident.report.contract import Reporter
 from fmident.report.numbers import duration, interval, percent, plain, with_error
-from fmident.report.terminal import remark
-from fmident.report.verdict import STRONG_CORRELATION, verdict
+from fmident.report.terminal import remark, unit_text
+from fmident.report.verdict import STRONG_CORRELATION, correlated_pairs, verdict
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "report.html"
 
-_MOST_PLOTS = 60
+_MOST_PLOTS, _MOST_EXCERPTS = 60, 12
 _STRIPS, _FEWEST_STRIPS, _ALL_STRIPS = 900, 200, 9000
 """Resolution of one plot, and of all together, so that the file stays below 2 MB."""
 
@@ -35,8 +35,9 @@ class HtmlReporter(Reporter):
         """Write ``report.html`` into `folder`."""
         from fmident import __version__
 
-        title = problem.source.name if problem.source is not None else result.fmu_name
-        page = render(result, title=title or "estimation", version=__version__)
+        title = result.fmu_name or problem.fmu.name
+        source = str(problem.source) if problem.source is not None else ""
+        page = render(result, title=title, source=source, version=__version__)
         (folder / FILE_NAME).write_text(page, encoding="utf-8")
 
 
@@ -70,7 +71,7 @@ class _Plot:
     relative_error: str
 
 
-def render(result: EstimationResult, *, title: str, version: str) -> str:
+def render(result: EstimationResult, *, title: str, version: str, source: str = "") -> str:
     """Return the page.
 
     Parameters
@@ -81,6 +82,8 @@ def render(result: EstimationResult, *, title: str, version: str) -> str:
         What was estimated.
     version
         Of fmident.
+    source
+        The problem file, if there is one.
     """
     # Both imports are slow and nobody else needs them.
     import jinja2
@@ -96,16 +99,18 @@ def render(result: EstimationResult, *, title: str, version: str) -> str:
     )
     drawn = result.fits[:_MOST_PLOTS]
     strips = int(np.clip(_ALL_STRIPS // max(len(drawn), 1), _FEWEST_STRIPS, _STRIPS))
+    excerpt = len(drawn) <= _MOST_EXCERPTS
     free = [e for e in result.estimates if not e.fixed]
     return environment.get_template("report.html").render(
         title=title,
+        source=source,
         version=version,
         result=result,
         verdict=verdict(result),
         rows=[_row(e) for e in result.estimates],
         correlation=_correlation(result, [e.name for e in free]),
-        strong=f"{STRONG_CORRELATION:.2f}",
-        plots=[_plot(fit, plots.fit_plot(fit, strips)) for fit in drawn],
+        strong=f"{STRONG_CORRELATION:.2f}" if correlated_pairs(result) else "",
+        plots=[_plot(fit, plots.fit_plot(fit, strips, excerpt=excerpt)) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
         histogram=_optional_image(plots.residual_histogram(result.fits)),
         history=_optional_image(plots.cost_history(result.history)),
@@ -125,7 +130,7 @@ def _row(e: ParameterEstimate) -> _Row:
         value=plain(e.value) if e.fixed else value,
         error="" if e.fixed else error,
         interval="" if e.fixed else interval(e.interval_95, e.standard_error),
-        unit=e.unit or "",
+        unit=unit_text(e.unit),
         initial=plain(e.initial),
         bounds=_bounds(e),
         remark=remark(e),
@@ -192,7 +197,7 @@ def _cell(value: float, diagonal: bool) -> _Cell:
 
 
 def _plot(fit: OutputFit, svg: bytes) -> _Plot:
-    unit = f" {fit.unit}" if fit.unit else ""
+    unit = f" {unit_text(fit.unit)}".rstrip()
     return _Plot(
         experiment=fit.experiment,
         name=fit.name,

@@ -6,6 +6,7 @@ narrow strip: it looks the same at a fraction of the size, and no peak is lost.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ FITTED = "#0b5cad"
 RESIDUAL = "#7d8b9c"
 
 _WIDTH, _FIT_HEIGHT, _SMALL_HEIGHT = 10.6, 4.6, 2.9
+_EXCERPT_HEIGHT, _EXCERPT_SHARE, _LONG = 2.3, 0.06, 1000
 _LARGEST_GAP = 20
 """More missing samples than this in a row leave a gap in the line."""
 
@@ -59,8 +61,10 @@ _STYLE: Any = {
 }
 
 
-def fit_plot(fit: OutputFit, strips: int = 900) -> bytes:
-    """Draw measured, initial and fitted over time, residuals below.
+def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> bytes:
+    """Draw measured, initial and fitted over time, residuals below, then an excerpt.
+
+    The excerpt shows the stretch in which the fit moved the simulation most.
 
     Parameters
     ----------
@@ -68,29 +72,37 @@ def fit_plot(fit: OutputFit, strips: int = 900) -> bytes:
         One output of one experiment.
     strips
         Number of strips over the width; each line has at most twice as many points.
+    excerpt
+        Whether to draw the excerpt; a short signal needs none.
 
     Returns
     -------
     bytes
         An SVG document.
     """
+    part = _excerpt(fit) if excerpt else None
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH, _FIT_HEIGHT), layout="constrained")
-        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1.0])
-        _line(top, fit.times, fit.measured, strips, MEASURED, "measured", width=1.6)
-        _line(top, fit.times, fit.initial, strips, INITIAL, "initial", width=0.9, dashed=True)
-        _line(top, fit.times, fit.fitted, strips, FITTED, "fitted", width=1.1)
-        _focus(top, fit)
-        top.set_ylabel(_label(fit.name, fit.unit))
+        height = _FIT_HEIGHT if part is None else _FIT_HEIGHT + _EXCERPT_HEIGHT
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        ratios = [2.2, 1.0] if part is None else [2.2, 1.0, 1.9]
+        panels = figure.subplots(len(ratios), 1, height_ratios=ratios)
+        top, bottom = panels[0], panels[1]
+        bottom.sharex(top)
+        top.tick_params(labelbottom=False)
+        _signals(top, fit, strips)
         top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
-        _line(bottom, fit.times, fit.measured - fit.fitted, strips, RESIDUAL, "residual", width=0.6)
+        residual = fit.measured - fit.fitted
+        _line(bottom, fit.times, residual, strips, RESIDUAL, "residual", width=0.6)
         bottom.axhline(0.0, color=FITTED, linewidth=0.9, zorder=3)
         _noise_band(bottom, fit)
         bottom.set_ylabel(_label("residual", fit.unit))
-        bottom.set_xlabel("time (s)")
-        if fit.times.size > 1:
-            bottom.set_xlim(float(fit.times[0]), float(fit.times[-1]))
-        figure.align_ylabels([top, bottom])
+        if part is not None:
+            begin, end = float(fit.times[part][0]), float(fit.times[part][-1])
+            top.axvspan(begin, end, color=INITIAL, alpha=0.14, linewidth=0)
+            _signals(panels[2], _cut(fit, part), strips)
+            panels[2].set_title("excerpt, shaded above", fontsize=9, color="#5b6673", loc="left")
+        panels[-1].set_xlabel("time (s)")
+        figure.align_ylabels(panels)
         return _svg(figure, f"{fit.experiment}/{fit.name}")
 
 
@@ -208,6 +220,39 @@ def _line(
             dashes=(5, 2.5) if dashed else (None, None),
             solid_joinstyle="round",
         )
+
+
+def _signals(axes: Axes, fit: OutputFit, strips: int) -> None:
+    _line(axes, fit.times, fit.measured, strips, MEASURED, "measured", width=1.6)
+    _line(axes, fit.times, fit.initial, strips, INITIAL, "initial", width=0.9, dashed=True)
+    _line(axes, fit.times, fit.fitted, strips, FITTED, "fitted", width=1.1)
+    _focus(axes, fit)
+    axes.set_ylabel(_label(fit.name, fit.unit))
+    if fit.times.size > 1:
+        axes.set_xlim(float(fit.times[0]), float(fit.times[-1]))
+
+
+def _excerpt(fit: OutputFit) -> slice | None:
+    """Return the stretch of a long signal in which initial and fitted differ most."""
+    count = fit.times.size
+    length = max(round(_EXCERPT_SHARE * count), 2)
+    if count < _LONG:
+        return None
+    moved = np.nan_to_num(fit.fitted - fit.initial, posinf=0.0, neginf=0.0)
+    total = np.concatenate([[0.0], np.cumsum(moved**2)])
+    sums = total[length:] - total[:-length]
+    begin = int(np.argmax(sums)) if np.any(sums > 0.0) else (count - length) // 2
+    return slice(begin, begin + length)
+
+
+def _cut(fit: OutputFit, part: slice) -> OutputFit:
+    return dataclasses.replace(
+        fit,
+        times=fit.times[part],
+        measured=fit.measured[part],
+        initial=fit.initial[part],
+        fitted=fit.fitted[part],
+    )
 
 
 def _focus(axes: Axes, fit: OutputFit) -> None:

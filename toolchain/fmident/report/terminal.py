@@ -61,6 +61,11 @@ def table(
     return "\n".join([line(header), line(["-" * w for w in widths]), *map(line, rows)])
 
 
+def unit_text(unit: str | None) -> str:
+    """Return a unit to stand behind a number; nothing for a pure number."""
+    return "" if unit in (None, "1") else str(unit)
+
+
 def remark(estimate: ParameterEstimate) -> str:
     """Return what is special about a parameter, or an empty string."""
     if estimate.fixed:
@@ -81,7 +86,7 @@ def _parameters(result: EstimationResult) -> str:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
-        rows.append([e.name, *cells, e.unit or "", plain(e.initial), remark(e)])
+        rows.append([e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e)])
     header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
     return table(header, rows, ["<", ">", ">", ">", "<", ">", "<"])
 
@@ -93,7 +98,7 @@ def _fits(result: EstimationResult) -> str:
             f.name,
             plain(f.rms_initial, 4),
             plain(f.rms, 4),
-            f.unit or "",
+            unit_text(f.unit),
             percent(f.relative_error),
         ]
         for f in result.fits[:_MOST_FITS]
