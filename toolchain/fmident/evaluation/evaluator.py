@@ -386,8 +386,11 @@ class Evaluator:
         cost = _cost(residuals)
         if np.isfinite(cost) and (self._best is None or cost < self._best.cost):
             # The outputs are kept, so that a run that is interrupted can end at once.
-            found = {task.key: self._outputs.get(task.key) for task in self._tasks(p)}
-            outputs = {key: output for key, output in found.items() if output is not None}
+            outputs: dict[object, Simulated] = {}
+            for task in self._tasks(p):
+                known = self._outputs.get(task.key)
+                if known is not None:
+                    outputs[task.key] = known
             self._best = _Best(p.copy(), cost, residuals, outputs)
 
     def _known_residuals(self, p: F64) -> F64 | None:
