@@ -40,25 +40,25 @@ def _symbols(function: Function) -> list[ca.SX]:
     return [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
 
 
-def _renamed(name: str, function: Function) -> Function:
-    """Return the function under another name, with dense columns in and out."""
-    arguments = _symbols(function)
-    result = ca.densify(ca.vec(function(*arguments)))
-    return ca.Function(name, arguments, [result])
+def _combined(name: str, *functions: Function) -> Function:
+    """Return several functions of the same arguments as one, with dense columns as results.
+
+    What they have in common is computed once.
+    """
+    arguments = _symbols(functions[0])
+    results = [ca.densify(ca.vec(function(*arguments))) for function in functions]
+    return ca.Function(name, arguments, ca.cse(results))
 
 
 def _functions(model: OdeModel) -> list[Function]:
-    named = [
-        ("fmident_calculated_parameters", model.calculated_parameters),
-        ("fmident_initial_states", model.initial_states),
-        ("fmident_rhs", model.rhs),
-        ("fmident_jacobian", model.jacobian),
-        ("fmident_outputs", model.output_values),
-        ("fmident_locals", model.local_values),
-        ("fmident_asserts", model.assert_values),
-    ]
     return [
-        *(_renamed(name, function) for name, function in named),
+        _combined("fmident_calculated_parameters", model.calculated_parameters),
+        _combined("fmident_initial_states", model.initial_states),
+        _combined("fmident_rhs", model.rhs, model.assert_values),
+        _combined("fmident_jacobian", model.jacobian),
+        _combined("fmident_outputs", model.output_values, model.assert_values),
+        _combined("fmident_locals", model.local_values),
+        _combined("fmident_asserts", model.assert_values),
         _directional(model),
         _directional_initial(model),
     ]
@@ -71,7 +71,7 @@ def _directional(model: OdeModel) -> Function:
     sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
     values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
     results = [_along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
-    return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], results)
+    return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
 
 
 def _directional_initial(model: OdeModel) -> Function:
@@ -81,7 +81,7 @@ def _directional_initial(model: OdeModel) -> Function:
     sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
     value = ca.vec(model.initial_states(t, u, p, c))
     result = _along(value, [u, p, c], [su, sp, sc])
-    return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], [result])
+    return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], ca.cse([result]))
 
 
 def _along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:

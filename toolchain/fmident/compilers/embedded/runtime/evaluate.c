@@ -4,15 +4,21 @@
 #include <math.h>
 #include <stdio.h>
 
-int fmident_call(Instance *m, fmident_Function *function, double t, const double *x,
-                 const double *u, double *result) {
+/* Call a function of (t, x, u, p, c); `asserts` may be NULL. */
+static int call(Instance *m, fmident_Function *function, double t, const double *x,
+                const double *u, double *result, double *asserts) {
   m->arg[0] = &t;
   m->arg[1] = x;
   m->arg[2] = u;
   m->arg[3] = m->p;
   m->arg[4] = m->c;
   m->res[0] = result;
+  m->res[1] = asserts;
   return function(m->arg, m->res, m->iw, m->work, 0);
+}
+
+static int call_now(Instance *m, fmident_Function *function, double *result, double *asserts) {
+  return call(m, function, m->now.t, m->x, m->u, result, asserts);
 }
 
 static int failed(const Instance *m, const char *what) {
@@ -72,22 +78,24 @@ int fmident_ensure(Instance *m, int valid) {
   if (valid == VALID_C) return 0;
   if ((missing & VALID_X) && ensure_states(m)) return 1;
 #if FMIDENT_NX > 0
-  if ((missing & VALID_DX) && fmident_call(m, fmident_rhs, m->now.t, m->x, m->u, m->dx)) {
-    return failed(m, "state derivatives");
+  if (missing & VALID_DX) {
+    if (call_now(m, fmident_rhs, m->dx, m->a)) return failed(m, "state derivatives");
+    m->now.valid |= VALID_DX | VALID_A;
   }
 #endif
 #if FMIDENT_NY > 0
-  if ((missing & VALID_Y) && fmident_call(m, fmident_outputs, m->now.t, m->x, m->u, m->y)) {
-    return failed(m, "outputs");
+  if (missing & VALID_Y) {
+    if (call_now(m, fmident_outputs, m->y, m->a)) return failed(m, "outputs");
+    m->now.valid |= VALID_Y | VALID_A;
   }
 #endif
 #if FMIDENT_NW > 0
-  if ((missing & VALID_W) && fmident_call(m, fmident_locals, m->now.t, m->x, m->u, m->w)) {
+  if ((missing & VALID_W) && call_now(m, fmident_locals, m->w, NULL)) {
     return failed(m, "local variables");
   }
 #endif
 #if FMIDENT_NA > 0
-  if ((missing & VALID_A) && fmident_call(m, fmident_asserts, m->now.t, m->x, m->u, m->a)) {
+  if ((missing & ~m->now.valid & VALID_A) && call_now(m, fmident_asserts, m->a, NULL)) {
     return failed(m, "assertions");
   }
 #endif
@@ -131,21 +139,14 @@ static const double *inputs_at(Instance *m, double t) {
 
 int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
   const double *u = inputs_at(m, t);
-  if (fmident_call(m, fmident_rhs, t, x, u, dx)) {
+  m->now.valid &= ~VALID_A;
+  if (call(m, fmident_rhs, t, x, u, dx, m->a)) {
     snprintf(m->trouble, sizeof m->trouble, "the state derivatives cannot be evaluated at %.17g",
              t);
     return 1;
   }
-  for (size_t i = 0; i < FMIDENT_NX; ++i) {
-    if (!isfinite(dx[i])) {
-      snprintf(m->trouble, sizeof m->trouble, "'%s' is %s at %.17g",
-               fmident_names[FMIDENT_VR_DX + i], isnan(dx[i]) ? "not a number" : "infinite", t);
-      return 1;
-    }
-  }
+  /* Assertions first: where one is violated, what is not a number is its consequence. */
 #if FMIDENT_NA > 0
-  m->now.valid &= ~VALID_A;
-  if (fmident_call(m, fmident_asserts, t, x, u, m->a)) return 1;
   for (size_t i = 0; i < FMIDENT_NA; ++i) {
     if (!(m->a[i] > 0.0) && fmident_assert_is_error[i]) {
       snprintf(m->trouble, sizeof m->trouble, "assertion violated at %.17g: %s", t,
@@ -154,11 +155,18 @@ int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
     }
   }
 #endif
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    if (!isfinite(dx[i])) {
+      snprintf(m->trouble, sizeof m->trouble, "'%s' is %s at %.17g",
+               fmident_names[FMIDENT_VR_DX + i], isnan(dx[i]) ? "not a number" : "infinite", t);
+      return 1;
+    }
+  }
   return 0;
 }
 
 int fmident_jacobian_at(Instance *m, double t, const double *x, double *jacobian) {
-  if (fmident_call(m, fmident_jacobian, t, x, inputs_at(m, t), jacobian)) return 1;
+  if (call(m, fmident_jacobian, t, x, inputs_at(m, t), jacobian, NULL)) return 1;
   for (size_t i = 0; i < (size_t)FMIDENT_NX * FMIDENT_NX; ++i) {
     if (!isfinite(jacobian[i])) {
       snprintf(m->trouble, sizeof m->trouble,

@@ -105,8 +105,6 @@ int fmident_check_finite(const Instance *instance, const double *values, size_t 
 /* The right-hand side as the integrator calls it: 0, or 1 with `trouble` filled in. */
 int fmident_rhs_at(Instance *instance, double t, const double *x, double *dx);
 int fmident_jacobian_at(Instance *instance, double t, const double *x, double *jacobian);
-int fmident_call(Instance *instance, fmident_Function *function, double t, const double *x,
-                 const double *u, double *result);
 
 /* variables.c */
 fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);

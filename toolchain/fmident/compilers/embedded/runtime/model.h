@@ -25,9 +25,9 @@ typedef int fmident_Function(const double **arg, double **res, long long int *iw
 
 fmident_Function fmident_calculated_parameters; /* (p) -> (c) */
 fmident_Function fmident_initial_states;        /* (t, u, p, c) -> (x) */
-fmident_Function fmident_rhs;                   /* (t, x, u, p, c) -> (dx) */
+fmident_Function fmident_rhs;                   /* (t, x, u, p, c) -> (dx, a) */
 fmident_Function fmident_jacobian;              /* (t, x, u, p, c) -> (d dx / d x), column-major */
-fmident_Function fmident_outputs;               /* (t, x, u, p, c) -> (y) */
+fmident_Function fmident_outputs;               /* (t, x, u, p, c) -> (y, a) */
 fmident_Function fmident_locals;                /* (t, x, u, p, c) -> (w) */
 fmident_Function fmident_asserts;               /* (t, x, u, p, c) -> (a) */
 /* (t, x, u, p, c, sx, su, sp) -> (sy, sdx): derivative along the direction (sx, su, sp),

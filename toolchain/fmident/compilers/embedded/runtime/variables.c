@@ -84,9 +84,12 @@ static fmi2Status get_computed(Instance *m, int group, const double *values, uns
     return fmi2Error;
   }
   if ((m->now.valid & group) != group) {
-    /* An output must not come from a point at which the model does not hold. */
-    if (FMIDENT_NA > 0 && group != VALID_X && fmident_check_asserts(m)) return fmi2Error;
     if (fmident_ensure(m, group)) return fmi2Error;
+    /* An output must not come from a point at which the model does not hold. */
+    if (group != VALID_X && fmident_check_asserts(m)) {
+      m->now.valid &= ~group;
+      return fmi2Error;
+    }
   }
   *value = values[i];
   return fmident_check_finite(m, values + i, 1, reference) ? fmi2Error : fmi2OK;
