@@ -206,7 +206,7 @@ TABLE = [
          ("position", "data.csv")),
     Case("gap in an input", data(lambda t: t.assign(force=t.force.where(t.index != 5))),
          ("force", "data.csv")),
-    Case("text among the numbers", data_text(lambda x: [*x[:9], "0.045,broken,0", *x[10:]]),
+    Case("text among the numbers", data_text(lambda x: [*x[:9], "0.04,broken,0", *x[10:]]),
          ("broken", "data.csv")),
     Case("time goes back", data_text(lambda x: [*x[:9], x[7], *x[9:]]), ("data.csv", "10")),
     Case("time twice", data_text(lambda x: [*x[:9], x[8], *x[9:]]), ("data.csv", "10")),

@@ -8,11 +8,9 @@ Every error names the line.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,13 +19,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from fmident._types import F64
+from fmident.data.csv_text import is_number, read_csv_text, read_numbers
 from fmident.errors import DataError, Location, UnitError, did_you_mean
 from fmident.units import parse_unit
 
 Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
 """Reads a format of its own, or returns ``None``."""
 
-_GAPS = ["", "NaN", "nan", "NAN", "NA", "N/A", "n/a", "null", "None", "-", "#N/A"]
 _SPACED_UNIT = re.compile(r"^(?P<name>.*\S)\s+(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>.*)\))$")
 _TIGHT_UNIT = re.compile(r"^(?P<name>.*\S)(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*)\))$")
 
@@ -41,17 +39,26 @@ class Table:
     path
         The file.
     frame
-        Columns by bare name, float64, NaN for gaps.
+        Numeric columns by bare name, float64, NaN for gaps.
     units
         Column to unit as written in the header, ``None`` where there is none.
     lines
         Line of the file for each row, counted from 1; row numbers for formats without lines.
+    errors
+        Columns that are not numbers, with what stands in the way; nobody minds until one of
+        them is used.
     """
 
     path: Path
     frame: pd.DataFrame
     units: Mapping[str, str | None]
     lines: npt.NDArray[np.int64]
+    errors: Mapping[str, DataError] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, numeric or not."""
+        return list(self.units)
 
     def column(self, name: str) -> F64:
         """Return a column, shape (n,).
@@ -59,13 +66,16 @@ class Table:
         Raises
         ------
         DataError
-            There is none of this name; the nearest ones are listed.
+            There is none of this name (the nearest ones are listed), or it holds something
+            else than numbers and gaps.
         """
+        if name in self.errors:
+            raise self.errors[name]
         if name not in self.frame.columns:
             raise DataError(
                 f"there is no column '{name}'",
                 location=Location(str(self.path)),
-                hint=did_you_mean(name, [str(c) for c in self.frame.columns], kind="column"),
+                hint=did_you_mean(name, self.names, kind="column"),
             )
         return self.frame[name].to_numpy(dtype=np.float64)
 
@@ -95,7 +105,7 @@ def read_table(
     Raises
     ------
     DataError
-        Missing, empty, ragged, with cells that are no numbers, with a column twice.
+        Missing, empty, ragged, not text, with a column twice.
     """
     path = Path(path)
     if path.is_dir():
@@ -110,13 +120,15 @@ def read_table(
         frame = reader(path, dict(spec or {}))
         if frame is not None:
             return _from_frame(path, frame)
-    return _read_csv(path)
+    return _from_csv(path)
 
 
 def split_header(cell: str) -> tuple[str, str | None]:
     """Return name and unit of a header cell.
 
     ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, for an index is no unit.
+    What stands in brackets after a space is taken for a unit in any case, so that a mistake
+    in it is noticed; what stands in parentheses only if it is one: ``force (measured)``.
 
     Parameters
     ----------
@@ -125,7 +137,7 @@ def split_header(cell: str) -> tuple[str, str | None]:
     """
     text = cell.strip()
     spaced = _SPACED_UNIT.match(text)
-    if spaced is not None:
+    if spaced is not None and (spaced["a"] is not None or _is_unit(spaced["b"])):
         return spaced["name"], (spaced["a"] if spaced["a"] is not None else spaced["b"]).strip()
     tight = _TIGHT_UNIT.match(text)
     if tight is not None:
@@ -143,146 +155,49 @@ def _is_unit(text: str) -> bool:
     return True
 
 
-def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
-    names, units = _columns(path, [str(c) for c in frame.columns], None)
-    try:
-        numbers = frame.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"a column is not numeric: {error}", location=Location(str(path))
-        ) from error
-    if numbers.empty:
-        raise DataError("the file has no rows", location=Location(str(path)))
-    return Table(
-        path, numbers.set_axis(names, axis=1), units, np.arange(1, len(numbers) + 1, dtype=np.int64)
-    )
-
-
-def _read_csv(path: Path) -> Table:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"the file is not text in UTF-8 (byte {error.start})",
-            location=Location(str(path)),
-            hint="save it as CSV in UTF-8; other formats need a plugin (hook fmident_read_data)",
-        ) from error
-    lines = text.splitlines()
-    rows = [
-        number
-        for number, line in enumerate(lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not rows:
-        raise DataError(
-            "the file is empty",
-            location=Location(str(path)),
-            hint="a header line and at least two rows of numbers are needed",
-        )
-    header = lines[rows[0] - 1]
-    separator = _separator(header)
-    names, units = _columns(path, _cells(header, separator), rows[0])
-    if len(rows) == 1:
-        raise DataError("the file has a header but no rows", location=Location(str(path), rows[0]))
-    body = rows[1:]
-    _refuse_ragged(path, lines, body, separator, len(names))
-    decimal = "."
-    if separator != "," and any("," in lines[n - 1] for n in body[:50]):
-        decimal = ","
-    joined = "\n".join(lines[n - 1] for n in body)
-    try:
-        frame = pd.read_csv(
-            io.StringIO(joined),
-            sep=separator,
-            decimal=decimal,
-            header=None,
-            names=names,
-            index_col=False,
-            dtype=np.float64,
-            na_values=_GAPS,
-            skipinitialspace=True,
-            skip_blank_lines=False,
-            float_precision="round_trip",
-        )
-    except (ValueError, pd.errors.ParserError) as error:
-        raise _bad_cell(path, lines, body, separator, decimal, names) from error
-    return Table(path, frame, units, np.array(body, dtype=np.int64))
-
-
-def _separator(header: str) -> str:
-    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\([^)]*\)', "", header)
-    for separator in (";", "\t"):
-        if separator in bare:
-            return separator
-    return ","
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-
-
-def _columns(
-    path: Path, cells: list[str], line: int | None
-) -> tuple[list[str], dict[str, str | None]]:
-    place = Location(str(path), line)
-    names: list[str] = []
-    units: dict[str, str | None] = {}
-    numbers = 0
-    for position, cell in enumerate(cells, 1):
-        name, unit = split_header(cell)
-        if not name:
-            raise DataError(f"column {position} has no name in the header", location=place)
-        if name in units:
-            raise DataError(f"column '{name}' appears twice in the header", location=place)
-        numbers += _is_number(name)
-        names.append(name)
-        units[name] = unit
-    if names and numbers == len(names):
+def _from_csv(path: Path) -> Table:
+    text = read_csv_text(path)
+    place = Location(str(path), text.header_line)
+    if all(is_number(cell) for cell in text.header):
         raise DataError(
             "the first line holds numbers where the names of the columns are expected",
             location=place,
             hint="put a header line above the numbers, such as 'time [s],force [N]'",
         )
-    return names, units
+    names, units = _columns(text.header, place)
+    numbers, errors = read_numbers(text, names)
+    return Table(path, pd.DataFrame(numbers), units, np.array(text.lines, dtype=np.int64), errors)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_ragged(
-    path: Path, lines: list[str], body: list[int], separator: str, width: int
-) -> None:
-    for number in body:
-        line = lines[number - 1]
-        if '"' not in line and line.count(separator) == width - 1:
+def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
+    place = Location(str(path))
+    names, units = _columns([str(c) for c in frame.columns], place)
+    if frame.empty:
+        raise DataError("the file has no rows", location=place)
+    numbers: dict[str, F64] = {}
+    errors: dict[str, DataError] = {}
+    for position, name in enumerate(names):
+        if name is None:
             continue
-        found = len(_cells(line, separator))
-        if found != width:
-            raise DataError(
-                f"the row has {found} cells, the header has {width}",
-                location=Location(str(path), number),
-                hint="a decimal comma needs semicolons between the columns"
-                if separator == "," and found > width
-                else None,
-            )
+        try:
+            numbers[name] = frame.iloc[:, position].to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            errors[name] = DataError(f"column '{name}' is not numeric: {error}", location=place)
+    rows = np.arange(1, len(frame) + 1, dtype=np.int64)
+    return Table(path, pd.DataFrame(numbers), units, rows, errors)
 
 
-def _bad_cell(
-    path: Path, lines: list[str], body: list[int], separator: str, decimal: str, names: list[str]
-) -> DataError:
-    for number in body:
-        for position, cell in enumerate(_cells(lines[number - 1], separator)):
-            text = cell.strip()
-            plain = text.replace(decimal, ".")
-            if text not in _GAPS and not _is_number(plain):
-                return DataError(
-                    f"'{text}' in column '{names[position]}' is not a number",
-                    location=Location(str(path), number, position + 1),
-                    hint="leave a cell empty where a sample is missing",
-                )
-    return DataError("the file cannot be read as a table of numbers", location=Location(str(path)))
+def _columns(
+    cells: Sequence[str], place: Location
+) -> tuple[list[str | None], dict[str, str | None]]:
+    """Return name (``None`` for a column without) and unit of each column."""
+    names: list[str | None] = []
+    units: dict[str, str | None] = {}
+    for cell in cells:
+        name, unit = split_header(cell)
+        if name in units:
+            raise DataError(f"column '{name}' appears twice in the header", location=place)
+        names.append(name or None)
+        if name:
+            units[name] = unit
+    return names, units

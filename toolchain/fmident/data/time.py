@@ -26,7 +26,7 @@ def time_column(table: Table, name: str | None = None) -> str:
     if name is not None:
         table.column(name)
         return name
-    columns = [str(c) for c in table.frame.columns]
+    columns = table.names
     return next((c for c in columns if c.casefold() in _NAMES), columns[0])
 
 

@@ -227,11 +227,11 @@ def _draft(
     path = None if name is None else Path(name)
     sampled = grid.file(outputs, key, path)
     place = outputs.source.where((*outputs.keys, key))
-    if column not in sampled.table.frame.columns:
+    if column not in sampled.table.names:
         raise ProblemError(
             f"'{sampled.table.path}' has no column '{column}'",
             location=place,
-            hint=did_you_mean(column, map(str, sampled.table.frame.columns), kind="column"),
+            hint=did_you_mean(column, sampled.table.names, kind="column"),
         )
     unit = section.text("unit", sampled.table.units.get(column))
     values = to_unit(sampled.values(column), unit, variable.unit, f"column '{column}'", place)
@@ -272,11 +272,11 @@ def _sigma(
     if given is None:
         return None
     if isinstance(given, str):
-        if given not in sampled.table.frame.columns:
+        if given not in sampled.table.names:
             raise section.error(
                 f"'sigma' names the column '{given}', which '{sampled.table.path}' does not have",
                 "sigma",
-                hint=did_you_mean(given, map(str, sampled.table.frame.columns), kind="column"),
+                hint=did_you_mean(given, sampled.table.names, kind="column"),
             )
         values = sampled.values(given)
         unit = sampled.table.units.get(given) or unit
@@ -355,11 +355,11 @@ def _inputs(
                 name,
                 hint=did_you_mean(name, [v.name for v in description.inputs], kind="input"),
             )
-        if column not in main.table.frame.columns:
+        if column not in main.table.names:
             raise table.error(
                 f"'{main.table.path}' has no column '{column}'",
                 name,
-                hint=did_you_mean(column, map(str, main.table.frame.columns), kind="column"),
+                hint=did_you_mean(column, main.table.names, kind="column"),
             )
         place = table.source.where((*table.keys, name))
         unit = unit or main.table.units.get(column)
