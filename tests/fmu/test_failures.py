@@ -152,7 +152,7 @@ def test_ctrl_c_is_served_while_a_slow_fmu_runs(simulator: Simulator) -> None:
     try:
         with pytest.raises(KeyboardInterrupt):
             simulator.simulate(setup, {"kind": SLOW, "speed": 0.01})
-        assert time.perf_counter() - pressed[0] < 0.3
+        assert time.perf_counter() - pressed[0] < 0.5
     finally:
         timer.join()
     assert np.isfinite(simulator.simulate(SETUP)).all()

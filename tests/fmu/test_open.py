@@ -52,6 +52,19 @@ def encrypted(path: Path) -> Path:
     return path
 
 
+def other_method(path: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as file:
+        file.writestr("modelDescription.xml", GOOD)
+    return path
+
+
+def not_text(path: Path) -> Path:
+    """A member's name that is not valid UTF-8."""
+    pack(path, members={"resources/ää": b""})
+    path.write_bytes(path.read_bytes().replace("ää".encode(), b"\xbe\xbe\xbe\xbe"))
+    return path
+
+
 def damaged(path: Path) -> Path:
     pack(path, members=library(b"x" * 10))
     raw = bytearray(path.read_bytes())
@@ -80,6 +93,8 @@ BAD = {
     "cut off": (lambda p: plain(pack(p), pack(p).read_bytes()[:-30]), "not a zip file"),
     "damaged member": (damaged, "is damaged"),
     "encrypted": (encrypted, "is encrypted"),
+    "bzip2": (other_method, "does not allow"),
+    "name not UTF-8": (not_text, "cannot be read"),
     "symbolic link": (link, "symbolic link"),
     "parent folder": (lambda p: pack(p, members={"../evil.txt": b""}), "outside the target"),
     "inner parent": (lambda p: pack(p, members={"resources/../../x": b""}), "outside the target"),

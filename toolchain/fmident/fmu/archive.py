@@ -23,6 +23,8 @@ from fmident.errors import FmuError, Location
 
 DESCRIPTION = "modelDescription.xml"
 
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+
 
 @dataclass(frozen=True)
 class ArchiveLimits:
@@ -160,7 +162,7 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
             f"this is not an FMU: it is not a zip file ({error})",
             "an FMU is a zip file; was the download or the copy complete?",
         )
-    except (OSError, NotImplementedError) as error:
+    except (OSError, NotImplementedError, ValueError) as error:  # ValueError: bad names
         refuse(f"the FMU cannot be read: {error}")
     if len(entries) > limits.members:
         refuse(f"the archive has {len(entries)} members, more than {limits.members} are refused")
@@ -178,6 +180,11 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
             )
         if entry.flag_bits & 0x1:
             refuse(f"member '{entry.filename}' is encrypted", "get the FMU without a password")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            refuse(
+                f"member '{entry.filename}' is compressed in a way that FMI does not allow",
+                "pack the FMU again with the method 'deflate'",
+            )
         if name in members:
             refuse(f"the archive holds '{name}' twice")
         members[name] = entry
@@ -215,12 +222,20 @@ def _is_binary(name: PurePosixPath) -> bool:
 
 def _copy(file: zipfile.ZipFile, entry: zipfile.ZipInfo, out: IO[bytes], path: Path) -> None:
     """Unpack one member; never more than the size that its entry declares."""
-    try:
-        with file.open(entry) as source:
-            shutil.copyfileobj(source, out)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise FmuError(
+
+    def damaged(error: Exception) -> FmuError:
+        return FmuError(
             f"member '{entry.filename}' of the archive is damaged: {error}",
             location=Location(str(path)),
             hint="get the FMU from its source again",
-        ) from error
+        )
+
+    try:
+        source = file.open(entry)
+    except (*_DAMAGE, OSError, ValueError) as error:  # these two: a place outside the file
+        raise damaged(error) from error
+    try:
+        with source:
+            shutil.copyfileobj(source, out)
+    except _DAMAGE as error:
+        raise damaged(error) from error

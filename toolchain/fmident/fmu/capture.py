@@ -11,19 +11,18 @@ that run in threads beside a progress display may switch it off
 
 from __future__ import annotations
 
-import ctypes
 import os
 import tempfile
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from fmident.fmu.library import LIBC
+
 LIMIT = 64 * 1024
 """About this many bytes of the latest output are kept, per run."""
 
 Result = TypeVar("Result")
-
-_libc = ctypes.CDLL(None)
 
 
 class Capture:
@@ -94,7 +93,7 @@ class _Redirection:
             if self.saved:
                 return
             sink = self.open_sink()
-            _libc.fflush(None)
+            LIBC.fflush(None)
             for descriptor in (1, 2):
                 try:
                     self.saved.append((descriptor, os.dup(descriptor)))
@@ -104,7 +103,7 @@ class _Redirection:
 
     def end(self, user: Capture) -> None:
         with self.lock:
-            _libc.fflush(None)
+            LIBC.fflush(None)
             self.users.discard(id(user))
             if not self.users:
                 for descriptor, copy in self.saved:

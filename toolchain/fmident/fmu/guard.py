@@ -34,8 +34,8 @@ TRACE_BYTES = BUFFER_BYTES + 64
 REQUEST, TRACE, OUTPUT, RESULT = "request.pickle", "trace.bin", "output.txt", "result.json"
 
 _STAGES = {
-    "": "while it was being loaded",
-    "instantiate": "while it was being instantiated",
+    "": "before it was loaded",
+    "instantiate": "while it was being loaded and instantiated",
     "initialise": "during initialisation",
     "step": "in a communication step",
     "close": "while it was being freed",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.fmu.description import ModelDescription
-from fmident.fmu.library import FATAL, WARNING, CallbackFunctions, Library
+from fmident.fmu.library import FATAL, LIBC, WARNING, CallbackFunctions, Library
 
 _STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
 _CO_SIMULATION = 1
@@ -79,14 +79,13 @@ class Instance:
         *,
         debug_logging: bool = False,
     ) -> None:
-        libc = ctypes.CDLL(None)
         self.library = library
         self._functions = library.functions
         # The FMU may keep the pointer: the structure lives as long as the instance.
         self._callbacks = CallbackFunctions(
             logger=logger,
-            allocate_memory=ctypes.cast(libc.calloc, c_void_p).value,
-            free_memory=ctypes.cast(libc.free, c_void_p).value,
+            allocate_memory=ctypes.cast(LIBC.calloc, c_void_p).value,
+            free_memory=ctypes.cast(LIBC.free, c_void_p).value,
         )
         self.component: int | None = self._functions["fmi2Instantiate"](
             description.name.encode(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint, c_void_p
 from pathlib import Path
 from typing import Any
@@ -46,6 +45,13 @@ OPTIONAL: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fmi2GetRealStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
     "fmi2GetBooleanStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
 }
+
+
+LIBC = ctypes.CDLL(None)
+"""The C library of this process (POSIX)."""
+
+_dlclose = LIBC.dlclose
+_dlclose.argtypes = (c_void_p,)
 
 
 class CallbackFunctions(ctypes.Structure):
@@ -112,12 +118,7 @@ class Library:
     def unload(self) -> None:
         """Remove the library from the process. No instance may be alive."""
         self.functions = {}
-        if sys.platform == "win32":
-            ctypes.windll.kernel32.FreeLibrary(c_void_p(self._handle._handle))
-        else:
-            close = ctypes.CDLL(None).dlclose
-            close.argtypes = (c_void_p,)
-            close(self._handle._handle)
+        _dlclose(self._handle._handle)
 
 
 def _loading_hint(message: str) -> str:
