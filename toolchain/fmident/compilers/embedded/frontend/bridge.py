@@ -70,6 +70,7 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
             stage.in_users_words(answer["error"]),
             [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
             tree,
+            panic=bool(answer["panic"]),
         )
         raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
 
@@ -154,7 +155,7 @@ def _run(request: Mapping[str, Any]) -> dict[str, Any]:
     worker = Path(__file__).with_name("rumoca_worker.py")
     try:
         done = subprocess.run(
-            [sys.executable, "-I", str(worker)],
+            [sys.executable, "-P", str(worker)],
             input=json.dumps(request),
             capture_output=True,
             text=True,

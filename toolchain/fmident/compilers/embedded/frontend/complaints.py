@@ -21,9 +21,12 @@ _PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*
 _QUOTED = re.compile(r"[`']([^`']+)[`']")
 _SPAN = re.compile(r"start: BytePos\((\d+)\)")
 
+DER_OF_EXPRESSION = "der("
+"""Stands for a search for ``der`` of something else than a variable."""
+
 _RULES: Sequence[tuple[str, str, str | None]] = (
-    (r"^unresolved component reference", "unknown-variable", None),
-    (r"^unresolved function call|^unresolved Flat reference", "unknown-function", None),
+    (r"^unresolved component reference|^unresolved Flat reference", "unknown-variable", None),
+    (r"^unresolved function call", "unknown-function", None),
     (r"^unresolved type reference|^unresolved import", "missing-class", None),
     (r"^base class not found|^unresolved extends", "missing-class", None),
     (r"^impure function", "unsupported-impure", OPENMODELICA),
@@ -62,7 +65,12 @@ _RULES: Sequence[tuple[str, str, str | None]] = (
 
 
 def diagnose(
-    class_name: str, error: str, found: Sequence[Mapping[str, Any]], tree: SourceTree
+    class_name: str,
+    error: str,
+    found: Sequence[Mapping[str, Any]],
+    tree: SourceTree,
+    *,
+    panic: bool = False,
 ) -> list[Diagnostic]:
     """Return diagnostics for a class that rumoca did not accept.
 
@@ -76,11 +84,13 @@ def diagnose(
         rumoca's own diagnostics.
     tree
         The sources, to find places that rumoca does not tell.
+    panic
+        Whether rumoca itself broke down.
     """
     syntax = [d for item in found if item["level"] == "error" for d in _syntax(item)]
     if syntax:
         return syntax[:1]
-    result = [_diagnostic(class_name, message, tree) for message in _messages(error)]
+    result = [_diagnostic(class_name, message, tree) for message in _messages(error, panic)]
     causes = [d for d in result if d.rule == "unsupported-msl"]
     one_per_place = {str(d.location): d for d in reversed(causes or result)}
     return list(reversed(one_per_place.values()))
@@ -112,7 +122,7 @@ def _shortened(text: str) -> str:
     return words if len(words) <= 160 else words[:157] + "..."
 
 
-def _messages(error: str) -> list[str]:
+def _messages(error: str, panic: bool) -> list[str]:
     """Split an exception's text into its findings, without rumoca's own phases."""
     related = [
         line.split("]: ", 1)[1]
@@ -126,6 +136,8 @@ def _messages(error: str) -> list[str]:
     if detail:  # a panic
         place = _SPAN.search(first)
         return [f"{detail[1]}: {detail[2]}" + (f" ({place[0]})" if place else "")]
+    if panic:
+        return [f"rumoca failed inside: {first}"]
     first = re.sub(r"^\w+ failed: \S+ failed in \w+: ", "", first)
     return [re.sub(r"^\S+ could not be compiled: ", "", first)]
 
@@ -161,7 +173,7 @@ def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[s
         return "unsupported-msl", (
             "the embedded compiler has no Modelica Standard Library; " + OPENMODELICA
         )
-    if rule == "unknown-function" and name in UNSUPPORTED_FUNCTIONS:
+    if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
     if rule == "unknown-variable":
         own = tree.classes.get(class_name)
@@ -181,7 +193,7 @@ def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[s
 def _keywords(message: str) -> list[str]:
     """Return words to look for when a message quotes no name."""
     if "derivative" in message:
-        return ["der"]
+        return [DER_OF_EXPRESSION]
     if "initial algorithm" in message:
         return ["algorithm"]
     if "equality comparison" in message:
@@ -215,8 +227,26 @@ def _search(
     return tree.location(class_name)
 
 
+def _der_of_expression(tokens: Sequence[Token]) -> int | None:
+    for i, token in enumerate(tokens):
+        if token.text != "der" or i + 1 >= len(tokens) or tokens[i + 1].text != "(":
+            continue
+        j = i + 2
+        depth = 0
+        while j < len(tokens) and (depth > 0 or tokens[j].text != ")"):
+            text = tokens[j].text
+            depth += (text == "[") - (text == "]")
+            plain = tokens[j].kind in ("word", "quoted") or text in (".", "[", "]")
+            if depth == 0 and not plain:
+                return token.offset
+            j += 1
+    return None
+
+
 def find_words(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
     """Return the offset of a dotted name in tokens; of its declaration last."""
+    if words == [DER_OF_EXPRESSION]:
+        return _der_of_expression(tokens)
     wanted: list[str] = []
     for i, word in enumerate(words):
         wanted.extend([".", word] if i else [word])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from fmident.errors import did_you_mean
 
 from . import syntax as sx
 from . import values as v
-from .builtins import BUILTINS, concatenate_matrix
+from .intrinsics import BUILTINS, concatenate_matrix
+from .printing import expression_text
 from .refusal import Refusal
 from .values import Scalar, Value
 
@@ -348,7 +350,7 @@ class Lowering:
             case "or":
                 return v.logical_or(left, right)
             case _:
-                return self._relation(operator, left, right)
+                return self._relation(node, left, right)
 
     def _power(self, left: Value, right: Value) -> Value:
         if isinstance(left, np.ndarray):
@@ -366,7 +368,8 @@ class Lowering:
             raise Refusal("shape-mismatch", "an array as exponent", hint="use '.^'")
         return v.power(left, right)
 
-    def _relation(self, operator: str, left: Value, right: Value) -> Value:
+    def _relation(self, node: sx.Binary, left: Value, right: Value) -> Value:
+        operator = node.operator
         if isinstance(left, np.ndarray | v.RecordValue):
             raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
         if isinstance(right, np.ndarray | v.RecordValue):
@@ -375,21 +378,17 @@ class Lowering:
             return _compare(operator, left, right)
         if isinstance(left, bool | str) or isinstance(right, bool | str):
             raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
-        match operator:
-            case "<":
-                return left < right
-            case "<=":
-                return left <= right
-            case ">":
-                return left > right
-            case ">=":
-                return left >= right
-            case "==":
-                return left == right
-            case "<>":
-                return left != right
-            case _:
-                raise Refusal("unsupported-operator", f"the operator '{operator}'")
+        result = _symbolic_relation(operator, left, right)
+        if not self.no_event and not self.is_time_invariant(result):
+            raise Refusal(
+                "unsupported-event",
+                f"the relation '{expression_text(node)}' varies with time: when it switches, it is "
+                "an event",
+                node.span,
+                "write noEvent(if ...) when the switch may be integrated over, or smooth(p, "
+                "if ...) when both sides join; else compile with --compiler openmodelica",
+            )
+        return result
 
     def _unary(self, node: sx.Unary) -> Value:
         operand = self.evaluate(node.operand)
@@ -410,14 +409,6 @@ class Lowering:
             condition = self.evaluate(condition_node)
             if not isinstance(condition, bool) and not v.is_symbolic(condition):
                 raise Refusal("type-error", "the condition is not Boolean", condition_node.span, "")
-            if not self.no_event and not self.is_time_invariant(condition):
-                raise Refusal(
-                    "unsupported-event",
-                    "an 'if' whose condition varies with time: switching it is an event",
-                    condition_node.span,
-                    "write noEvent(if ...) when the switch may be integrated over, or smooth(p, "
-                    "if ...) when both sides join; else compile with --compiler openmodelica",
-                )
             if condition is False:
                 continue
             if condition is True:
@@ -594,69 +585,26 @@ def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
     return left, right
 
 
+_RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+    "==": operators.eq,
+    "<>": operators.ne,
+}
+
+
+def _symbolic_relation(operator: str, left: Scalar, right: Scalar) -> Scalar:
+    if operator not in _RELATIONS:
+        raise Refusal("unsupported-operator", f"the operator '{operator}'")
+    return _RELATIONS[operator](left, right)
+
+
 def _compare(operator: str, left: Scalar, right: Scalar) -> bool:
     if isinstance(left, bool | str) != isinstance(right, bool | str):
         raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
-    match operator:
-        case "<":
-            return bool(left < right)
-        case "<=":
-            return bool(left <= right)
-        case ">":
-            return bool(left > right)
-        case ">=":
-            return bool(left >= right)
-        case "==":
-            return bool(left == right)
-        case "<>":
-            return bool(left != right)
-        case _:
-            raise Refusal("unsupported-operator", f"the operator '{operator}'")
-
-
-def expression_text(node: sx.Expression | None) -> str:
-    """Return an expression as Modelica text, for messages."""
-    match node:
-        case None:
-            return ":"
-        case sx.Number(value=value):
-            return f"{value:.15g}" if isinstance(value, float) else str(value)
-        case sx.Boolean(value=value):
-            return "true" if value else "false"
-        case sx.Text(value=value):
-            return f'"{value}"'
-        case sx.Reference(name=name, subscripts=subs):
-            return name + ("[" + ", ".join(map(expression_text, subs)) + "]" if subs else "")
-        case sx.Binary(operator=operator, left=left, right=right):
-            spaced = operator if operator in ("*", "/", "^") else f" {operator} "
-            return f"{_operand(left)}{spaced}{_operand(right)}"
-        case sx.Unary(operator=operator, operand=operand):
-            return f"{'not ' if operator == 'not' else operator}{_operand(operand)}"
-        case sx.Call(name=name, arguments=arguments):
-            return f"{name}({', '.join(map(expression_text, arguments))})"
-        case sx.If(branches=branches, otherwise=otherwise):
-            parts = [f"if {expression_text(c)} then {expression_text(b)}" for c, b in branches]
-            return " else".join(parts) + f" else {expression_text(otherwise)}"
-        case sx.Array(elements=elements):
-            return "{" + ", ".join(map(expression_text, elements)) + "}"
-        case sx.Tuple(elements=parts):
-            return "(" + ", ".join("" if p is None else expression_text(p) for p in parts) + ")"
-        case sx.Range(start=start, step=step, end=end):
-            middle = [] if step is None else [step]
-            return ":".join(map(expression_text, [start, *middle, end]))
-        case sx.Comprehension(body=body, indices=indices):
-            loops = ", ".join(f"{n} in {expression_text(d)}" for n, d in indices)
-            return f"{{{expression_text(body)} for {loops}}}"
-        case sx.Index(base=base, subscripts=subs):
-            return f"{_operand(base)}[{', '.join(map(expression_text, subs))}]"
-        case sx.Field(base=base, name=name):
-            return f"{expression_text(base)}.{name}"
-    raise AssertionError(node)
-
-
-def _operand(node: sx.Expression) -> str:
-    text = expression_text(node)
-    return f"({text})" if isinstance(node, sx.Binary | sx.If | sx.Unary) else text
+    return bool(_symbolic_relation(operator, left, right))
 
 
 def unknown_name(name: str, span: sx.Span, known: Sequence[str]) -> Refusal:

@@ -10,8 +10,9 @@ import casadi as ca
 from . import syntax as sx
 from . import values as v
 from .functions import FunctionInliner
-from .lowering import Lowering, LoweringState, expression_text, unknown_name
+from .lowering import Lowering, LoweringState, unknown_name
 from .parameters import _shaped, scalar_names
+from .printing import equation_text
 from .refusal import Refusal, Refusals
 from .values import Scalar, Value
 
@@ -220,12 +221,6 @@ def _collect(
         result.extend(_scalars(equation, lowering))
     except Refusal as refusal:
         refusals.append(refusal.at(equation.span))
-
-
-def equation_text(equation: sx.Equation) -> str:
-    """Return an equation as Modelica text."""
-    right = "0" if equation.right is None else expression_text(equation.right)
-    return f"{expression_text(equation.left)} = {right}"
 
 
 def _scalars(equation: sx.Equation, lowering: Lowering) -> list[ScalarEquation]:

@@ -1,10 +1,10 @@
 """Dimensional analysis of the flat equations.
 
-A variable without a unit fits everything. A literal such as 2, 0.5 or 1.5 is a pure number in
-a product and fits everything in a sum or on one side of an equation; so does what is made of
-literals and dimensionless values only (``10*sin(x)`` can be a force). Any other literal, such
-as 9.81 or 0.001, may stand for a quantity, and what it multiplies fits everything. Only dimensions are compared, not
-factors such as mm against m; the radian counts as dimensionless.
+A variable without a unit fits everything. A literal such as 2, 0.5 or 1.25 is a pure number
+in a product and fits everything in a sum or on one side of an equation; so does what is made
+of literals and dimensionless values only (``10*sin(x)`` can be a force). Any other literal,
+such as 9.81 or 0.001, may stand for a quantity, and what it multiplies fits everything. Only
+dimensions are compared, not factors such as mm against m; the radian counts as dimensionless.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from fmident.errors import UnitError
 from fmident.units import DIMENSIONLESS, Unit, compatible, parse_unit
 
 from . import syntax as sx
-from .lowering import expression_text
+from .printing import equation_text, expression_text
 from .refusal import Refusal
-from .system import TIME, equation_text
+from .system import TIME
 
 SECOND = parse_unit("s")
 

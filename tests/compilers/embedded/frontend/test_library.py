@@ -1,0 +1,41 @@
+"""Every model of modelica/Mechanisms compiles, without a complaint about its units."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.compilers.embedded.frontend import load_model
+from fmident.compilers.embedded.frontend.sources import read_tree
+
+from .conftest import Compiled
+
+LIBRARY = Path(__file__).parents[4] / "modelica" / "Mechanisms"
+
+
+def models() -> list[str]:
+    tree = read_tree(LIBRARY)
+    return sorted(
+        name
+        for name, item in tree.classes.items()
+        if item.keyword in ("model", "block")
+        and "partial" not in {t.text for t in item.prefixes}
+        and ".Icons." not in name
+    )
+
+
+def test_the_library_has_models() -> None:
+    assert "Mechanisms.Robots.DeltaInverse" in models()
+    assert "Mechanisms.Oscillators.MassSpringDamper" in models()
+
+
+@pytest.mark.parametrize("name", models())
+def test_compiles(name: str) -> None:
+    compiled = Compiled(*load_model(name, [LIBRARY]))
+    assert [str(d) for d in compiled.diagnostics if d.severity == "error"] == []
+    assert [str(d) for d in compiled.diagnostics if d.rule == "unknown-unit"] == []
+    point = compiled.at()
+    assert all(np.isfinite(v) for v in point.x)
+    assert all(np.isfinite(v) for v in point.rates.values())
+    assert all(np.isfinite(v) for v in point.outputs.values())
+    assert all(point.asserts)

@@ -1,0 +1,181 @@
+"""Which parameters can be set, which follow from others, and start values."""
+
+import pytest
+
+from fmident.errors import CompilationError
+
+from .conftest import Compile
+
+MODEL = """package L
+  model Part
+    parameter Real k = 4;
+    parameter Real stiffness(unit="N/m", min=0, nominal=1e3) = 7 "Stiffness";
+    Real z;
+  equation
+    z = k;
+  end Part;
+  model M
+    constant Real pi = 3.141592653589793;
+    parameter Real plain(unit="kg", min=0, max=9, displayUnit="g", quantity="Mass") = 2 "A mass";
+    parameter Real fromConstant = 2*pi;
+    parameter Real twice = 2*plain;
+    parameter Real fourTimes = 2*twice;
+    final parameter Real fixedHere = 5;
+    final parameter Real fixedSum = plain + 1;
+    parameter Integer n = 2;
+    parameter Boolean flag = true;
+    parameter Real sized = 3*n;
+    parameter Real onlyStart(start=6);
+    parameter Real table[:, 2] = [0, 1; plain, 3];
+    Part a(k=plain);
+    Part b(k=8);
+    Real x(start=twice, fixed=true);
+    Real y[n](start={1, 2}, each fixed=true);
+    output Real sum;
+  protected
+    parameter Real hidden = 11;
+  equation
+    der(x) = if flag then fourTimes else 0;
+    der(y) = fill(hidden, n);
+    sum = plain + fromConstant + twice + fourTimes + fixedHere + fixedSum + sized + onlyStart
+      + table[2, 1] + a.z + b.z + hidden;
+  end M;
+end L;
+"""
+
+
+def test_kinds(compile_text: Compile) -> None:
+    model = compile_text(MODEL, "L.M").model
+    settable = {v.name: v.start for v in model.parameters}
+    assert settable == {
+        "plain": 2.0,
+        "fromConstant": 6.283185307179586,
+        "sized": 6.0,
+        "onlyStart": 6.0,
+        "a.stiffness": 7.0,
+        "b.k": 8.0,
+        "b.stiffness": 7.0,
+    }
+    calculated = {v.name: v.start for v in model.calculated}
+    assert calculated["pi"] == 3.141592653589793
+    assert calculated["fixedHere"] == 5.0
+    assert {n for n, start in calculated.items() if start is None} == {
+        "twice",
+        "fourTimes",
+        "fixedSum",
+        "a.k",
+        "table[2,1]",
+    }
+    assert "hidden" not in {*settable, *calculated}
+
+
+def test_values_follow(compile_text: Compile) -> None:
+    model = compile_text(MODEL, "L.M")
+    point = model.at(p={"plain": 3.0, "b.k": 1.0})
+    assert point.calculated["fourTimes"] == 12.0
+    assert point.calculated["table[2,1]"] == 3.0
+    expected = 3 + 2 * 3.141592653589793 + 6 + 12 + 5 + 4 + 6 + 6 + 3 + 3 + 1 + 11
+    assert point.outputs["sum"] == pytest.approx(expected, rel=1e-15)
+    assert point.rates == {"x": 12.0, "y[1]": 11.0, "y[2]": 11.0}
+    assert list(point.x) == [6.0, 1.0, 2.0]
+
+
+def test_attributes(compile_text: Compile) -> None:
+    model = compile_text(MODEL, "L.M").model
+    plain = next(v for v in model.parameters if v.name == "plain")
+    assert (plain.unit, plain.display_unit, plain.quantity) == ("kg", "g", "Mass")
+    assert (plain.minimum, plain.maximum, plain.description) == (0.0, 9.0, "A mass")
+    stiffness = next(v for v in model.parameters if v.name == "b.stiffness")
+    assert (stiffness.unit, stiffness.nominal) == ("N/m", 1e3)
+    x = next(v for v in model.states if v.name == "x")
+    assert x.start is None
+    assert [v.start for v in model.states if v.name != "x"] == [1.0, 2.0]
+
+
+def test_parameters_fixed_at_compile_time_are_named(compile_text: Compile) -> None:
+    notes = [d for d in compile_text(MODEL, "L.M").diagnostics if d.severity == "note"]
+    assert len(notes) == 1
+    assert "n = 2" in notes[0].message
+    assert "flag = True" in notes[0].message
+
+
+def test_derivative_units(compile_text: Compile) -> None:
+    model = compile_text(
+        'model M\n  Real a(unit="m"), b(unit="m/s"), c(unit="N.m/(rad.s)"), d(unit="1"), e;\n'
+        "equation\n  der(a) = b;\n  der(b) = 0;\n  der(c) = 0;\n  der(d) = 0;\n  der(e) = 0;\n"
+        "end M;\n"
+    ).model
+    units = {v.derivative_of: v.unit for v in model.derivatives}
+    assert units == {"a": "m/s", "b": "m/s2", "c": "N.m/(rad.s2)", "d": "1/s", "e": ""}
+
+
+INITIAL = {
+    "start": ("Real x(start=3, fixed=true);", "", 3.0),
+    "start without fixed": ("Real x(start=3);", "", 3.0),
+    "no start": ("Real x;", "", 0.0),
+    "parameter": ("Real x(start=2*p, fixed=true);", "", 8.0),
+    "explicit equation": ("Real x;", "x = p + u;", 10.0),
+    "derivative is zero": ("Real x;", "der(x) = 0;", 3.0),
+    "implicit linear": ("Real x;", "2*x + p = 0;", -2.0),
+    "through an algebraic variable": ("Real x(start=7);", "y = p;", 2.0),
+}
+
+
+@pytest.mark.parametrize("name", INITIAL)
+def test_initial_values(compile_text: Compile, name: str) -> None:
+    declaration, equation, expected = INITIAL[name]
+    section = f"initial equation\n  {equation}\n" if equation else ""
+    text = (
+        f"model M\n  input Real u;\n  parameter Real p = 1;\n  Real y;\n  {declaration}\n"
+        f"equation\n  der(x) = -2*x + u;\n  y = 2*x;\n{section}end M;\n"
+    )
+    assert compile_text(text).at(u={"u": 6.0}, p={"p": 4.0}).x[0] == pytest.approx(expected)
+
+
+def test_initial_equation_between_a_free_and_a_fixed_state(compile_text: Compile) -> None:
+    text = (
+        "model M\n  Real x(start=2, fixed=true), v;\nequation\n  der(x) = v;\n"
+        "  der(v) = -x;\ninitial equation\n  v = 3*x;\nend M;\n"
+    )
+    assert list(compile_text(text).at().x) == [2.0, 6.0]
+
+
+def test_state_without_fixed_is_reported(compile_text: Compile) -> None:
+    found = compile_text("model M\n  Real x(start=1);\nequation\n  der(x) = 1;\nend M;\n")
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.severity, diagnostic.rule) == ("warning", "start-not-fixed")
+    assert diagnostic.location is not None
+    assert (diagnostic.location.line, diagnostic.location.column) == (2, 3)
+
+
+def test_evaluate_annotation_fixes_a_parameter(compile_text: Compile) -> None:
+    model = compile_text(
+        "model M\n  parameter Real k = 3 annotation(Evaluate=true);\n  output Real y = k;\nend M;\n"
+    ).model
+    assert model.parameters == ()
+    assert [v.name for v in model.calculated] == ["k"]
+
+
+def test_experiment_and_version(compile_text: Compile) -> None:
+    model = compile_text(
+        "package L\n  model M\n    Real x;\n  equation\n    der(x) = 1;\n"
+        '    annotation(Documentation(info="experiment(StopTime=99)"),\n'
+        "      experiment(StartTime=0.5, StopTime=2, Tolerance=1e-8, Interval=1e-3));\n"
+        '  end M;\n  annotation(version="1.2.3");\nend L;\n',
+        "L.M",
+    ).model
+    experiment = model.experiment
+    assert (experiment.start_time, experiment.stop_time) == (0.5, 2.0)
+    assert (experiment.tolerance, experiment.interval) == (1e-8, 1e-3)
+    assert model.library_version == "1.2.3"
+
+
+def test_structural_parameter_that_depends_on_a_settable_one_is_refused(
+    compile_text: Compile,
+) -> None:
+    with pytest.raises(CompilationError) as caught:
+        compile_text(
+            "model M\n  parameter Real k = 3;\n  parameter Boolean high = k > 2;\n"
+            "  output Real y = if high then 1 else 2;\nend M;\n"
+        )
+    assert caught.value.diagnostics[0].rule == "structural-parameter"

@@ -1,0 +1,118 @@
+"""The dimensional analysis: what it finds, and what it must leave alone."""
+
+import pytest
+
+from fmident.errors import CompilationError
+
+from .conftest import Compile
+
+DECLARATIONS = """
+  input Real F(unit="N");
+  parameter Real m(unit="kg") = 1;
+  parameter Real k(unit="N/m") = 2;
+  parameter Real d(unit="N.s/m") = 3;
+  parameter Real L(unit="m") = 1;
+  parameter Real free = 1;
+  parameter Real one(unit="1") = 1;
+  parameter Real w(unit="rad/s") = 1;
+  parameter Real v0(unit="m/s") = 1;
+  Real x(unit="m", start=0), v(unit="m/s"), a(unit="m/s2");
+  Real E(unit="J"), P(unit="W"), phi(unit="rad"), tau(unit="N.m"), r3[3](each unit="m"), q;
+"""
+REST = {
+    "a": "a = F/m;",
+    "E": "E = 0;",
+    "P": "P = 0;",
+    "phi": "phi = 0;",
+    "tau": "tau = 0;",
+    "r3": "r3 = zeros(3);",
+    "q": "q = 0;",
+}
+
+
+def model(**replaced: str) -> str:
+    equations = "\n".join(f"  {text}" for text in {**REST, **replaced}.values())
+    return f"model M{DECLARATIONS}equation\n  der(x) = v;\n  der(v) = a;\n{equations}\nend M;\n"
+
+
+MISMATCHES = {
+    "sum": ("q", "q = m + L;", "'kg'", "'m'"),
+    "equation": ("E", "E = 0.5*m*v;", "'J'", "kg.m/s"),
+    "missing square": ("E", "E = k*x/2;", "'J'", "kg.m/s2"),
+    "derivative": ("a", "a = der(x);", "'m/s2'", "m/s"),
+    "argument of a function": ("q", "q = sin(x);", "'m'", "dimensionless"),
+    "argument of tanh": ("q", "q = tanh(v);", "'m/s'", "dimensionless"),
+    "relation": ("q", "q = noEvent(if x > v then 1 else 2);", "'m'", "'m/s'"),
+    "branches": ("q", "q = noEvent(if x > 0 then x else v);", "'m'", "'m/s'"),
+    "min": ("q", "q = min(x, v);", "'m'", "'m/s'"),
+    "square root": ("v", "", "", ""),
+    "vector": ("r3", "r3 = {1, 2, 3}*v;", "'m'", "'m/s'"),
+    "cross": ("r3", "r3 = cross(r3, r3);", "'m'", "'m2'"),
+    "dot": ("E", "E = r3*r3;", "'J'", "m2"),
+    "time": ("phi", "phi = w + time;", "'rad/s'", "'s'"),
+}
+MISMATCHES["square root"] = ("q", "q = sqrt(k/m) + v;", "1/s", "'m/s'")
+
+ACCEPTED = {
+    "energy": ("E", "E = 0.5*m*v^2 + 0.5*k*x^2;"),
+    "power": ("P", "P = F*v - d*v*v;"),
+    "radian": ("phi", "phi = w*time + x/L;"),
+    "torque is energy": ("tau", "tau = F*L + E;"),
+    "literal in a sum": ("x", ""),
+    "literal with a unit": ("a", "a = 9.81 + F/m;"),
+    "factor with a unit": ("a", "a = 0.001*x;"),
+    "amplitude": ("a", "a = 10*sin(5*time);"),
+    "no unit": ("q", "q = free*m + L*free;"),
+    "frequency": ("q", "q = sqrt(k/m)*time;"),
+    "ratio": ("q", "q = x/L + one - 1;"),
+    "square root of squares": ("r3", "r3 = {sqrt(x*x), L, 0};"),
+    "zero": ("a", "a = if one > 0 then F/m else 0;"),
+    "smooth sign": ("a", "a = F/m*tanh(v/v0);"),
+    "power of a ratio": ("q", "q = (x/L)^free;"),
+    "exponent of half": ("v1", ""),
+    "atan2": ("phi", "phi = atan2(x, L);"),
+}
+ACCEPTED["literal in a sum"] = ("q", "q = 1 + x/L;")
+ACCEPTED["exponent of half"] = ("q", "q = (k/m)^0.5 - w + (k/m)^(1/2);")
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_mismatch(compile_text: Compile, name: str) -> None:
+    variable, equation, *units = MISMATCHES[name]
+    with pytest.raises(CompilationError) as caught:
+        compile_text(model(**{variable: equation}))
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    left = equation.split("=")[0].strip()
+    assert f"'{left} = " in found.message
+    for unit in units:
+        assert unit in found.message
+    assert found.location is not None
+    assert found.location.line == model(**{variable: equation}).split(equation)[0].count("\n") + 1
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_no_false_alarm(compile_text: Compile, name: str) -> None:
+    variable, equation = ACCEPTED[name]
+    compile_text(model(**{variable: equation}))
+
+
+def test_binding_of_a_parameter(compile_text: Compile) -> None:
+    with pytest.raises(CompilationError) as caught:
+        compile_text(
+            'model M\n  parameter Real m(unit="kg") = 1;\n  parameter Real l(unit="m") = 2*m;\n'
+            "  output Real y = l;\nend M;\n"
+        )
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    assert found.location is not None
+    assert found.location.line == 3
+
+
+def test_unit_that_cannot_be_read_is_a_warning(compile_text: Compile) -> None:
+    compiled = compile_text(
+        'model M\n  parameter Real m(unit="kilo") = 1;\n  output Real y = m;\nend M;\n'
+    )
+    (found,) = compiled.diagnostics
+    assert (found.severity, found.rule) == ("warning", "unknown-unit")
+    assert "'m'" in found.message
