@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fmpy import simulate_fmu
 from scipy.integrate import solve_ivp
 
 from .conftest import Builder, Fmu
@@ -198,18 +197,3 @@ def test_step_of_rounding_size_is_taken(fmus: Builder) -> None:
         size = 1e-9  # a few units in the last place of the time
         fmu.step(1e6, size)
         assert fmu.get("x")[0] == pytest.approx(1e6 + size - 1e6, rel=1e-6)
-
-
-def test_fmpy_interpolates_the_input_through_the_fmu(fmus: Builder) -> None:
-    signal = np.array([(0.0, 0.0), (4.0, 12.0)], dtype=[("time", float), ("u", float)])
-    run = simulate_fmu(
-        str(fmus.path("integrator")),
-        stop_time=4.0,
-        output_interval=0.5,
-        relative_tolerance=1e-10,
-        input=signal,
-        output=["x", "u"],
-        set_input_derivatives=True,
-    )
-    assert run["u"] == pytest.approx(3 * run["time"])
-    assert run["x"] == pytest.approx(1.5 * run["time"] ** 2, rel=1e-9, abs=1e-12)
