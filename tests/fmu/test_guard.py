@@ -10,6 +10,7 @@ import pytest
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu import SimulationSetup, check_survives
 
+from .conftest import Builder
 from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
 
 
@@ -34,6 +35,20 @@ def test_a_crash_is_named_with_its_time(trouble: Path, kind: int, words: str) ->
     assert words in caught.value.message
     assert "in a communication step at t = 1.0 s" in caught.value.message
     assert caught.value.time == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("define", "words"),
+    [
+        ("CRASH_ON_LOAD", "crashed with SIGABRT.*while it was being loaded"),
+        ("CRASH_ON_FREE", "crashed with SIGABRT.*while it was being freed"),
+    ],
+)
+def test_a_crash_outside_the_steps(types: Builder, define: str, words: str) -> None:
+    setup = SimulationSetup(np.arange(3.0), output_names=("out",))
+    with pytest.raises(SimulationError, match=words) as caught:
+        check_survives(types(define), setup)
+    assert caught.value.time is None
 
 
 def test_messages_survive_the_crash(trouble: Path) -> None:

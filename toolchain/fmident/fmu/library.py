@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint, c_void_p
+from ctypes import c_char_p, c_double, c_int, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +129,3 @@ def _loading_hint(message: str) -> str:
     if "undefined symbol" in message:
         return "the FMU was linked against something that is not here; export it as static"
     return "was the FMU built for this machine? 'file' on the library in it tells"
-
-
-def references(values: list[int]) -> ctypes.Array[c_uint]:
-    """Return value references as a C array."""
-    return (c_uint * len(values))(*values)
