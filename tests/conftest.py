@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from fmident.builds import find_library
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.staleness import make_record
+
+from .study import NOISE, OSCILLATOR, PROBLEM, TRUE, Study
 
 LIBRARY = Path(__file__).parents[1] / "modelica"
 CACHE = Path(tempfile.gettempdir()) / f"fmident-test-fmus-{os.getuid()}"
@@ -53,3 +58,35 @@ def build_fmu(embedded_compiler: Compiler) -> BuildFmu:
         return fmu
 
     return build
+
+
+@pytest.fixture(scope="session")
+def measured(build_fmu: Callable[[str], Path]) -> pd.DataFrame:
+    """Return the data: the true oscillator under a chirp, with noise."""
+    from fmident.fmu import SimulationSetup, open_fmu
+
+    times = np.linspace(0.0, 2.0, 401)
+    force = np.sin(2.0 * np.pi * (0.5 + 1.5 * times) * times)
+    setup = SimulationSetup(
+        times, ("F",), force[:, np.newaxis], ("x",), start_values=TRUE, tolerance=1e-9
+    )
+    with open_fmu(build_fmu(OSCILLATOR)) as fmu, fmu.simulator() as simulator:
+        position = simulator.simulate(setup)[:, 0]
+    position = position + NOISE * np.random.default_rng(1).standard_normal(times.size)
+    return pd.DataFrame({"time": times, "force": force, "position": position})
+
+
+@pytest.fixture
+def study(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    build_fmu: Callable[[str], Path],
+    measured: pd.DataFrame,
+) -> Study:
+    """Return a study that works; it is the working directory."""
+    found = Study(tmp_path)
+    shutil.copy(build_fmu(OSCILLATOR), found.fmu)
+    found.problem.write_text(PROBLEM)
+    measured.to_csv(found.data, index=False)
+    monkeypatch.chdir(tmp_path)
+    return found

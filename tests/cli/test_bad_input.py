@@ -20,7 +20,7 @@ from fmident.cli import main
 from fmident.fmu.archive import platform_folder
 
 from ..fmu.build import Fixture, build, compiler, real, scalar
-from .conftest import Study
+from ..study import Study
 
 Capture = pytest.CaptureFixture[str]
 Change = Callable[[Study], None]

@@ -18,7 +18,7 @@ from fmident.cli import main
 from fmident.cli.progress import Progress
 from fmident.estimation.contract import Iteration
 
-from .conftest import OSCILLATOR, TRUE, Study
+from ..study import OSCILLATOR, TRUE, Study
 
 Capture = pytest.CaptureFixture[str]
 

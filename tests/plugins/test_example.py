@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from ..study import Study
 
 EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
 
@@ -27,7 +29,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_with(site: Path, *arguments: str, folder: Path | None = None) -> Any:
+def run_with(
+    site: Path, *arguments: str, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import fmident.cli as c; "
     return subprocess.run(
         [sys.executable, "-c", code + "sys.exit(c.main())", str(site), *arguments],
@@ -45,6 +49,25 @@ def test_is_found_through_its_entry_point(site: Path) -> None:
     assert "works" in plugin
     (item,) = [x for x in done.stdout.splitlines() if "keeps the best" in x]
     assert item.split()[:3] == ["random-search", "estimator", "random-search"]
+
+
+def test_estimates_like_a_built_in_one(site: Path, study: Study) -> None:
+    study.change('name = "least-squares"', 'name = "random-search"\nsamples = 40')
+    done = run_with(site, "estimate", "problem.toml", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((study.folder / "out" / "result.json").read_text())
+    assert (result["estimator"], result["status"]) == ("random-search", "limit")
+    assert result["settings"]["options"] == {"samples": 40, "seed": 0}
+    assert result["cost"]["final"] < result["cost"]["initial"]
+    assert result["parameters"]["k"]["standard_error"] > 0.0
+
+
+def test_its_options_are_checked_by_the_host(site: Path, study: Study) -> None:
+    study.change('name = "least-squares"', 'name = "random-search"\nsample = 40')
+    done = run_with(site, "estimate", "problem.toml", "-o", "out")
+    assert done.returncode == 2
+    assert "'random-search' has no option 'sample'" in done.stderr
+    assert "'samples'" in done.stderr
 
 
 def test_is_short_enough_to_be_copied() -> None:
