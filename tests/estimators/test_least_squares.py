@@ -12,10 +12,11 @@ import pytest
 from scipy.optimize import least_squares
 
 from fmident.errors import PluginError, ProblemError, SimulationError
-from fmident.estimation import EstimationResult
-from fmident.evaluation import python_problem
+from fmident.estimation import EstimationResult, build_options
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import starting_points
 from fmident_estimators.least_squares.losses import rho, robust_cost, robust_residuals
 
 Run = Callable[..., EstimationResult]
@@ -247,6 +248,27 @@ def test_starts_that_cannot_be_simulated_are_counted(make_problem: Make, run: Ru
     result = run(problem, fragile, LeastSquares(), {"starts": 9})
     assert "4 could not be simulated" in result.message
     assert result.values["k"] == pytest.approx(1.3, rel=1e-6)
+
+
+@SOLVERS
+def test_a_start_among_failing_simulations_does_not_end_the_others(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def fragile(times, inputs, a, k):
+        if abs(k - 4.5) < 0.6 and k not in islands:
+            raise SimulationError("no")
+        return decay(times, inputs, a, k)
+
+    parameters = free(lower_a=0.0, upper_a=5.0, lower_k=0.0, upper_k=5.0)
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, parameters)
+    executor = PythonExecutor(problem, decay)
+    options = build_options(LeastSquares, {"solver": solver, "starts": 6})
+    points = starting_points(problem, Evaluator(problem, executor), options)
+    islands = [k for k in points[:, 1] if abs(k - 4.5) < 0.6]
+    assert len(islands) == 1, "one start lies where everything else fails"
+    result = run(problem, fragile, LeastSquares(), {"solver": solver, "starts": 6})
+    assert "1 given up" in result.message
+    assert result.values == pytest.approx({"a": 2.0, "k": 1.3}, rel=1e-6)
 
 
 @SOLVERS

@@ -9,7 +9,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation import Evaluator
+from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.options import LeastSquaresOptions
@@ -42,12 +42,13 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         fmident.errors.ProblemError
             Several starts are asked for, but a parameter has no finite bounds.
         fmident.evaluation.JacobianError
-            The Jacobian cannot be computed, since all simulations nearby fail.
+            From a single start: the Jacobian cannot be computed, since all simulations nearby
+            fail.
         """
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor)
         results: list[LocalResult] = []
-        skipped = 0
+        skipped = abandoned = 0
         points = starting_points(problem, evaluator, options)
         for number, start in enumerate(points):
             progress.start = number
@@ -55,10 +56,18 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 skipped += 1
                 continue
             search = LocalSearch(problem, evaluator, options, progress, start)
-            results.append(solve(search))
+            try:
+                results.append(solve(search))
+            except JacobianError:
+                # With several starts the others go on; what this one found was reported.
+                if len(points) == 1:
+                    raise
+                abandoned += 1
         if not results:
             return Estimate(
-                problem.initial, "failed", f"the simulation fails: {evaluator.last_failure}"
+                problem.initial if progress.best.size == 0 else progress.best,
+                "failed",
+                f"no search came to an end; last failed simulation: {evaluator.last_failure}",
             )
         best = min(results, key=lambda r: r.cost)
         if options.loss != "linear":
@@ -72,6 +81,8 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             message += f"; {reached} of {len(points)} starts reached the best minimum"
             if skipped:
                 message += f", {skipped} could not be simulated"
+            if abandoned:
+                message += f", {abandoned} given up among failing simulations"
         details = {"local_results": [r.as_mapping() for r in results]} if len(points) > 1 else {}
         return Estimate(best.parameters, best.status, message, details)
 
