@@ -31,12 +31,11 @@ _SUNDIALS_7_LIBRARIES = ("sundials_core",)
 _COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
 _QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall
 
+_CONDA = "conda install -c conda-forge c-compiler sundials-static"
 INSTALL_HINTS = {
-    "Linux": "on Debian or Ubuntu: apt-get install gcc libc6-dev libsundials-dev; "
-    "with conda: conda install -c conda-forge gcc sundials",
-    "Darwin": "xcode-select --install && brew install sundials; "
-    "with conda: conda install -c conda-forge clang sundials",
-    "Windows": "conda install -c conda-forge gcc sundials",
+    "Linux": f"on Debian or Ubuntu: apt-get install gcc libc6-dev libsundials-dev; or: {_CONDA}",
+    "Darwin": f"xcode-select --install && brew install sundials; or: {_CONDA}",
+    "Windows": _CONDA,
 }
 
 
