@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -78,12 +77,10 @@ def load_problem(
             report([*built.result.diagnostics, Diagnostic("note", note)])
         return built.fmu
 
-    found = problems.load_problem(
-        path, resolve_model=resolve, reader=host.read_data, overrides=chosen
-    )
-    if not chosen:
-        return found
-    return dataclasses.replace(found, text=apply_overrides(found.text, chosen, str(path)))
+    text = apply_overrides(problems.read_problem_file(path), chosen, str(path))
+    found = problems.load_problem(path, text=text, resolve_model=resolve, reader=host.read_data)
+    report(found.notes)
+    return found
 
 
 def estimate(

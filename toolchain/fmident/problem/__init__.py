@@ -4,7 +4,7 @@ Reading order: ``model`` (the data), ``file`` (from TOML), ``residuals`` (measur
 model), ``search_space`` (scaling), ``validate``.
 """
 
-from fmident.problem.file import ModelResolver, load_problem
+from fmident.problem.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.model import (
     EstimatorSettings,
     EvaluationSettings,
@@ -40,6 +40,7 @@ __all__ = [
     "parameter_values_for",
     "predict",
     "predict_measurement",
+    "read_problem_file",
     "residual_layout",
     "validate_problem",
     "whitened_residuals",

@@ -23,9 +23,11 @@ from fmident.data import (
     time_axis,
     time_column,
 )
+from fmident.data.time import tolerance_of
 from fmident.errors import DataError, FmuError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
-from fmident.problem.quantities import to_unit
+from fmident.problem.balance import balanced
+from fmident.problem.quantities import same_dimension, to_unit
 from fmident.problem.section import Section, Source
 
 
@@ -79,7 +81,7 @@ def read_experiments(
                 hint="give each a 'name' of its own",
             )
         experiments.append(experiment)
-    return tuple(experiments)
+    return balanced(experiments)
 
 
 def start_values(section: Section, description: ModelDescription) -> dict[str, float | str]:
@@ -139,7 +141,8 @@ def _sampled(section: Section, path: Path, reader: Reader | None, time: str | No
     if window is not None:
         if not window[0] < window[1]:
             raise section.error("'window' must be [start, stop] with start < stop", "window")
-        rows = rows[(times >= window[0]) & (times <= window[1])]
+        slack = tolerance_of(times)  # 0.1 + 0.2 lies in a window that ends at 0.3
+        rows = rows[(times >= window[0] - slack) & (times <= window[1] + slack)]
         if rows.size < 2:
             raise section.error(
                 f"the window [{window[0]:g}, {window[1]:g}] s holds {rows.size} rows;"
@@ -172,7 +175,8 @@ class _Grid:
             table = read_table(self._base / path, reader=self._reader)
             times = time_axis(table, time_column(table))
             main = self._files[None].times
-            rows = np.flatnonzero((times >= main[0] - 1e-9) & (times <= main[-1] + 1e-9))
+            slack = min(tolerance_of(main), tolerance_of(times))
+            rows = np.flatnonzero((times >= main[0] - slack) & (times <= main[-1] + slack))
             if rows.size == 0:
                 raise outputs.error(
                     f"the times of '{path}' ({times[0]:g} to {times[-1]:g} s) do not overlap with"
@@ -203,6 +207,7 @@ class _Draft:
     column: str
     file: Path | None
     values: F64
+    unit: str | None
     sigma: F64 | None
     weight: float
     gain: NumberOrParameter
@@ -234,7 +239,11 @@ def _draft(
             hint=did_you_mean(column, sampled.table.names, kind="column"),
         )
     unit = section.text("unit", sampled.table.units.get(column))
-    values = to_unit(sampled.values(column), unit, variable.unit, f"column '{column}'", place)
+    gain = _number_or_parameter(section, "gain", 1.0)
+    wanted = variable.unit
+    if section.has("gain") and not same_dimension(unit, wanted):
+        wanted = unit  # the gain turns the FMU's unit into the column's
+    values = to_unit(sampled.values(column), unit, wanted, f"column '{column}'", place)
     if not np.isfinite(values).any():
         raise section.error(
             f"column '{column}' of '{sampled.table.path}' has no values"
@@ -253,9 +262,10 @@ def _draft(
         column=column,
         file=path,
         values=values,
-        sigma=_sigma(section, sampled, unit, variable, place),
+        unit=wanted,
+        sigma=_sigma(section, sampled, unit, wanted, values, place),
         weight=_positive(section, "weight", 1.0),
-        gain=_number_or_parameter(section, "gain", 1.0),
+        gain=gain,
         offset=_number_or_parameter(section, "offset", 0.0),
         delay=_number_or_parameter(section, "delay", 0.0),
         decimation=_decimation(section, values, grid, path),
@@ -265,9 +275,14 @@ def _draft(
 
 
 def _sigma(
-    section: Section, sampled: _Sampled, unit: str | None, variable: Variable, place: Location
+    section: Section,
+    sampled: _Sampled,
+    unit: str | None,
+    wanted: str | None,
+    measured: F64,
+    place: Location,
 ) -> F64 | None:
-    """Return the standard deviation in the FMU's unit, or ``None`` when it is not given."""
+    """Return the standard deviation in the wanted unit, or ``None`` when it is not given."""
     given = section.raw("sigma", None)
     if given is None:
         return None
@@ -278,13 +293,13 @@ def _sigma(
                 "sigma",
                 hint=did_you_mean(given, sampled.table.names, kind="column"),
             )
-        values = sampled.values(given)
+        values = np.where(np.isfinite(measured), sampled.values(given), 1.0)
         unit = sampled.table.units.get(given) or unit
     else:
         values = np.asarray(section.number("sigma"), dtype=np.float64)
     # A standard deviation is a difference: an offset between units does not count.
-    zero = to_unit(np.zeros(()), unit, variable.unit, "'sigma'", place)
-    values = np.asarray(to_unit(values, unit, variable.unit, "'sigma'", place) - zero)
+    zero = to_unit(np.zeros(()), unit, wanted, "'sigma'", place)
+    values = np.asarray(to_unit(values, unit, wanted, "'sigma'", place) - zero)
     if not (np.isfinite(values) & (values > 0.0)).all():
         raise section.error(
             "'sigma' must be positive",
@@ -307,11 +322,6 @@ def _refuse_partial_sigma(outputs: Section, drafts: Sequence[_Draft]) -> None:
 def _measurements(drafts: Sequence[_Draft], grid: _Grid) -> tuple[Measurement, ...]:
     measurements = []
     for d in drafts:
-        weight = d.weight
-        if d.sigma is None and len(drafts) > 1:
-            # Unknown noise: outputs of different size count relative to their own spread.
-            spread = float(np.nanstd(d.values))
-            weight = weight / spread if spread > 0.0 else weight
         sigma = d.sigma
         if sigma is not None and sigma.ndim:
             sigma = grid.on_grid(d.file, sigma)
@@ -323,12 +333,12 @@ def _measurements(drafts: Sequence[_Draft], grid: _Grid) -> tuple[Measurement, .
                 column=d.column,
                 values=grid.on_grid(d.file, d.values),
                 sigma=sigma,
-                weight=weight,
+                weight=d.weight,
                 gain=d.gain,
                 offset=d.offset,
                 delay=d.delay,
                 decimation=d.decimation,
-                unit=d.variable.unit,
+                unit=d.unit,
             )
         )
     return tuple(measurements)

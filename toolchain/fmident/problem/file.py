@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -13,6 +14,7 @@ import numpy as np
 from fmident.data import Experiment, Reader
 from fmident.errors import FmuError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable, read_description
+from fmident.fmu.setup import INTERPOLATIONS
 from fmident.problem.experiments import read_experiments, start_values
 from fmident.problem.model import (
     EstimatorSettings,
@@ -23,7 +25,7 @@ from fmident.problem.model import (
 )
 from fmident.problem.quantities import to_unit
 from fmident.problem.section import Section, Source
-from fmident.problem.validate import validate_problem
+from fmident.problem.validate import input_notes, validate_problem
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
@@ -36,9 +38,9 @@ _TOML_PLACE = re.compile(
 def load_problem(
     path: str | Path,
     *,
+    text: str | None = None,
     resolve_model: ModelResolver | None = None,
     reader: Reader | None = None,
-    overrides: Mapping[str, object] | None = None,
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -46,17 +48,17 @@ def load_problem(
     ----------
     path
         The TOML file; paths in it are relative to its folder.
+    text
+        What to read in place of the file's content.
     resolve_model
         Finds or builds the FMU of ``model.class``.
     reader
         Reads data formats other than CSV.
-    overrides
-        Dotted key to value, such as ``{"estimator.solver": "scipy"}``, as if the file said
-        so.
 
     Returns
     -------
     Problem
+        With `text` as read and `notes` on what was taken for granted.
 
     Raises
     ------
@@ -67,10 +69,9 @@ def load_problem(
         From the files that the problem names.
     """
     path = Path(path)
-    table, text = _parse(path)
-    for key, value in (overrides or {}).items():
-        _override(table, key, value)
-    root = Section(Source(path, text), (), table)
+    if text is None:
+        text = read_problem_file(path)
+    root = Section(Source(path, text), (), _parse(text, path))
     base = path.parent
     model = root.table("model")
     fmu = _fmu(model, base, resolve_model)
@@ -91,12 +92,21 @@ def load_problem(
         source=path,
         text=text,
     )
+    problem = replace(problem, notes=input_notes(problem, description))
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
     return problem
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], str]:
+def read_problem_file(path: str | Path) -> str:
+    """Return the text of a problem file, which is TOML for certain.
+
+    Raises
+    ------
+    ProblemError
+        Missing, a folder, not text, not TOML; with line and column.
+    """
+    path = Path(path)
     if path.is_dir():
         raise ProblemError(
             f"'{path}' is a folder", hint=f"name the file, such as {path / 'problem.toml'}"
@@ -108,12 +118,18 @@ def _parse(path: Path) -> tuple[dict[str, Any], str]:
             hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
         )
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        return tomllib.loads(text), text
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ProblemError(
             f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
         ) from error
+    _parse(text, path)
+    return text
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         line = int(place["line"]) if place and place["line"] else None
@@ -123,20 +139,6 @@ def _parse(path: Path) -> tuple[dict[str, Any], str]:
             location=Location(str(path), line, column),
             hint='names with brackets need quotes: "q[1]" = "column"',
         ) from error
-
-
-def _override(table: dict[str, Any], key: str, value: object) -> None:
-    *folders, last = key.split(".")
-    here = table
-    for folder in folders:
-        inner = here.setdefault(folder, {})
-        if not isinstance(inner, dict):
-            raise ProblemError(
-                f"'{key}' cannot be set: '{folder}' is no table of the problem file",
-                hint="set scalar keys of tables, such as estimator.solver=scipy",
-            )
-        here = inner
-    here[last] = value
 
 
 def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:
@@ -191,16 +193,23 @@ def _parameters(
         raise root.error(
             "the problem has no parameters", hint="add a table [parameters.NAME] for each"
         )
+    delays = {m.delay for e in experiments for m in e.measurements}
     return tuple(
-        _parameter(tables.table(name), name, description, name in measured) for name in names
+        _parameter(tables.table(name), name, description, name in measured, name in delays)
+        for name in names
     )
 
 
 def _parameter(
-    section: Section, name: str, description: ModelDescription, in_measurement: bool
+    section: Section,
+    name: str,
+    description: ModelDescription,
+    in_measurement: bool,
+    is_delay: bool,
 ) -> Parameter:
     variable = _parameter_variable(section, name, description, in_measurement)
-    wanted = variable.unit if variable is not None else None
+    own = "s" if is_delay else None
+    wanted = own if variable is None else variable.unit
     unit = section.text("unit", None)
     where = section.source.where(section.keys)
 
@@ -221,6 +230,15 @@ def _parameter(
         lower = _or(variable.minimum if variable else None, -np.inf)
         upper = _or(variable.maximum if variable else None, np.inf)
     scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
+    if scaling == "log":
+        if bounds is not None and lower <= 0.0:
+            raise section.error(
+                f"'{name}' has log scaling, so its bounds must be positive, not"
+                f" [{lower:g}, {upper:g}]",
+                "bounds",
+                hint='give positive bounds, or use scaling = "linear"',
+            )
+        lower = max(lower, 0.0)  # the FMU's own minimum, or none
     scale = section.number("scale", None)
     parameter = Parameter(
         name=name,
@@ -230,7 +248,10 @@ def _parameter(
         variable=variable.name if variable is not None else None,
         experiments=section.words("experiments"),
         scaling=scaling,
-        scale=_default_scale(initial, lower, upper) if scale is None else converted(scale, "scale"),
+        # A scale is a difference: an offset between units does not count.
+        scale=_default_scale(initial, lower, upper)
+        if scale is None
+        else converted(scale, "scale") - converted(0.0, "scale"),
         fixed=section.flag("fixed", False),
         unit=wanted or unit,
         description=variable.description if variable is not None else "",
@@ -298,7 +319,7 @@ def _evaluation(root: Section) -> EvaluationSettings:
     default = EvaluationSettings()
     settings = EvaluationSettings(
         tolerance=section.number("tolerance", None),
-        interpolation=section.choice("interpolation", ("auto", "hold", "linear"), "auto"),
+        interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
         difference=section.choice("difference", ("forward", "central"), default.difference),
         relative_step=section.number("relative_step", None),
         check=section.flag("check", default.check),

@@ -51,3 +51,13 @@ def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where
             hint="correct the unit, or choose the column that belongs to this variable",
         )
     return convert(values, source, target)
+
+
+def same_dimension(a: str | None, b: str | None) -> bool:
+    """Return whether values can be converted; a unit that is missing fits any other."""
+    if a is None or b is None or a == b:
+        return True
+    try:
+        return compatible(parse_unit(a), parse_unit(b))
+    except UnitError:
+        return False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fmident.errors import Location, ProblemError, did_you_mean
-from fmident.fmu import ModelDescription
+from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription, Variable
+from fmident.problem.check_experiment import check_experiment
 from fmident.problem.model import Parameter, Problem
 
 Where = Callable[..., Location | None]
@@ -47,8 +48,56 @@ def validate_problem(
     for parameter in problem.parameters:
         _check_values(parameter, where)
         _check_experiments(parameter, names, where)
+    _refuse_twice([p.name for p in problem.parameters], "parameters")
+    _refuse_twice(names, "experiments")
     _check_variables(problem, description, where)
     _check_references(problem, where)
+    for position, experiment in enumerate(problem.experiments):
+        check_experiment(
+            experiment, description, lambda *keys, i=position: where("experiments", i, *keys)
+        )
+    if problem.evaluation.interpolation == "linear" and not description.can_interpolate_inputs:
+        raise ProblemError(
+            "the FMU cannot interpolate its inputs linearly (canInterpolateInputs is false)",
+            location=where("evaluation", "interpolation"),
+            hint='use interpolation = "auto", "hold" or "mean"',
+        )
+
+
+def input_notes(problem: Problem, description: ModelDescription) -> tuple[Diagnostic, ...]:
+    """Return a note on each input that no experiment's data drive and nobody set.
+
+    Parameters
+    ----------
+    problem
+        What will be simulated.
+    description
+        Of its FMU.
+    """
+    notes = []
+    for e in problem.experiments:
+        given = {*e.inputs, *e.start_values, *problem.start_values}
+        for v in description.inputs:
+            if v.name not in given:
+                notes.append(
+                    Diagnostic(
+                        "note",
+                        f"experiment '{e.name}' has no column for the input '{v.name}'; it keeps "
+                        f"its start value {v.start}",
+                        location=None if problem.source is None else Location(str(problem.source)),
+                        hint="name a column in [experiments.inputs], or set it in start_values",
+                        rule="input-without-data",
+                    )
+                )
+    return tuple(notes)
+
+
+def _refuse_twice(names: Sequence[str], kind: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ProblemError(
+                f"two {kind} are called '{name}'", hint="give each a name of its own"
+            )
 
 
 def _check_values(p: Parameter, where: Where) -> None:
@@ -99,10 +148,9 @@ def _check_variables(problem: Problem, description: ModelDescription, where: Whe
     for experiment in problem.experiments:
         setters: dict[str, str] = {}
         for p in problem.parameters:
-            acts = p.experiments is None or experiment.name in p.experiments
-            if p.variable is None or not acts:
+            if p.variable is None or not p.acts_on(experiment.name):
                 continue
-            description.variable(p.variable)
+            _check_settable(p.name, description.variable(p.variable), where)
             if p.variable in setters:
                 raise ProblemError(
                     f"'{setters[p.variable]}' and '{p.name}' both set '{p.variable}'"
@@ -117,6 +165,20 @@ def _check_variables(problem: Problem, description: ModelDescription, where: Whe
                     location=where("parameters", p.name),
                     hint="remove it from start_values",
                 )
+
+
+def _check_settable(name: str, variable: Variable, where: Where) -> None:
+    if not variable.settable:
+        raise ProblemError(
+            f"'{variable.name}' cannot be set in the FMU: it is {variable.why_not_settable}",
+            location=where("parameters", name),
+        )
+    if variable.type != "Real":
+        raise ProblemError(
+            f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
+            location=where("parameters", name),
+            hint="set it in start_values instead",
+        )
 
 
 def _check_references(problem: Problem, where: Where) -> None:
