@@ -355,15 +355,14 @@ def _not_matched(
         if refusal is not None:
             return refusal
     surplus = len(equations) - len(names)
-    count = f"{len(equations)} equations for {len(names)} unknowns"
     if matching.unmatched_equations:
         start = matching.unmatched_equations[0]
         part = [equations[i] for i in reachable_equations(incidence, matching, start)]
         if surplus > 0:
             return Refusal(
                 "too-many-equations",
-                f"too many equations: {count}; one of {_listed([q.text for q in part])} is one "
-                "too many",
+                f"too many equations, by {surplus}: one of {_listed([q.text for q in part])} "
+                "is too many",
                 part[0].span,
                 "remove an equation, or declare a variable for it",
             )
@@ -373,7 +372,7 @@ def _not_matched(
         if surplus < 0:
             return Refusal(
                 "too-few-equations",
-                f"too few equations: {count}; nothing determines one of {_listed(free)}",
+                f"too few equations, by {-surplus}: nothing determines one of {_listed(free)}",
                 _declared_at(free[0], unknowns),
                 "add an equation, or declare the variable an input or a parameter",
             )

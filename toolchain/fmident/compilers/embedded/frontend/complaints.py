@@ -162,7 +162,21 @@ def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
     return Diagnostic("error", _plain(message), place, hint, rule)
 
 
+_REWORDED: Sequence[tuple[str, str]] = (
+    (r".*derivative (expression|target).*", "'der' of something that is not a plain variable"),
+    (r".*initial algorithm.*", "an initial algorithm section"),
+    (
+        r".*(function statement|loop reduction)`: `([^`]*)`.*",
+        r"the function '\2' has a loop or statement that cannot be unrolled",
+    ),
+    (r".*type mismatch: expected Boolean, found (\w+).*", r"a \1 stands where a Boolean is needed"),
+)
+
+
 def _plain(message: str) -> str:
+    for pattern, words in _REWORDED:
+        if re.fullmatch(pattern, message, re.DOTALL):
+            return re.sub(pattern, words, message, flags=re.DOTALL)
     message = re.sub(r"unsupported Flat semantic owner `([^`]*)`", r"unsupported \1", message)
     return message.replace("`", "'")
 
