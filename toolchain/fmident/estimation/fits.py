@@ -123,8 +123,8 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         )
     if len({m.variable for m in unknown}) > 1:
         notes.append(
-            "Several outputs have no sigma and count in their own units: give each a sigma or a "
-            "weight where units or ranges differ."
+            "Several outputs have no sigma: each counts relative to the spread of its measured "
+            "values. Give them a sigma or a weight if they should count otherwise."
         )
     if len(unknown) < len(measurements):
         notes.append(
