@@ -97,17 +97,12 @@ def residual_notes(
     return notes
 
 
-def noise_is_known(problem: Problem) -> bool:
-    """Return whether every output has a standard deviation."""
-    return all(m.sigma is not None for e in problem.experiments for m in e.measurements)
-
-
 def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatistics) -> list[str]:
     """Return what is known of the noise, and whether the residuals agree."""
     notes = []
     measurements = [m for e in problem.experiments for m in e.measurements]
     unknown = [m for m in measurements if m.sigma is None]
-    if noise_is_known(problem):
+    if problem.sigma_known:
         rank = statistics.identifiability.rank
         found = residual_statistics(residuals, rank)
         if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:

@@ -109,7 +109,7 @@ def run_estimation(
         seconds=monitor.seconds,
         history=monitor.history,
         fits=summary.fits,
-        notes=(*monitor.notes, *summary.notes),
+        notes=(*(d.message for d in problem.notes), *monitor.notes, *summary.notes),
         fmu_name=identity.name,
         fmu_guid=identity.guid,
         fmu_tool=identity.tool,

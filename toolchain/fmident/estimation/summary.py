@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Status
-from fmident.estimation.fits import noise_is_known, output_fits, residual_notes
+from fmident.estimation.fits import output_fits, residual_notes
 from fmident.estimation.result import OutputFit, ParameterEstimate
 from fmident.evaluation import Evaluator, JacobianError, Simulated
 from fmident.statistics import Identifiability, ParameterStatistics, parameter_statistics
@@ -123,7 +123,7 @@ def uncertainty(
         evaluator.residuals(p),
         p,
         [q.name for q in problem.free],
-        sigma_known=noise_is_known(problem),
+        sigma_known=problem.sigma_known,
         at_bound=held,
         column_errors=evaluator.column_errors(p),
     )
