@@ -72,7 +72,7 @@ class ScriptSession(Session):
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
                 text=True,
                 encoding="utf-8",
                 errors="replace",
@@ -83,7 +83,7 @@ class ScriptSession(Session):
                 hint="is OpenModelica installed completely? 'omc --version' must answer",
             ) from error
         try:
-            output, _ = process.communicate(timeout=self._deadline.remaining)
+            output, errors = process.communicate(timeout=self._deadline.remaining)
         except subprocess.TimeoutExpired:
             end_process(process.pid)
             output, _ = process.communicate()
@@ -94,7 +94,7 @@ class ScriptSession(Session):
             if process.poll() is None:  # Ctrl-C
                 end_process(process.pid)
                 process.wait()
-        return output
+        return f"{output}\n{errors}"  # behind the last answer, for the message if it is missing
 
 
 def make_script(expressions: Sequence[str]) -> str:
