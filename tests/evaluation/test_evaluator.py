@@ -92,6 +92,16 @@ def test_outputs_that_are_not_finite_are_failures() -> None:
     assert "is nan from sample 21 on" in str(evaluator.last_failure)
 
 
+def test_parameters_that_are_not_finite_are_failures_without_a_simulation(
+    evaluator: Evaluator,
+) -> None:
+    many = evaluator.residuals_many(np.array([[np.inf, 1.0], [2.0, 1.5], [1.0, np.nan]]))
+    assert np.isfinite(many).all(axis=1).tolist() == [False, True, False]
+    assert evaluator.simulations == 1
+    assert evaluator.failures == 2
+    assert "not finite with a=1, k=nan" in str(evaluator.last_failure)
+
+
 def test_the_best_point_is_kept(evaluator: Evaluator) -> None:
     assert evaluator.best is None
     evaluator.cost(np.array([1.0, 20.0]))

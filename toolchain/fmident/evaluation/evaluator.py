@@ -318,13 +318,22 @@ class Evaluator:
     def _run(self, points: F64, *, remember: bool) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed."""
         count = len(self.problem.experiments)
-        tasks = [task for p in points for task in self._tasks(p)]
+        rows = np.full((len(points), self._residual_count()), np.nan)
+        usable = [k for k, p in enumerate(points) if self._is_finite(p)]
+        tasks = [task for k in usable for task in self._tasks(points[k])]
         outputs = self._simulate(tasks, remember=remember)
-        rows = []
-        for k, p in enumerate(points):
-            mine = outputs[k * count : (k + 1) * count]
-            rows.append(self._whiten(p, mine))
-        return np.array(rows)
+        for i, k in enumerate(usable):
+            rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
+        return rows
+
+    def _is_finite(self, p: F64) -> bool:
+        """Return whether the point can be simulated at all; remember why not."""
+        if bool(np.isfinite(p).all()):
+            return True
+        values = {q.name: float(v) for q, v in zip(self.problem.free, p, strict=True)}
+        self.failures += 1
+        self.last_failure = SimulationFailure("a parameter is not finite", None, values)
+        return False
 
     def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
