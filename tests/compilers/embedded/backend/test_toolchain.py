@@ -73,9 +73,13 @@ def test_named_place_of_sundials_is_the_only_one_searched(tmp_path: Path) -> Non
 
 def test_sundials_of_a_conda_environment(tmp_path: Path) -> None:
     prefix = sundials_in(tmp_path / "conda")
+    (prefix / "include" / "sundials").mkdir()
+    licence = prefix / "include" / "sundials" / "LICENSE"
+    licence.touch()
     found = find_sundials({"CONDA_PREFIX": str(prefix)})
     assert found is not None
     assert found.include == prefix / "include"
+    assert found.licences == (licence,)
     assert [p.name for p in found.libraries] == [
         "libsundials_cvode.a",
         "libsundials_nvecserial.a",

@@ -94,6 +94,9 @@ def build_fmu(
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
         library: binary,
     }
+    if model.states and toolchain.sundials:
+        for licence in toolchain.sundials.licences:
+            members[f"documentation/licenses/SUNDIALS-{licence.name}.txt"] = licence.read_bytes()
     for name, content in sorted((resources or {}).items()):
         members[f"resources/{name}"] = content
     write_archive(output, members, executable=library)

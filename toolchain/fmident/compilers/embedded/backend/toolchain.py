@@ -49,10 +49,13 @@ class Sundials:
         Folder that holds ``cvode/cvode.h``.
     libraries
         Static libraries in link order.
+    licences
+        Licence texts of the installation; an FMU that contains SUNDIALS must carry them.
     """
 
     include: Path
     libraries: tuple[Path, ...]
+    licences: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,15 @@ def find_sundials(environment: Mapping[str, str] = os.environ) -> Sundials | Non
             extra = (_find_library(prefix, name) for name in _SUNDIALS_7_LIBRARIES)
             return Sundials(prefix / "include", (*libraries, *(e for e in extra if e is not None)))
     return None
+
+
+def _find_licences(prefix: Path) -> tuple[Path, ...]:
+    places = (
+        prefix / "include" / "sundials" / "LICENSE",
+        prefix / "include" / "sundials" / "NOTICE",
+        prefix / "share" / "doc" / "libsundials-dev" / "copyright",  # Debian
+    )
+    return tuple(place for place in places if place.is_file())
 
 
 def find_fmi_headers() -> Path | None:
