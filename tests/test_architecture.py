@@ -12,8 +12,8 @@ ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_types", "errors", "units", "fmu", "compilers", "data", "problem", "evaluation",
-    "statistics", "estimation", "report", "plugins",
+    "_types", "errors", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
+    "evaluation", "statistics", "estimation", "report", "plugins",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 

@@ -28,7 +28,7 @@ from fmident.errors import DataError, FmuError, Location, ProblemError, did_you_
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.balance import balanced
 from fmident.problem.quantities import same_dimension, to_unit
-from fmident.problem.section import Section, Source
+from fmident.toml_file import Section, Source
 
 
 @dataclass(frozen=True)

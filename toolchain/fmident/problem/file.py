@@ -24,8 +24,8 @@ from fmident.problem.model import (
     Scaling,
 )
 from fmident.problem.quantities import to_unit
-from fmident.problem.section import Section, Source
 from fmident.problem.validate import input_notes, validate_problem
+from fmident.toml_file import Section, Source
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""

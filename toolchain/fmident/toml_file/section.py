@@ -1,4 +1,4 @@
-"""Typed reading of the tables of a problem file, with places in every message."""
+"""Typed reading of the tables of a TOML file, with places in every message."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import Location, ProblemError, did_you_mean
-from fmident.problem.locate import Path as KeyPath
-from fmident.problem.locate import line_of
+from fmident.errors import FmidentError, Location, ProblemError, did_you_mean
+from fmident.toml_file.locate import Path as KeyPath
+from fmident.toml_file.locate import line_of
 
 _MISSING: Any = object()
 
 
 @dataclass(frozen=True)
 class Source:
-    """The problem file.
+    """The file.
 
     Parameters
     ----------
@@ -24,10 +24,16 @@ class Source:
         As the user named it.
     text
         Its content.
+    error
+        What is raised for mistakes in it.
+    title
+        What the file as a whole is called in messages.
     """
 
     path: Path
     text: str
+    error: type[FmidentError] = ProblemError
+    title: str = "the problem file"
 
     def where(self, keys: KeyPath) -> Location:
         """Return the place of a key."""
@@ -57,11 +63,13 @@ class Section:
     def title(self) -> str:
         """The table as it is written in the file, such as ``[parameters.m]``."""
         text = ".".join(_quoted(k) for k in self.keys if isinstance(k, str))
-        return f"[{text}]" if text else "the problem file"
+        return f"[{text}]" if text else self.source.title
 
-    def error(self, message: str, *keys: str, hint: str | None = None) -> ProblemError:
+    def error(self, message: str, *keys: str, hint: str | None = None) -> FmidentError:
         """Return an error at a key of this table."""
-        return ProblemError(message, location=self.source.where((*self.keys, *keys)), hint=hint)
+        return self.source.error(
+            message, location=self.source.where((*self.keys, *keys)), hint=hint
+        )
 
     def has(self, key: str) -> bool:
         """Return whether the key is there."""
@@ -144,8 +152,8 @@ class Section:
 
         Raises
         ------
-        ProblemError
-            Naming the nearest known key.
+        fmident.errors.FmidentError
+            Of the source's own kind, naming the nearest known key.
         """
         for key in self._table:
             if key not in self._known:
@@ -155,7 +163,7 @@ class Section:
                     hint=did_you_mean(key, self._known, kind="key"),
                 )
 
-    def wrong(self, key: str, value: Any, wanted: str) -> ProblemError:
+    def wrong(self, key: str, value: Any, wanted: str) -> FmidentError:
         """Return the error for a value of the wrong type."""
         return self.error(f"{self.title}: '{key}' must be {wanted}, not {_shown(value)}", key)
 
