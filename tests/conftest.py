@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +18,6 @@ from fmident.compilers.staleness import make_record
 from .study import NOISE, OSCILLATOR, PROBLEM, TRUE, Study
 
 LIBRARY = Path(__file__).parents[1] / "modelica"
-CACHE = Path(tempfile.gettempdir()) / f"fmident-test-fmus-{os.getuid()}"
 
 BuildFmu = Callable[[str], Path]
 
@@ -38,21 +35,27 @@ def embedded_compiler() -> Compiler:
 
 
 @pytest.fixture(scope="session")
-def build_fmu(embedded_compiler: Compiler) -> BuildFmu:
+def build_fmu(embedded_compiler: Compiler, request: pytest.FixtureRequest) -> BuildFmu:
     """Return a function from a class of this repository's library to its FMU.
 
     An FMU is built once and kept under a name made from everything it is built from, so
     that worker processes and later sessions share it.
     """
 
+    cache = request.config.cache
+    assert cache is not None
+    folder = cache.mkdir("fmident-fmus")
+
     def build(class_name: str) -> Path:
         sources = find_library(class_name, [LIBRARY.parent]).sources
-        request = BuildRequest(class_name, sources, Path())
-        record = repr(sorted(make_record(request, embedded_compiler).items()))
+        record = repr(
+            sorted(
+                make_record(BuildRequest(class_name, sources, Path()), embedded_compiler).items()
+            )
+        )
         key = hashlib.sha256(record.encode()).hexdigest()[:16]
-        fmu = CACHE / f"{class_name}-{key}.fmu"
+        fmu = folder / f"{class_name}-{key}.fmu"
         if not fmu.exists():
-            CACHE.mkdir(parents=True, exist_ok=True)
             # The compiler moves the finished file into place, so two processes may race.
             embedded_compiler.build(BuildRequest(class_name, sources, fmu))
         return fmu

@@ -151,6 +151,7 @@ def state(number: int) -> Iteration:
 def test_progress_is_plain_lines_in_a_file() -> None:
     stream = io.StringIO()
     progress = Progress(stream)
+    progress.start()
     for number in range(3):
         progress.iteration(state(number))
     progress.finish()
@@ -168,6 +169,7 @@ class Terminal(io.StringIO):
 def test_progress_rewrites_its_line_on_a_terminal_and_ends_it() -> None:
     stream = Terminal()
     progress = Progress(stream)
+    progress.start()
     for number in range(200):
         progress.iteration(state(number))
     progress.finish()

@@ -66,33 +66,62 @@ def observer(host: Host, report: Callable[[Diagnostic], None] = lambda _: None) 
 
 
 REGISTER = """
+from {module} import {base}
+
 @hookimpl
 def {hook}(registry):
     registry.add("mine", Mine, summary="made for a test")
 
-class Mine:
-    pass
+class Mine({base}):
+    {methods}
 """
 
 
+def registering(kind: str, base: str, *methods: str) -> str:
+    module, _, name = base.rpartition(".")
+    body = "; ".join(f"{method} = None" for method in methods) or "pass"
+    return REGISTER.format(hook=f"fmident_register_{kind}", module=module, base=name, methods=body)
+
+
 def test_fmident_register_estimators(make_plugin: MakePlugin) -> None:
-    host = load(make_plugin, REGISTER.format(hook="fmident_register_estimators"))
+    source = registering("estimators", "fmident.estimation.contract.Estimator", "estimate")
+    host = load(make_plugin, source)
     assert host.estimators.get("mine").__name__ == "Mine"
 
 
 def test_fmident_register_costs(make_plugin: MakePlugin) -> None:
-    host = load(make_plugin, REGISTER.format(hook="fmident_register_costs"))
+    host = load(make_plugin, registering("costs", "builtins.object"))
     assert host.costs.get("mine").__name__ == "Mine"
 
 
 def test_fmident_register_compilers(make_plugin: MakePlugin) -> None:
-    host = load(make_plugin, REGISTER.format(hook="fmident_register_compilers"))
+    methods = ("unavailable", "version", "build")
+    host = load(make_plugin, registering("compilers", "fmident.compilers.base.Compiler", *methods))
     assert host.compilers.get("mine").__name__ == "Mine"
 
 
 def test_fmident_register_reporters(make_plugin: MakePlugin) -> None:
-    host = load(make_plugin, REGISTER.format(hook="fmident_register_reporters"))
+    source = registering("reporters", "fmident.report.contract.Reporter", "write")
+    host = load(make_plugin, source)
     assert host.reporters.get("mine").__name__ == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("source", "fragment"),
+    [
+        (registering("estimators", "builtins.object"), "no subclass of"),
+        (registering("reporters", "fmident.report.contract.Reporter"), "lacks 'write'"),
+        (registering("costs", "builtins.object").replace("Mine,", "Mine(),"), "is <"),
+    ],
+    ids=["no subclass", "abstract", "instance"],
+)
+def test_what_the_host_could_not_use_is_refused_at_once(
+    make_plugin: MakePlugin, source: str, fragment: str
+) -> None:
+    host = load(make_plugin, source)
+    (diagnostic,) = [d for d in host.diagnostics if "'p0'" in d.message]
+    assert fragment in diagnostic.message
+    assert "mine" not in host.estimators
 
 
 READ = """

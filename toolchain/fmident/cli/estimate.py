@@ -73,10 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.output or arguments.problem.parent / "results" / arguments.problem.stem
     check_target(folder)
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
-    if not arguments.quiet:
-        tell(_announcement(problem))
     progress = Progress()
     observers = () if arguments.quiet else (progress,)
+    if not arguments.quiet:
+        tell(_announcement(problem))
+        progress.start()
     try:
         result = api.estimate(problem, host=host, observers=observers, report=show)
     finally:

@@ -31,14 +31,15 @@ class Progress:
         self._rewrites = self._stream.isatty()
         self._last = -math.inf
         self._pending: Iteration | None = None
-        self._begun = False
         self._unfinished = False
+
+    def start(self) -> None:
+        """Show the header: the first iteration may take a while."""
+        self._stream.write(_HEADER + "\n")
+        self._stream.flush()
 
     def iteration(self, state: Iteration) -> None:
         """Show an iteration."""
-        if not self._begun:
-            self._begun = True
-            self._stream.write(_HEADER + "\n")
         now = time.monotonic()
         if self._rewrites and now - self._last < _SHORTEST_PAUSE:
             self._pending = state

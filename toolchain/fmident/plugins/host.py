@@ -36,6 +36,14 @@ BUILT_IN = {
 """Plugins that are part of the host; they go through the same door as all others."""
 
 
+_BASES = {
+    "estimator": ("fmident.estimation.contract", "Estimator"),
+    "compiler": ("fmident.compilers.base", "Compiler"),
+    "reporter": ("fmident.report.contract", "Reporter"),
+}
+"""Base class of each kind; imported only when a plugin brings such a thing."""
+
+
 @dataclass(frozen=True)
 class LoadedPlugin:
     """One plugin as it was found.
@@ -182,6 +190,7 @@ class Host:
         )
         pairs = list(zip(common, own.all(), strict=True))
         for registry, brought in pairs:
+            _check_classes(brought)
             registry.check(brought)
         self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
         self._origins[id(plugin)] = origin
@@ -285,6 +294,31 @@ def _validated_hooks(plugin: object) -> tuple[str, ...]:
             "and put @fmident.plugins.hookimpl above it",
         )
     return tuple(sorted(caller.name for caller in callers))
+
+
+def _check_classes(registry: Registry[Any]) -> None:
+    """Refuse what the host could not use later.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        An item is no class, not of the base class of its kind, or lacks methods.
+    """
+    for registration in registry:
+        item, what = registration.item, f"the {registry.kind} '{registration.name}'"
+        if not isinstance(item, type):
+            raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
+        if registry.kind not in _BASES:
+            continue
+        module, name = _BASES[registry.kind]
+        if not issubclass(item, getattr(importlib.import_module(module), name)):
+            raise PluginError(
+                f"{what} is no subclass of {module}.{name}", hint="derive it from that"
+            )
+        lacking = sorted(getattr(item, "__abstractmethods__", ()))
+        if lacking:
+            methods = ", ".join(f"'{method}'" for method in lacking)
+            raise PluginError(f"{what} lacks {methods}", hint=f"see {module}.{name}")
 
 
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:

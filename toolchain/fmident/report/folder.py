@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -42,6 +43,11 @@ def check_target(folder: Path) -> None:
     if not parent.is_dir():
         raise EstimationError(
             f"'{folder}' cannot be made: '{parent}' is a file", hint="give another folder with -o"
+        )
+    if not os.access(parent, os.W_OK):
+        raise EstimationError(
+            f"'{folder}' cannot be made: '{parent}' may not be written to",
+            hint="give another folder with -o",
         )
 
 
