@@ -130,7 +130,11 @@ def find_sundials(environment: Mapping[str, str] = os.environ) -> Sundials | Non
         libraries = tuple(library for library in found if library is not None)
         if len(libraries) == len(_SUNDIALS_LIBRARIES):
             extra = (_find_library(prefix, name) for name in _SUNDIALS_7_LIBRARIES)
-            return Sundials(prefix / "include", (*libraries, *(e for e in extra if e is not None)))
+            return Sundials(
+                prefix / "include",
+                (*libraries, *(e for e in extra if e is not None)),
+                _find_licences(prefix),
+            )
     return None
 
 
