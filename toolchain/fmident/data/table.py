@@ -140,7 +140,7 @@ def split_header(cell: str) -> tuple[str, str | None]:
     if spaced is not None and (spaced["a"] is not None or _is_unit(spaced["b"])):
         return spaced["name"], (spaced["a"] if spaced["a"] is not None else spaced["b"]).strip()
     tight = _TIGHT_UNIT.match(text)
-    if tight is not None:
+    if tight is not None and not (tight["b"] and re.search(r"\bder$", tight["name"])):
         inner = (tight["a"] if tight["a"] is not None else tight["b"]).strip()
         if inner and not re.fullmatch(r"[\d\s,.:]*", inner) and _is_unit(inner):
             return tight["name"], inner
