@@ -22,8 +22,13 @@ from fmident.evaluation.noise import POINTS, noise_level
 Difference = Literal["forward", "central"]
 Flags = npt.NDArray[np.bool_]
 
-SPACINGS = (1e-4, 1e-6, 1e-2, 1e-8)
-"""Relative spacings of the noise table, in the order they are tried."""
+SPACING = 1e-4
+"""Relative spacing of the noise table that is tried first: about the size of the steps that
+simulations want, so that the noise is that of such steps."""
+
+_NARROWER, _WIDER = 1e-2, 1e2
+_WIDEST = SPACING * _WIDER
+_ATTEMPTS = 3
 
 LARGEST = 2e-2
 """Largest step, relative to the size of the parameter."""
@@ -120,29 +125,27 @@ def measure_noise(
     floor = _EPS * magnitude
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=z.size)
     room_up, room_down = upper - z, z - lower
-    reach = (POINTS - 1) * max(SPACINGS) * size
+    reach = (POINTS - 1) * _WIDEST * size
     signs = np.where((signs > 0) & (room_up < reach) & (room_down > room_up), -1.0, signs)
     signs = np.where((signs < 0) & (room_down < reach) & (room_up > room_down), 1.0, signs)
     room = np.where(signs > 0, room_up, room_down)
-    tried: set[float] = set()
-    spacing = SPACINGS[0]
+    spacing = SPACING
     offsets = np.arange(1, POINTS)[:, np.newaxis]
-    while spacing not in tried and len(tried) < 3:
-        tried.add(spacing)
+    for _ in range(_ATTEMPTS):
         step = signs * np.minimum(spacing * size, room / (POINTS - 1))
         values = np.vstack([base, evaluate(z + offsets * step)])
         if not bool(np.isfinite(values).all()):
-            spacing *= 1e-2
+            spacing *= _NARROWER
             continue
         found = noise_level(values)
         if found.outcome == "found":
             level = max(found.level, floor)
             return level, f"noise {level:.2g} measured at relative spacing {spacing:g}"
-        spacing *= 1e-2 if found.outcome == "too-large" else 1e2
-    return (
-        max(floor, _EPS ** (2.0 / 3.0) * magnitude),
-        "noise could not be measured; taken for rounding",
-    )
+        spacing *= _NARROWER if found.outcome == "too-large" else _WIDER
+        if spacing > 1.5 * _WIDEST:
+            break
+    assumed = _EPS ** (2.0 / 3.0) * magnitude
+    return assumed, f"noise could not be measured; {assumed:.2g} assumed"
 
 
 def choose_steps(
