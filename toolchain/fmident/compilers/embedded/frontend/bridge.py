@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -57,12 +58,12 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
     """
     with tempfile.TemporaryDirectory(prefix="fmident-") as scratch:
         stage = _Stage(Path(scratch), tree, others)
-        answer = _run(stage.request(class_name))
+        answer = _run(stage.request(class_name), Path(scratch))
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
-            probed = _run(stage.probe(class_name, int(unbalanced.group(1))))
+            probed = _run(stage.probe(class_name, int(unbalanced.group(1))), Path(scratch))
             if "flat" in probed:
                 return Flattened(probed["flat"], stage.sources(probed), unbalanced.group(0))
         found = diagnose(
@@ -151,7 +152,7 @@ class _Stage:
         return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
 
 
-def _run(request: Mapping[str, Any]) -> dict[str, Any]:
+def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
     worker = Path(__file__).with_name("rumoca_worker.py")
     try:
         done = subprocess.run(
@@ -161,6 +162,8 @@ def _run(request: Mapping[str, Any]) -> dict[str, Any]:
             text=True,
             timeout=TIME_LIMIT_S,
             check=False,
+            # rumoca keeps parsed files in the user's cache; leave nothing behind there.
+            env={**os.environ, "XDG_CACHE_HOME": str(scratch / "cache")},
         )
     except subprocess.TimeoutExpired:
         raise CompilationError(

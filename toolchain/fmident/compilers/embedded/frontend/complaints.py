@@ -8,10 +8,10 @@ from typing import Any
 
 from fmident.errors import Diagnostic, Location, did_you_mean, nearest
 
-from .lowering import UNSUPPORTED_FUNCTIONS
 from .refusal import OPENMODELICA
 from .scanner import Token
 from .sources import SourceTree, offset_location
+from .unsupported import UNSUPPORTED_FUNCTIONS
 
 _SYNTAX = re.compile(
     r"×\s*(?P<what>.*?)\n\s*╭─\[(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)\]", re.DOTALL

@@ -11,8 +11,9 @@ from fmident.errors import did_you_mean
 
 from . import syntax as sx
 from . import values as v
-from .lowering import Lowering, unknown_name
-from .refusal import Refusal
+from .lowering import Lowering
+from .refusal import Refusal, unknown_name
+from .subscripts import region, replaced
 from .values import Scalar, Value
 
 MAXIMUM_DEPTH = 30
@@ -341,16 +342,10 @@ class _Body:
                 "shape-mismatch", f"'{target}' has no known size and gets a subscript", target.span
             )
         key = self._lowering.subscript_key(subscripts, current.shape, str(target))
-        region = tuple(len(k) for k in key if isinstance(k, list))
-        if region != v.shape(value):
-            raise _shape_refusal(target, region, v.shape(value))
-        result = current.copy()
-        selector = np.ix_(*[k if isinstance(k, list) else [k] for k in key])
-        block = np.empty(tuple(len(k) if isinstance(k, list) else 1 for k in key), dtype=object)
-        for position, scalar in zip(np.ndindex(*block.shape), v.flat(value), strict=True):
-            block[position] = scalar
-        result[selector] = block
-        return result
+        sizes, _ = region(key)
+        if sizes != v.shape(value):
+            raise _shape_refusal(target, sizes, v.shape(value))
+        return replaced(current, key, value)
 
 
 def _shape_refusal(target: sx.Target, wanted: object, got: object) -> Refusal:

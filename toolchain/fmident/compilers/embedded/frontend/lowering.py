@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator as operators
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,50 +10,19 @@ from typing import TYPE_CHECKING, Protocol
 import casadi as ca
 import numpy as np
 
-from fmident.errors import did_you_mean
-
 from . import syntax as sx
 from . import values as v
 from .intrinsics import BUILTINS, concatenate_matrix
+from .messages import is_warning, text_of
 from .printing import expression_text
 from .refusal import Refusal
+from .relations import compare, symbolic_relation
+from .subscripts import Key, positions, select
+from .unsupported import UNSUPPORTED_FUNCTIONS
 from .values import Scalar, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
-    "sample": "a clock or sample event",
-    "pre": "the value before an event",
-    "edge": "an event",
-    "change": "an event",
-    "initial": "an event at the start",
-    "terminal": "an event at the end",
-    "reinit": "an event",
-    "delay": "a delayed signal",
-    "spatialDistribution": "a transport delay",
-    "semiLinear": "a switch with an event",
-    "homotopy": "an initialisation by homotopy",
-    "cardinality": "the number of connections",
-    "inStream": "a stream connector",
-    "actualStream": "a stream connector",
-    "clock": "clocked equations",
-    "previous": "clocked equations",
-    "hold": "clocked equations",
-    "subSample": "clocked equations",
-    "superSample": "clocked equations",
-    "shiftSample": "clocked equations",
-    "backSample": "clocked equations",
-    "noClock": "clocked equations",
-    "interval": "clocked equations",
-    "firstTick": "clocked equations",
-    "transition": "a state machine",
-    "initialState": "a state machine",
-    "activeState": "a state machine",
-    "ticksInState": "a state machine",
-    "timeInState": "a state machine",
-}
-"""Built-in operators that the subset does not contain, and what they stand for."""
 
 _ARITHMETIC: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
     "+": v.add,
@@ -193,7 +161,7 @@ class Lowering:
         guarded = v.logical_or(v.logical_not(self.guard), condition)
         if guarded is True:
             return
-        warning = _is_warning(statement.level)
+        warning = is_warning(statement.level)
         text = self._message(statement.message)
         self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
 
@@ -271,7 +239,7 @@ class Lowering:
 
     def subscript_key(
         self, subscripts: Sequence[sx.Expression | None], sizes: tuple[int, ...], what: str
-    ) -> tuple[int | list[int], ...]:
+    ) -> Key:
         """Return zero-based positions per dimension: a number, or a list for a slice."""
         if len(subscripts) > len(sizes):
             raise Refusal(
@@ -289,29 +257,9 @@ class Lowering:
                 value = self.evaluate(subscript)
             finally:
                 self._array_ends.pop()
-            key.append(self._positions(value, size, what, subscript.span))
+            key.append(positions(value, size, what, subscript.span))
         key.extend(list(range(size)) for size in sizes[len(subscripts) :])
         return tuple(key)
-
-    def _positions(self, value: Value, size: int, what: str, span: sx.Span) -> int | list[int]:
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            return [self._position(item, size, what, span) for item in value]
-        return self._position(value, size, what, span)
-
-    def _position(self, value: Value, size: int, what: str, span: sx.Span) -> int:
-        if v.is_symbolic(value):
-            raise Refusal(
-                "unsupported-subscript",
-                f"a subscript of '{what}' is not constant",
-                span,
-            )
-        if not v.is_number(value) or value != int(value):
-            raise Refusal("type-error", f"a subscript of '{what}' is not an integer", span, "")
-        if not 1 <= value <= size:
-            raise Refusal(
-                "subscript-range", f"subscript {value} of '{what}' is outside 1 to {size}", span, ""
-            )
-        return int(value) - 1
 
     def _subscripted(
         self, value: Value, subscripts: Sequence[sx.Expression | None], what: str
@@ -319,10 +267,7 @@ class Lowering:
         if not isinstance(value, np.ndarray):
             raise Refusal("shape-mismatch", f"'{what}' is a scalar and gets a subscript", hint="")
         key = self.subscript_key(subscripts, value.shape, what)
-        selected = value[np.ix_(*[k if isinstance(k, list) else [k] for k in key])]
-        kept = tuple(slice(None) if isinstance(k, list) else 0 for k in key)
-        result: Value = selected[kept]
-        return result.copy() if isinstance(result, np.ndarray) else result
+        return select(value, key)
 
     def _binary(self, node: sx.Binary) -> Value:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
@@ -375,10 +320,10 @@ class Lowering:
         if isinstance(right, np.ndarray | v.RecordValue):
             raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
         if not v.is_symbolic(left) and not v.is_symbolic(right):
-            return _compare(operator, left, right)
+            return compare(operator, left, right)
         if isinstance(left, bool | str) or isinstance(right, bool | str):
             raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
-        result = _symbolic_relation(operator, left, right)
+        result = symbolic_relation(operator, left, right)
         if not self.no_event and not self.is_time_invariant(result):
             raise Refusal(
                 "unsupported-event",
@@ -550,31 +495,9 @@ class Lowering:
             case sx.Binary(operator="+", left=left, right=right):
                 return self._message(left) + self._message(right)
             case sx.Call(name="string" | "String", arguments=(argument, *_)):
-                return _text_of(v.plain(self.evaluate(argument)), argument)
+                return text_of(v.plain(self.evaluate(argument)), argument)
             case _:
-                return _text_of(self.evaluate(node), node)
-
-
-def _is_warning(level: sx.Expression | None) -> bool:
-    """Return whether an assert's level is ``AssertionLevel.warning`` (the first literal)."""
-    match level:
-        case None | sx.Number(value=2) | sx.Reference(name="AssertionLevel.error"):
-            return False
-        case sx.Number(value=1) | sx.Reference(name="AssertionLevel.warning"):
-            return True
-        case _:
-            raise Refusal("type-error", "the level of an assert is not constant", level.span)
-
-
-def _text_of(value: Value, node: sx.Expression) -> str:
-    """Return a known value as text, anything else as the expression in angle brackets."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    if v.is_number(value):
-        return str(value) if isinstance(value, int) else f"{value:.6g}"
-    return f"<{expression_text(node)}>"
+                return text_of(self.evaluate(node), node)
 
 
 def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
@@ -583,35 +506,3 @@ def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
     if isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
         return v.filled(left, right.shape), right
     return left, right
-
-
-_RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-    "==": operators.eq,
-    "<>": operators.ne,
-}
-
-
-def _symbolic_relation(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    if operator not in _RELATIONS:
-        raise Refusal("unsupported-operator", f"the operator '{operator}'")
-    return _RELATIONS[operator](left, right)
-
-
-def _compare(operator: str, left: Scalar, right: Scalar) -> bool:
-    if isinstance(left, bool | str) != isinstance(right, bool | str):
-        raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
-    return bool(_symbolic_relation(operator, left, right))
-
-
-def unknown_name(name: str, span: sx.Span, known: Sequence[str]) -> Refusal:
-    """Return the refusal of a name that does not exist."""
-    return Refusal(
-        "unknown-variable",
-        f"there is no variable '{name}'",
-        span,
-        did_you_mean(name, known, kind="variable"),
-    )

@@ -13,8 +13,8 @@ from fmident.compilers.embedded.model import ScalarVariable
 from . import syntax as sx
 from . import values as v
 from .functions import FunctionInliner
-from .lowering import Lowering, LoweringState, unknown_name
-from .refusal import Refusal
+from .lowering import Lowering, LoweringState
+from .refusal import Refusal, unknown_name
 from .values import Scalar, Value
 
 

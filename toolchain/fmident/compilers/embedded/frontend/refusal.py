@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from fmident.errors import did_you_mean
+
 from .syntax import NOWHERE, Span
 
 OPENMODELICA = "compile this class with OpenModelica: --compiler openmodelica"
@@ -44,3 +48,13 @@ class Refusals(Exception):  # noqa: N818
     def __init__(self, refusals: list[Refusal]) -> None:
         super().__init__(f"{len(refusals)} refusals")
         self.refusals = refusals
+
+
+def unknown_name(name: str, span: Span, known: Iterable[str]) -> Refusal:
+    """Return the refusal of a name that does not exist."""
+    return Refusal(
+        "unknown-variable",
+        f"there is no variable '{name}'",
+        span,
+        did_you_mean(name, known, kind="variable"),
+    )

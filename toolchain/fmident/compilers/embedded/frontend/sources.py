@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
 
 from .scanner import ClassText, annotation_arguments, classes
 from .syntax import NOWHERE, Span
+
+_WITHIN = re.compile(r"\s*(//[^\n]*\n\s*|/\*.*?\*/\s*)*within\s+\w", re.DOTALL)
 
 
 @dataclass
@@ -70,13 +73,14 @@ def offset_location(file: Path, offset: int) -> Location:
 def read_tree(path: Path) -> SourceTree:
     """Read a file, or a folder with ``package.mo``.
 
+    A file or folder inside a package stands for the whole package.
+
     Raises
     ------
     CompilationError
         When `path` does not exist or holds no Modelica source.
     """
-    if path.name == "package.mo":
-        path = path.parent
+    path = _top_level(path)
     if path.is_dir():
         entry = path / "package.mo"
         if not entry.is_file():
@@ -113,6 +117,17 @@ def read_tree(path: Path) -> SourceTree:
         for item in classes(text, file):
             found.setdefault(item.name, item)
     return SourceTree(entry, files, found)
+
+
+def _top_level(path: Path) -> Path:
+    """Return the folder of the top-level package that `path` belongs to, else `path`."""
+    if path.name == "package.mo":
+        path = path.parent
+    elif path.is_file() and not _WITHIN.match(path.read_text(encoding="utf-8", errors="replace")):
+        return path
+    while (path.resolve().parent / "package.mo").is_file():
+        path = path.resolve().parent
+    return path
 
 
 def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
