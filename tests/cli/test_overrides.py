@@ -88,3 +88,7 @@ def test_refuses_what_it_cannot_do(key: str, fragment: str) -> None:
 def test_reads_values_as_toml_does(text: str, value: object) -> None:
     assert read_value(text) == value
     assert type(read_value(text)) is type(value)
+
+
+def test_text_that_is_no_toml_is_left_to_the_reader() -> None:
+    assert apply_overrides("[model", {"estimator.a": 1}, "p.toml") == "[model"

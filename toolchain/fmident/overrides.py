@@ -42,6 +42,8 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
     fmident.errors.ProblemError
         A key that is none, or that this text cannot take.
     """
+    if _parsed(text) is None:
+        return text  # whoever reads it next explains what is wrong
     for key, value in overrides.items():
         path = _key_path(key)
         expected = copy.deepcopy(tomllib.loads(text))
