@@ -3,8 +3,9 @@
 """Prove the OpenModelica compiler on the project's libraries; see ``--help``.
 
 For every class that can run (it has an ``experiment`` annotation and is not partial):
-build it, validate the FMU, compare it with the recorded reference trajectories and with
-the embedded compiler's FMU of the same machine, and print one table. Each class runs in a
+build it, validate the FMU, compare it with the recorded reference trajectories, with itself
+as Model Exchange and with the embedded compiler's FMU of the same machine (a class of
+MechanismsMSL with its counterpart), and print one table. Each class runs in a
 process of its own, so that an FMU that crashes costs one row.
 """
 
@@ -16,15 +17,23 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import fmpy
 import numpy as np
+from proof_references import default_setup, deviation, reference_setup, references_of
 
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
-from fmident.compilers.openmodelica import OpenModelicaCompiler, ramp_inputs, ramp_setup
+from fmident.compilers.openmodelica import (
+    OpenModelicaCompiler,
+    check_interface,
+    ramp_inputs,
+    ramp_setup,
+)
 from fmident.errors import FmidentError
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu
 from fmident.validation import validate_fmu
@@ -41,8 +50,8 @@ TWIN_LIMIT = 1e-5
 """The same class by both compilers."""
 COUNTERPART_LIMIT = 1e-4
 """A class of MechanismsMSL and its counterpart in Mechanisms."""
-FINER = 100
-"""Points per row of a reference whose input was evaluated exactly."""
+ROW = "fmident-row "
+"""Begin of the line that holds a row: FMUs may print, too."""
 EVENT_LIMIT = 5e-2
 """Event-based friction: Co-Simulation sees events at communication points only."""
 
@@ -59,26 +68,13 @@ class Row:
     twin_build_seconds: float | None = None
     reference: float | None = None
     twin: float | None = None
+    exchange: float | None = None
     problems: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A recorded trajectory: model, parameters, columns.
-
-    `formulas` holds inputs that were evaluated exactly, not as lines between the rows.
-    """
-
-    file: Path
-    model: str
-    parameters: dict[str, float]
-    columns: dict[str, np.ndarray]
-    formulas: dict[str, str] = field(default_factory=dict)
 
 
 def runnable_classes(library: Path) -> list[str]:
@@ -91,93 +87,6 @@ def runnable_classes(library: Path) -> list[str]:
         if head and within and not head[1] and re.search(r"\bexperiment\s*\(", text):
             found.append(f"{within[1]}.{head[2]}")
     return found
-
-
-def read_reference(file: Path) -> Reference:
-    """Read a file of ``fmus/reference``."""
-    lines = file.read_text().splitlines()
-    header = [line for line in lines if line.startswith("#")]
-    model = next(li.split(":")[1].strip() for li in header if li.startswith("# model:"))
-    parameters = next((li for li in header if li.startswith("# parameters:")), "")
-    text = "\n".join(header)
-    formula = re.search(r"^# input: (\w+)\(t\) = (.*?) [\w.]+, \d+ samples", text, re.MULTILINE)
-    exact = formula is not None and "input evaluated exactly" in text
-    names = [re.sub(r"\s*\[[^\[\]]*\]$", "", c) for c in lines[len(header)].split(",")]
-    data = np.loadtxt(lines[len(header) + 1 :], delimiter=",", ndmin=2)
-    return Reference(
-        file,
-        model,
-        {k: float(v) for k, v in re.findall(r"(\S+)=(\S+)", parameters.partition(":")[2])},
-        dict(zip(names, data.T, strict=True)),
-        {formula[1]: formula[2]} if formula and exact else {},
-    )
-
-
-def references_of(name: str, folder: Path) -> Iterator[Reference]:
-    """Return the trajectories of a class or of its counterpart in the other library."""
-    machine = name.rpartition(".")[2]
-    for file in sorted(folder.glob("*.csv")):
-        reference = read_reference(file)
-        if reference.model.rpartition(".")[2] == machine:
-            yield reference
-
-
-def evaluate(formula: str, times: np.ndarray) -> np.ndarray:
-    """Return a formula of t at instants; it may hold numbers, sin, cos and pi only."""
-    if not re.fullmatch(r"(?:sin|cos|pi|t|[\d.]+(?:e-?\d+)?|[-+*/() ])*", formula):
-        raise ValueError(f"'{formula}' is no formula of t")
-    names = {"sin": np.sin, "cos": np.cos, "pi": np.pi, "t": times}
-    result: np.ndarray = eval(formula, {"__builtins__": {}}, names)
-    return result
-
-
-def reference_setup(
-    reference: Reference, description: ModelDescription
-) -> tuple[SimulationSetup, np.ndarray, int]:
-    """Return the setup that repeats a reference, what it should give, and every how many rows."""
-    columns = dict(reference.columns)
-    every = 1
-    if reference.formulas:
-        # On a grid so fine that lines between its points do not matter (error ~ step^2).
-        every = FINER
-        rows = np.arange(len(columns["time"]))
-        columns["time"] = np.interp(
-            np.arange(every * rows[-1] + 1) / every, rows, reference.columns["time"]
-        )
-        columns |= {n: evaluate(f, columns["time"]) for n, f in reference.formulas.items()}
-    inputs = [v.name for v in description.inputs if v.name in columns]
-    outputs = [v.name for v in description.outputs if v.name in columns]
-    settable = {v.name for v in description.settable_parameters}
-    values = {k: v for k, v in reference.parameters.items() if k in settable}
-    setup = SimulationSetup(
-        columns["time"],
-        tuple(inputs),
-        np.column_stack([columns[n] for n in inputs]) if inputs else None,
-        tuple(outputs),
-        values,
-        description.default_tolerance,
-        "auto",
-    )
-    return setup, np.column_stack([columns[n] for n in outputs]), every
-
-
-def default_setup(description: ModelDescription, samples: int = 501) -> SimulationSetup:
-    """Return the class's own experiment, with gentle oscillations around the inputs' starts."""
-    start, stop = description.default_start or 0.0, description.default_stop or 1.0
-    times = np.linspace(start, stop, samples)
-    phase = 6.0 * np.pi * (times - start) / (stop - start)
-    driven = [v for v in description.inputs if v.type == "Real" and "fmident." not in v.name]
-    columns = [float(v.start or 0.0) + 0.1 * np.sin(phase * (k + 1)) for k, v in enumerate(driven)]
-    outputs = tuple(v.name for v in description.outputs if v.type == "Real")
-    return SimulationSetup(
-        times,
-        tuple(v.name for v in driven),
-        np.column_stack(columns) if columns else None,
-        outputs,
-        {},
-        description.default_tolerance,
-        "auto",
-    )
 
 
 def simulate(fmu: Path, setup: SimulationSetup) -> tuple[np.ndarray, float]:
@@ -205,18 +114,6 @@ def read_tool(fmu: Path) -> str:
         return opened.description.generation_tool
 
 
-def deviation(result: np.ndarray, expected: np.ndarray) -> float:
-    """Return the largest deviation of any signal, relative to the expected signal's range.
-
-    Signals that stay constant are compared by their own size; what is below 1e-9 counts as
-    rounding (the signals are in SI units, the smallest are of 1e-6 m).
-    """
-    span = np.ptp(expected, axis=0)
-    size = np.max(np.abs(expected), axis=0)
-    scale = np.maximum(np.where(span > 1e-9 * size, span, size), 1e-9)
-    return float(np.max(np.abs(result - expected) / scale))
-
-
 def prove_class(
     name: str,
     sources: Sequence[Path],
@@ -241,6 +138,7 @@ def prove_class(
         row.valid = f"{len(checks) - len(failed)}/{len(checks)}"
         row.problems += failed
         compare_with_references(row, fmu, references)
+        compare_with_model_exchange(row, fmu, references)
         compare_with_twin(row, fmu, sources, output, references)
     except FmidentError as error:
         row.problems.append(str(error))
@@ -258,6 +156,65 @@ def compare_with_references(row: Row, fmu: Path, references: Path) -> None:
         row.reference = max(found, row.reference or 0.0)
         if not found <= limit:
             row.problems.append(f"{reference.file.name}: off by {found:.1e}, allowed {limit:.0e}")
+
+
+def compare_with_model_exchange(row: Row, fmu: Path, references: Path) -> None:
+    """Integrate the same FMU as Model Exchange, by FMPy with CVODE."""
+    if not supports_model_exchange(fmu):
+        return
+    with open_fmu(fmu) as opened:
+        reference = next(references_of(row.name, references), None)
+        if reference is not None and not reference.formulas:
+            setup, _, _ = reference_setup(reference, opened.description)
+        else:
+            setup = default_setup(opened.description)
+        if not setup.output_names:
+            return
+    result, _ = simulate(fmu, setup)
+    try:
+        expected = exchange(fmu, setup)
+    except Exception as error:  # FMPy raises plain exceptions
+        row.problems.append(f"as Model Exchange it fails: {error}")
+        return
+    row.exchange = deviation(result, expected)
+    limit = EVENT_LIMIT if "WithEvents" in row.name else REFERENCE_LIMIT
+    if not row.exchange <= limit:
+        row.problems.append(
+            f"Co-Simulation and Model Exchange differ by {row.exchange:.1e}, allowed {limit:.0e}"
+        )
+
+
+def supports_model_exchange(fmu: Path) -> bool:
+    """Whether an FMU has a Model Exchange part."""
+    with zipfile.ZipFile(fmu) as archive:
+        return b"<ModelExchange" in archive.read("modelDescription.xml")
+
+
+def exchange(fmu: Path, setup: SimulationSetup) -> np.ndarray:
+    """Simulate an FMU as Model Exchange; inputs run on lines between the samples."""
+    assert setup.inputs is not None
+    signals = np.zeros(
+        setup.times.size, dtype=[("time", float), *((n, float) for n in setup.input_names)]
+    )
+    signals["time"] = setup.times
+    for name, column in zip(setup.input_names, setup.inputs.T, strict=True):
+        signals[name] = column
+    found = fmpy.simulate_fmu(
+        str(fmu),
+        start_time=float(setup.times[0]),
+        stop_time=float(setup.times[-1]),
+        fmi_type="ModelExchange",
+        solver="CVode",
+        relative_tolerance=setup.tolerance,
+        output_interval=float(np.min(np.diff(setup.times))),
+        record_events=False,
+        start_values=dict(setup.start_values),
+        input=signals if setup.input_names else None,
+        output=list(setup.output_names),
+    )
+    return np.column_stack(
+        [np.interp(setup.times, found["time"], found[n]) for n in setup.output_names]
+    )
 
 
 def compare_with_twin(
@@ -283,6 +240,9 @@ def compare_with_twin(
             description, other.description
         )
         values = {k: v for k, v in setup.start_values.items() if k in known}
+        if own:
+            top = [v.name for v in other.description.settable_parameters if "." not in v.name]
+            row.problems += [str(d) for d in check_interface(description, top)]
     setup = SimulationSetup(
         setup.times, setup.input_names, setup.inputs, shared, values, setup.tolerance
     )
@@ -321,8 +281,8 @@ def counterpart(name: str, sources: Sequence[Path]) -> str | None:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the result as text."""
-    head = ("class", "build s", "embedded s", "valid", "reference", "embedded", "run ms",
-            "embedded ms", "verdict")  # fmt: skip
+    titles = "class/build s/embedded s/valid/reference/embedded/exchange/run ms/embedded ms/verdict"
+    head = tuple(titles.split("/"))
     body = [
         (
             r.name,
@@ -331,6 +291,7 @@ def table(rows: Sequence[Row]) -> str:
             r.valid,
             _number(r.reference, ".1e"),
             _number(r.twin, ".1e"),
+            _number(r.exchange, ".1e"),
             _number(r.run_ms, ".1f"),
             _number(r.twin_run_ms, ".1f"),
             "ok" if r.passed else "FAILED",
@@ -345,9 +306,15 @@ def table(rows: Sequence[Row]) -> str:
     lines.insert(1, "-" * len(lines[0]))
     failed = [r for r in rows if not r.passed]
     for row in failed:
-        lines += ["", row.name, *(f"  {p}".replace("\n", "\n  ") for p in row.problems)]
+        lines += ["", row.name, *(f"  {line}" for p in row.problems for line in _shortened(p))]
     lines += ["", f"{len(rows) - len(failed)} of {len(rows)} classes passed"]
     return "\n".join(lines)
+
+
+def _shortened(text: str, most: int = 24) -> list[str]:
+    lines = text.splitlines()
+    left_out = len(lines) - most
+    return lines if left_out <= 0 else [*lines[:most], f"... and {left_out} lines more"]
 
 
 def _number(value: float | None, form: str) -> str:
@@ -361,9 +328,9 @@ def in_a_process(name: str, arguments: Sequence[str], timeout: float) -> Row:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         return Row(name, problems=[f"not finished after {timeout:g} s"])
-    last = done.stdout.strip().rpartition("\n")[2]
+    last = next((li for li in done.stdout.splitlines() if li.startswith(ROW)), "")
     try:
-        return Row(**json.loads(last))
+        return Row(**json.loads(last.removeprefix(ROW)))
     except (ValueError, TypeError):
         said = (done.stderr or done.stdout).strip()[-2000:]
         return Row(name, problems=[f"the process ended with code {done.returncode}: {said}"])
@@ -400,7 +367,7 @@ def main(arguments: Sequence[str]) -> int:
         row = prove_class(
             given.one, libraries, given.output, given.references, given.compiler, options
         )
-        print(json.dumps(asdict(row)))
+        print(f"\n{ROW}{json.dumps(asdict(row))}", flush=True)
         return 0
     why = COMPILERS[given.compiler]().unavailable()
     if why is not None:

@@ -27,8 +27,14 @@ Way = Literal["local", "script", "docker", "docker-script"]
 
 NO_OMC = "OpenModelica is not installed here: there is no 'omc' on the path"
 HOW_TO_GET = f"""\
-Debian, Ubuntu: add OpenModelica's package repository as openmodelica.org/download says, then
-  apt-get install omc cmake, and in omc: installPackage(Modelica, "4.0.0", exactMatch=true)
+Debian, Ubuntu (as root; see openmodelica.org/download):
+  curl -fsSL https://build.openmodelica.org/apt/openmodelica.asc | \\
+    gpg --dearmor -o /usr/share/keyrings/openmodelica-keyring.gpg
+  echo "deb [signed-by=/usr/share/keyrings/openmodelica-keyring.gpg] \\
+    https://build.openmodelica.org/apt $(lsb_release -cs) stable" \\
+    > /etc/apt/sources.list.d/openmodelica.list
+  apt-get update && apt-get install omc cmake gcc
+  the standard library, in omc: installPackage(Modelica, "4.0.0", exactMatch=true)
 Windows: the installer of openmodelica.org/download; its bin folder must be on the PATH
 macOS: there is no current package; use the container, or build it from source
 container: install Docker and set {SESSION_VARIABLE}=docker (image {DEFAULT_IMAGE})

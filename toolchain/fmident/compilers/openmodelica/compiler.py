@@ -140,7 +140,8 @@ class _Build:
         ]
         replies = self.session.run(*questions)
         loaded, (check, simulation, comment, version) = replies[: len(loading)], replies[-4:]
-        self.compiler = f"OpenModelica {version.value}"
+        # "v1.26.9-cmake" or "OpenModelica 1.25.0", after the way omc was built
+        self.compiler = f"OpenModelica {str(version.value).removeprefix('OpenModelica ')}"
         for reply in loaded:
             if not reply.succeeded:
                 self.fail(f"'{reply.expression}' failed", reply.messages)
