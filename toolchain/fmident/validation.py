@@ -73,7 +73,8 @@ def _identity(description: ModelDescription) -> Check:
 def _contents(description: ModelDescription) -> Check:
     settable = len(description.settable_parameters)
     detail = (
-        f"{_count(len(description.inputs), 'input')}, {_count(len(description.outputs), 'output')}, "
+        f"{_count(len(description.inputs), 'input')}, "
+        f"{_count(len(description.outputs), 'output')}, "
         f"{_count(settable, 'parameter')} that can be set, "
         f"{_count(len(description.variables), 'variable')}"
     )
