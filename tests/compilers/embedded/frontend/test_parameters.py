@@ -179,3 +179,46 @@ def test_structural_parameter_that_depends_on_a_settable_one_is_refused(
             "  output Real y = if high then 1 else 2;\nend M;\n"
         )
     assert caught.value.diagnostics[0].rule == "structural-parameter"
+
+
+STRUCTURAL = {
+    "condition of a component": (
+        "model Part\n  output Real y = 5;\nend Part;\n"
+        "model M\n  parameter Real k = 1;\n  parameter Real free = 2;\n  Part part if k > 0;\n"
+        "  output Real z = free;\nend M;\n"
+    ),
+    "connection in a branch": (
+        "connector C\n  Real p;\n  flow Real f;\nend C;\nmodel S\n  C a;\n"
+        "  parameter Real free = 2;\nequation\n  a.f = free*a.p - 1;\nend S;\nmodel M\n  parameter Real k = 1;\n  S s, t;\n"
+        "equation\n  if k > 0 then\n    connect(s.a, t.a);\n  end if;\nend M;\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_real_parameter_that_decides_on_equations_cannot_be_set(
+    compile_text: Compile, name: str
+) -> None:
+    compiled = compile_text(STRUCTURAL[name])
+    assert "k" not in {v.name for v in compiled.model.parameters}
+    assert any(v.name.endswith("free") for v in compiled.model.parameters)
+    (note,) = [d for d in compiled.diagnostics if d.rule == "structural-parameter"]
+    assert "k = 1" in note.message
+
+
+def test_real_parameter_that_selects_a_value_can_be_set(compile_text: Compile) -> None:
+    model = compile_text(
+        "model M\n  parameter Real k = 1;\n  output Real y;\nequation\n  if k > 0 then\n"
+        "    y = 1;\n  else\n    y = 2;\n  end if;\nend M;\n"
+    )
+    assert model.at().outputs == {"y": 1.0}
+    assert model.at(p={"k": -1.0}).outputs == {"y": 2.0}
+
+
+def test_condition_in_a_binding_leaves_the_parameter_settable(compile_text: Compile) -> None:
+    model = compile_text(
+        "model M\n  parameter Real k = 1;\n  parameter Real m(min=if true then 0 else 1) = 2;\n"
+        "  output Real y = if k > m then k else m;\nend M;\n"
+    )
+    assert {v.name for v in model.model.parameters} == {"k", "m"}
+    assert model.at(p={"k": 3.0}).outputs == {"y": 3.0}

@@ -370,6 +370,14 @@ CASES = {
     "Integer parameter with a Real value": Case(
         "type-error", "2.5", "y = n*x;", "parameter Integer n = 2.5;"
     ),
+    "parameter from an initial equation": Case(
+        "unsupported-initial-parameter",
+        "Real k",
+        "y = k*x;",
+        "parameter Real k(fixed=false, start=2);",
+        after="initial equation\n  k = 3;",
+        hint=OTHER,
+    ),
     "input with a binding": Case(
         "unsupported-input-binding", "Real w = x", "y = w;", "input Real w = x;", words=("'w'",)
     ),

@@ -10,9 +10,9 @@ from fmident.errors import CompilationError, Diagnostic, Location
 
 from .assemble import Assembled, assemble
 from .bridge import PROBE_VARIABLE, Flattened, flatten
-from .flat_reader import UnknownNodeError, read_flat
+from .flat_reader import UnknownNodeError, read_checked
 from .refusal import OPENMODELICA, Refusal, Refusals
-from .scan_check import check_sources
+from .scan_check import check_sources, component_conditions
 from .scanner import annotation_arguments
 from .sources import (
     SourceMap,
@@ -87,7 +87,8 @@ def _raise_dropped(class_name: str, tree: SourceTree) -> None:
 
 def _assembled(class_name: str, flattened: Flattened, tree: SourceTree) -> Assembled:
     try:
-        flat = read_flat(flattened.flat, class_name, ignore=PROBE_VARIABLE)
+        flat = read_checked(flattened.flat, class_name, ignore=PROBE_VARIABLE)
+        flat = flat.with_structural(component_conditions(class_name, tree))
         result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
     except UnknownNodeError as error:
         refusals = [Refusal("unsupported", error.what, error.span)]

@@ -62,6 +62,16 @@ class UnknownNodeError(Exception):
         self.span = span
 
 
+def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
+    """Read the flat dictionary as :func:`read_flat`; a form unlike the one known is refused."""
+    try:
+        return read_flat(flat, name, ignore=ignore)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnknownNodeError(
+            f"a flat model of another form ({type(error).__name__}: {error})", sx.NOWHERE
+        ) from error
+
+
 def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     """Read the flat dictionary of the class `name`.
 
@@ -80,9 +90,14 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         When the dictionary holds a form that is not known.
     """
     final = flat.get("variable_final_flags", {})
+    structural = {
+        ".".join(str(part) for part in path)
+        for selection in flat.get("parameter_branch_selections", ())
+        for path in selection["references"]
+    }
     types = flat["variable_type_names"]
     variables = {
-        key: _variable(node, types.get(key, ""), bool(final.get(key, False)))
+        key: _variable(node, types.get(key, ""), bool(final.get(key, False)), key in structural)
         for key, node in flat["variables"].items()
         if key != ignore
     }
@@ -385,7 +400,7 @@ def _function_variable(node: Node) -> sx.FunctionVariable:
     )
 
 
-def _variable(node: Node, type_name: str, final: bool) -> sx.Variable:
+def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.Variable:
     span = _span(node["source_span"])
     start = None if node["start"] is None else expression(node["start"])
     if start is not None and start.span == span:
@@ -438,6 +453,7 @@ def _variable(node: Node, type_name: str, final: bool) -> sx.Variable:
         final=final,
         protected=bool(node.get("is_protected")),
         evaluate=bool(node.get("evaluate")) and not final,
+        structural=structural,
         stream=bool(node.get("stream")),
     )
 

@@ -126,6 +126,14 @@ class ParameterTable:
                 f"'{variable.name}' has the type {variable.type_name or 'enumeration'}",
                 variable.span,
             )
+        fixed = variable.fixed
+        if isinstance(fixed, sx.Boolean) and not fixed.value:
+            raise Refusal(
+                "unsupported-initial-parameter",
+                f"the parameter '{variable.name}' has fixed=false: its value follows from initial "
+                "equations",
+                variable.span,
+            )
         expression = variable.binding
         if expression is None:
             expression = variable.start
@@ -152,6 +160,8 @@ class ParameterTable:
         if variable.type_name != "Real":
             return self._structural(variable, value)
         numbers = v.elementwise(_real, value)
+        if variable.structural and variable.variability == "parameter":
+            return self._fixed(variable, numbers)
         depends = any(
             isinstance(node, sx.Reference) and self._can_change(node.name)
             for node in sx.walk(expression)
@@ -178,6 +188,20 @@ class ParameterTable:
                 self._scalar(variable, name, "parameter", number, len(symbols) - 1)
             )
         return _shaped(symbols, variable.shape)
+
+    def _fixed(self, variable: sx.Variable, numbers: Value) -> Value:
+        """Fix a Real parameter on which the structure of the model depends."""
+        scalars = v.flat(numbers)
+        if any(v.is_symbolic(s) for s in scalars):
+            raise Refusal(
+                "structural-parameter",
+                f"the equations that there are depend on '{variable.name}', which depends on a "
+                "parameter that can be set",
+                variable.span,
+                "make that parameter 'final' or a constant",
+            )
+        self.notes.append(f"{variable.name} = {', '.join(f'{s:g}' for s in scalars)}")
+        return numbers
 
     def _can_change(self, name: str) -> bool:
         """Return whether a parameter's value follows from settable parameters."""

@@ -165,3 +165,31 @@ def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
         return False
     end = _skip_parentheses(tokens, i + 1)
     return end < len(tokens) and (tokens[end].text == ";" or tokens[end].kind == "string")
+
+
+def component_conditions(class_name: str, tree: SourceTree) -> frozenset[str]:
+    """Return the last parts of all names in conditions of components (``Part p if b;``).
+
+    A parameter of such a name decides which equations there are, and rumoca does not say so.
+    """
+    names: set[str] = set()
+    for item in involved(class_name, tree):
+        declaring, bound, depth = True, False, 0
+        for i, token in enumerate(item.tokens):
+            if token.text in _SECTION_WORDS:
+                declaring = token.text in ("public", "protected")
+            if token.kind == "symbol":
+                depth += (token.text in "([{") - (token.text in ")]}")
+                # The 'if' of a binding is an expression, not a condition.
+                bound = token.text != ";" and (bound or (token.text == "=" and depth == 0))
+            elif declaring and not bound and depth == 0 and token.text == "if":
+                names.update(_condition_names(item.tokens, i + 1))
+    return frozenset(names)
+
+
+def _condition_names(tokens: tuple[Token, ...], i: int) -> Iterator[str]:
+    while i < len(tokens) and tokens[i].text not in (";", "annotation"):
+        last = i + 1 >= len(tokens) or tokens[i + 1].text != "."
+        if tokens[i].kind in ("word", "quoted") and last:
+            yield tokens[i].text
+        i += 1

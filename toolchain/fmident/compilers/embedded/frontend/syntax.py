@@ -6,8 +6,8 @@ refusal can point at file, line and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -294,6 +294,8 @@ class Variable:
     final: bool = False
     protected: bool = False
     evaluate: bool = False
+    structural: bool = False
+    """Which equations or components there are depends on its value."""
     stream: bool = False
 
 
@@ -324,6 +326,16 @@ class FlatModel:
     """Type name of each record variable."""
     unsupported: tuple[tuple[str, str, Span], ...] = ()
     """Constructs found that the subset does not contain: rule, what, where."""
+
+    def with_structural(self, names: Collection[str]) -> FlatModel:
+        """Return the model with the parameters whose last name part is in `names` structural."""
+        variables = {
+            key: replace(variable, structural=True)
+            if variable.name.rsplit(".", 1)[-1] in names
+            else variable
+            for key, variable in self.variables.items()
+        }
+        return replace(self, variables=variables)
 
 
 def children(node: Expression) -> Iterator[Expression]:
