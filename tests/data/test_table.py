@@ -152,6 +152,7 @@ def test_refused_files(content: str | bytes, fragments: tuple[str, ...], tmp_pat
         ("t,x\n0,1\n# c\n1,one\n", "x", ("data.csv:4:2", "'one' in column 'x'")),
         ("t;x\n0,5;1,5\n1.5;2\n", "t", ("data.csv:2:1", "'0,5'", "throughout")),
         ("t;x\n0.5;1,000\n1.5;2,000\n", "x", ("data.csv:2:2", "'1,000'", "throughout")),
+        ("t;x\n0;1,5\n1;2,x\n", "x", ("data.csv:3:2", "'2,x'", "leave a cell empty")),
         ("t x\n0 1\n1 2\n", "t x", ("data.csv:2:1", "'0 1'", "semicolon or tab")),
         ("t,x\n0,1.2.3\n", "x", ("data.csv:2:2", "'1.2.3'")),
         ("time,x\n0,1\n", "tim", ("data.csv", "no column 'tim'", "'time'")),

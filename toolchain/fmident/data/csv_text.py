@@ -119,13 +119,12 @@ def read_numbers(
             numbers[name] = plain
             point = point or any("." in c for c in cells)
             continue
-        swapped = None
-        if text.separator != "," and not any("." in c for c in cells):
-            swapped = _floats([c.replace(",", ".") for c in cells])
+        comma = text.separator != "," and not any("." in c for c in cells)
+        swapped = _floats([c.replace(",", ".") for c in cells]) if comma else None
         if swapped is not None:
             commas[name] = swapped
         else:
-            errors[name] = _bad_cell(text, position, name)
+            errors[name] = _bad_cell(text, position, name, "," if comma else ".")
     if point:
         # With decimal points elsewhere, "1,000" could be a thousand as well as one.
         where = {name: position for position, name in enumerate(names) if name is not None}
@@ -193,10 +192,10 @@ def _floats(cells: Sequence[str]) -> F64 | None:
         return None
 
 
-def _bad_cell(text: CsvText, position: int, name: str) -> DataError:
+def _bad_cell(text: CsvText, position: int, name: str, decimal: str = ".") -> DataError:
     for line, row in zip(text.lines, text.rows, strict=True):
-        if _floats([row[position]]) is None:
-            cell = row[position].strip()
+        cell = row[position].strip()
+        if _floats([cell.replace(decimal, ".")]) is None:
             return DataError(
                 f"'{cell}' in column '{name}' is not a number",
                 location=Location(str(text.path), line, position + 1),

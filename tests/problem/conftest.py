@@ -1,0 +1,125 @@
+"""A problem file with its data and an FMU that has a description only."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fmident.fmu import ModelDescription, read_description
+from fmident.problem import Problem, load_problem
+
+from ..fmu.build import Fixture, description, real, scalar
+
+VARIABLES = "\n".join(
+    [
+        real("m", 1, "parameter", start=2.0, extra=' unit="kg" min="0.1" max="50"'),
+        real("k", 2, "parameter", start=100.0, extra=' unit="N/m"'),
+        real("phi0", 3, "parameter", start=0.0, extra=' unit="rad"'),
+        real("derived", 4, "calculatedParameter"),
+        real("frozen", 5, variability="fixed"),
+        scalar("Integer", "count", 1, "parameter", start=3),
+        scalar("Boolean", "on", 1, "parameter", start="true"),
+        scalar("String", "file", 1, "parameter", start="a"),
+        real("F", 10, "input", start=0.5, extra=' unit="N"'),
+        real("tau[1]", 11, "input", start=0.0, extra=' unit="N.m"'),
+        real("x", 20, "output", extra=' unit="m"'),
+        real("q[1]", 21, "output", extra=' unit="rad"'),
+        real("odd", 22, "output", extra=' unit="furlong"'),
+        real("inner", 23, "local"),
+    ]
+)
+
+PROBLEM = """\
+[model]
+fmu = "model.fmu"
+
+[parameters.m]
+initial = 2.5
+bounds = [0.5, 10.0]
+
+[parameters.k]
+initial = 300.0
+
+[[experiments]]
+name = "push"
+data = "data.csv"
+
+[experiments.inputs]
+F = "force"
+"tau[1]" = "torque"
+
+[experiments.outputs]
+x = { column = "position", sigma = 0.01 }
+"""
+
+DATA = """\
+t [s],force [N],torque [N.m],position [m],angle [deg],spare
+0.0,1.0,0.0,0.0,0.0,7.0
+0.1,1.5,0.1,0.1,90.0,7.0
+0.2,2.0,0.2,0.4,180.0,7.0
+0.3,2.5,0.3,0.9,270.0,7.0
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A folder with ``problem.toml``, ``data.csv`` and ``model.fmu``."""
+
+    folder: Path
+
+    def load(self, old: str = "", new: str = "", **options: object) -> Problem:
+        """Load the problem after one change; `old` must be there exactly once."""
+        if old:
+            text = (self.folder / "problem.toml").read_text()
+            assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
+            (self.folder / "problem.toml").write_text(text.replace(old, new))
+        return load_problem(self.folder / "problem.toml", **options)
+
+    def write(self, name: str, content: str) -> Path:
+        path = self.folder / name
+        path.write_text(content)
+        return path
+
+    def change_data(self, old: str, new: str) -> None:
+        text = (self.folder / "data.csv").read_text()
+        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
+        self.write("data.csv", text.replace(old, new))
+
+
+@pytest.fixture(scope="session")
+def fmu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fmu") / "model.fmu"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("modelDescription.xml", description(Fixture("m.c", VARIABLES), "model"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(fmu: Path) -> ModelDescription:
+    return read_description(fmu)
+
+
+@pytest.fixture
+def case(tmp_path: Path, fmu: Path) -> Case:
+    found = Case(tmp_path)
+    (tmp_path / "model.fmu").write_bytes(fmu.read_bytes())
+    found.write("problem.toml", PROBLEM)
+    found.write("data.csv", DATA)
+    return found
+
+
+@pytest.fixture
+def message(case: Case) -> Callable[..., str]:
+    """Return what the user is told of a problem with one change."""
+    from fmident.errors import FmidentError
+
+    def tell(old: str = "", new: str = "") -> str:
+        with pytest.raises(FmidentError) as caught:
+            case.load(old, new)
+        return str(caught.value)
+
+    return tell

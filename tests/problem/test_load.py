@@ -1,0 +1,301 @@
+"""What a problem file means."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fmident.data import Decimation
+from fmident.problem import Problem
+
+from .conftest import DATA, PROBLEM, Case
+
+SPLIT = """\
+[experiments.outputs]
+x = { column = "position", sigma = 0.01 }
+"""
+
+
+def output(problem: Problem, index: int = 0) -> Any:
+    return problem.experiments[0].measurements[index]
+
+
+def test_the_plain_case(case: Case) -> None:
+    problem = case.load()
+    m, k = problem.parameters
+    assert (m.name, m.initial, m.lower, m.upper, m.variable) == ("m", 2.5, 0.5, 10.0, "m")
+    assert (m.scale, m.scaling, m.fixed, m.unit, m.experiments) == (
+        2.5, "linear", False, "kg", None,
+    )  # fmt: skip
+    assert (k.lower, k.upper) == (-math.inf, math.inf)
+    (experiment,) = problem.experiments
+    assert experiment.name == "push"
+    np.testing.assert_array_equal(experiment.times, [0.0, 0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(experiment.inputs["F"], [1.0, 1.5, 2.0, 2.5])
+    x = output(problem)
+    np.testing.assert_array_equal(x.values, [0.0, 0.1, 0.4, 0.9])
+    assert (x.name, x.variable, x.column, x.unit, float(x.sigma)) == (
+        "x", "x", "position", "m", 0.01,
+    )  # fmt: skip
+    assert problem.sigma_known
+    assert problem.estimator.name == "least-squares"
+    assert problem.fmu == case.folder / "model.fmu"
+    assert problem.text == PROBLEM
+    assert problem.notes == ()
+
+
+def test_the_fmu_fills_in_what_the_file_leaves_out(case: Case) -> None:
+    m = case.load("initial = 2.5\nbounds = [0.5, 10.0]\n", "").parameters[0]
+    assert (m.initial, m.lower, m.upper, m.scale) == (2.0, 0.1, 50.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "scale"),
+    [
+        ("initial = -3.0", 3.0),
+        ("initial = 0.0\nbounds = [-1.0, 4.0]", 5.0),
+        ("initial = 0.0", 1.0),
+        ("initial = 2.0\nscale = 0.5", 0.5),
+    ],
+)
+def test_scales(settings: str, scale: float, case: Case) -> None:
+    assert case.load("initial = 300.0", settings).parameters[1].scale == scale
+
+
+def test_units_of_parameters(case: Case) -> None:
+    text = '[parameters.phi0]\ninitial = 90\nbounds = [-180, 180]\nscale = 10\nunit = "deg"\n'
+    phi0 = case.load("[[experiments]]", text + "[[experiments]]").parameters[2]
+    assert phi0.initial == pytest.approx(math.pi / 2)
+    assert (phi0.lower, phi0.upper) == pytest.approx((-math.pi, math.pi))
+    assert phi0.scale == pytest.approx(math.pi / 18)
+    assert phi0.unit == "rad"
+
+
+def test_log_scaling_without_bounds_is_bounded_by_zero(case: Case) -> None:
+    k = case.load("initial = 300.0", 'initial = 300.0\nscaling = "log"').parameters[1]
+    assert (k.scaling, k.lower) == ("log", 0.0)
+
+
+def test_a_parameter_with_another_name_and_one_of_a_single_experiment(case: Case) -> None:
+    more = PROBLEM[PROBLEM.index("[[experiments]]") :].replace("push", "pull")
+    case.write("problem.toml", PROBLEM + more)
+    problem = case.load(
+        "[parameters.k]",
+        '[parameters.k2]\nvariable = "k"\nexperiments = ["pull"]\n'
+        '[parameters.k]\nexperiments = ["push"]',
+    )
+    m, k2, k = problem.parameters
+    assert (k2.variable, k2.initial) == ("k", 100.0)
+    assert [p.acts_on("push") for p in (m, k2, k)] == [True, False, True]
+    assert [p.acts_on("pull") for p in (m, k2, k)] == [True, True, False]
+
+
+def test_units_of_columns_are_converted(case: Case) -> None:
+    case.change_data("position [m]", "position [mm]")
+    problem = case.load(
+        'x = { column = "position", sigma = 0.01 }',
+        'x = { column = "position", sigma = 0.01 }\n"q[1]" = { column = "angle", sigma = 9.0 }',
+    )
+    x, q = problem.experiments[0].measurements
+    np.testing.assert_allclose(x.values, [0.0, 1e-4, 4e-4, 9e-4])
+    assert float(x.sigma) == pytest.approx(1e-5)
+    np.testing.assert_allclose(q.values, [0.0, math.pi / 2, math.pi, 1.5 * math.pi])
+    assert float(q.sigma) == pytest.approx(math.pi / 20)
+
+
+def test_a_unit_in_the_file_stands_in_for_the_header(case: Case) -> None:
+    problem = case.load('x = { column = "position"', 'x = { column = "spare", unit = "mm"')
+    np.testing.assert_allclose(output(problem).values, 7e-3)
+    problem = case.load('F = "force"', 'F = { column = "spare", unit = "kN" }')
+    np.testing.assert_allclose(problem.experiments[0].inputs["F"], 7000.0)
+
+
+def test_an_unknown_unit_of_the_fmu_is_taken_by_its_letters(case: Case) -> None:
+    case.change_data("spare", "spare [furlong]")
+    problem = case.load('x = { column = "position"', 'odd = { column = "spare"')
+    np.testing.assert_array_equal(output(problem).values, 7.0)
+
+
+def test_the_whole_measurement_model(case: Case) -> None:
+    problem = case.load(
+        SPLIT,
+        '[experiments.outputs]\nsignal = { variable = "x", column = "position", sigma = "spare",'
+        ' weight = 2.0, gain = "g", offset = -0.5, delay = "d" }\n'
+        "[parameters.g]\ninitial = 1.0\n"
+        '[parameters.d]\ninitial = 20\nunit = "ms"\nbounds = [0, 50]\n',
+    )
+    x = output(problem)
+    assert (x.name, x.variable, x.gain, x.offset, x.delay, x.weight) == (
+        "signal", "x", "g", -0.5, "d", 2.0,
+    )  # fmt: skip
+    np.testing.assert_array_equal(x.sigma, [7.0] * 4)
+    _, _, g, d = problem.parameters
+    assert (g.variable, g.unit, d.variable) == (None, None, None)
+    assert (d.initial, d.upper, d.unit) == (pytest.approx(0.02), pytest.approx(0.05), "s")
+
+
+def test_a_gain_may_turn_the_unit_into_another(case: Case) -> None:
+    case.change_data("spare", "spare [V]")
+    problem = case.load(
+        'x = { column = "position", sigma = 0.01 }',
+        'x = { column = "spare", sigma = 0.01, gain = 35.0 }',
+    )
+    assert output(problem).unit == "V"
+    np.testing.assert_array_equal(output(problem).values, 7.0)
+
+
+def test_gaps_are_missing_samples(case: Case) -> None:
+    case.change_data("0.1,1.5,0.1,0.1", "0.1,1.5,0.1,")
+    problem = case.load("sigma = 0.01", 'sigma = "spare"')
+    np.testing.assert_array_equal(output(problem).values, [0.0, np.nan, 0.4, 0.9])
+    np.testing.assert_array_equal(output(problem).rows, [0, 2, 3])
+
+
+def test_a_sigma_may_be_missing_where_the_sample_is(case: Case) -> None:
+    case.change_data("0.1,1.5,0.1,0.1,90.0,7.0", "0.1,1.5,0.1,,90.0,")
+    x = output(case.load("sigma = 0.01", 'sigma = "spare"'))
+    np.testing.assert_array_equal(x.whitening, [1.0 / 7.0] * 3)
+
+
+def test_gaps_in_inputs_are_filled_on_request(case: Case) -> None:
+    case.change_data("0.1,1.5", "0.1,")
+    problem = case.load('name = "push"', 'name = "push"\nfill_inputs = "linear"')
+    np.testing.assert_allclose(problem.experiments[0].inputs["F"], [1.0, 1.5, 2.0, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("keys", "times"),
+    [
+        ("window = [0.1, 0.2]", [0.1, 0.2]),
+        ("window = [0.05, 9.0]", [0.1, 0.2, 0.3]),
+        ("every = 2", [0.0, 0.2]),
+        ("window = [0.1, 0.3]\nevery = 2", [0.1, 0.3]),
+    ],
+)
+def test_window_and_every(keys: str, times: list[float], case: Case) -> None:
+    experiment = case.load('name = "push"', f'name = "push"\n{keys}').experiments[0]
+    np.testing.assert_array_equal(experiment.times, times)
+    np.testing.assert_allclose(experiment.inputs["F"], 1.0 + 5.0 * np.array(times))
+    np.testing.assert_allclose(experiment.measurements[0].values, 10.0 * np.array(times) ** 2)
+
+
+def test_the_end_of_a_window_counts_in_spite_of_rounding(case: Case) -> None:
+    case.change_data("0.3,2.5", "0.30000000000000004,2.5")
+    assert (
+        case.load('name = "push"', 'name = "push"\nwindow = [0, 0.3]').experiments[0].times.size
+        == 4
+    )
+
+
+def test_time_by_name_and_in_another_unit(case: Case) -> None:
+    case.write("data.csv", DATA.replace("t [s]", "stamp [ms]"))
+    problem = case.load('name = "push"', 'name = "push"\ntime = "stamp"')
+    np.testing.assert_allclose(problem.experiments[0].times, [0.0, 1e-4, 2e-4, 3e-4])
+
+
+def test_outputs_of_a_file_of_their_own_with_almost_the_same_stamps(case: Case) -> None:
+    case.write("slow.csv", "time,x [mm]\n0,1\n0.2000000000000036,3\n")
+    problem = case.load('column = "position"', 'column = "x", data = "slow.csv"')
+    experiment = problem.experiments[0]
+    np.testing.assert_array_equal(experiment.times, [0.0, 0.1, 0.2, 0.3])
+    np.testing.assert_allclose(output(problem).values, [1e-3, np.nan, 3e-3, np.nan])
+
+
+def test_outputs_between_the_instants_of_the_inputs(case: Case) -> None:
+    case.write("slow.csv", "time,x\n0,1\n0.15,3\n")
+    experiment = case.load('column = "position"', 'column = "x", data = "slow.csv"').experiments[0]
+    np.testing.assert_allclose(experiment.times, [0.0, 0.1, 0.15, 0.2, 0.3])
+    np.testing.assert_allclose(experiment.inputs["F"], [1.0, 1.5, 1.75, 2.0, 2.5])
+    np.testing.assert_allclose(experiment.measurements[0].values, [1, np.nan, 3, np.nan, np.nan])
+
+
+def test_decimation(case: Case) -> None:
+    rows = "".join(f"{i / 100:.2f},0,0,{i % 7}\n" for i in range(200))
+    case.write("data.csv", "t,force,torque,position\n" + rows)
+    x = output(case.load("sigma = 0.01 }", "sigma = 0.01, decimate = 10 }"))
+    assert x.decimation == Decimation(10)
+    assert x.rows[-1] == 199
+    assert x.rows.size == 20
+    more = "{ factor = 5, order = 4, ripple = 0.1, cutoff = 0.7 }"
+    x = output(case.load("decimate = 10", f"decimate = {more}"))
+    assert x.decimation == Decimation(5, 4, 0.1, 0.7)
+
+
+def test_outputs_without_sigma_count_by_their_spread(case: Case) -> None:
+    problem = case.load(
+        'x = { column = "position", sigma = 0.01 }',
+        'x = "position"\n"q[1]" = { column = "angle", weight = 3.0 }',
+    )
+    x, q = problem.experiments[0].measurements
+    assert not problem.sigma_known
+    assert x.sigma is None
+    assert x.weight == pytest.approx(1.0 / np.std([0.0, 0.1, 0.4, 0.9]))
+    assert q.weight == pytest.approx(3.0 / np.std(np.pi / 2 * np.arange(4)))
+
+
+def test_a_single_output_without_sigma_has_weight_one(case: Case) -> None:
+    problem = case.load('{ column = "position", sigma = 0.01 }', '"position"')
+    assert output(problem).weight == 1.0
+
+
+def test_an_input_without_data_is_noted(case: Case) -> None:
+    problem = case.load('"tau[1]" = "torque"\n', "")
+    (note,) = problem.notes
+    assert note.severity == "note"
+    assert "'tau[1]'" in note.message
+    assert "0.0" in note.message
+    told = case.load('fmu = "model.fmu"', 'fmu = "model.fmu"\nstart_values = { "tau[1]" = 2 }')
+    assert told.notes == ()
+    assert told.start_values == {"tau[1]": 2.0}
+
+
+def test_start_values(case: Case) -> None:
+    text = "[experiments.start_values]\ncount = 4\non = false\nphi0 = 1\n[experiments.outputs]"
+    experiment = case.load("[experiments.outputs]", text).experiments[0]
+    assert experiment.start_values == {"count": 4, "on": False, "phi0": 1.0}
+    assert isinstance(experiment.start_values["phi0"], float)
+
+
+def test_estimator_and_evaluation(case: Case) -> None:
+    problem = case.load(
+        "[model]",
+        '[estimator]\nname = "other"\nsteps = [1, 2]\n[evaluation]\ntolerance = 1e-8\n'
+        'interpolation = "mean"\ndifference = "central"\nrelative_step = 1e-3\ncheck = false\n'
+        "timeout = 5\n[model]",
+    )
+    assert (problem.estimator.name, dict(problem.estimator.options)) == ("other", {"steps": [1, 2]})
+    e = problem.evaluation
+    assert (e.tolerance, e.interpolation, e.difference) == (1e-8, "mean", "central")
+    assert (e.relative_step, e.check, e.timeout) == (1e-3, False, 5.0)
+
+
+def test_a_class_is_resolved_by_the_caller(case: Case) -> None:
+    asked: list[tuple[str, dict[str, Any], Path]] = []
+
+    def resolve(name: str, table: Any, base: Path) -> Path:
+        asked.append((name, dict(table), base))
+        return case.folder / "model.fmu"
+
+    case.load('fmu = "model.fmu"', 'class = "A.B"\ncompiler = "x"', resolve_model=resolve)
+    assert asked == [("A.B", {"class": "A.B", "compiler": "x"}, case.folder)]
+
+
+def test_a_reader_brings_other_formats(case: Case) -> None:
+    case.write("run.mat", "binary")
+
+    def reader(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
+        assert spec["data"] == "run.mat"
+        return pd.read_csv(case.folder / "data.csv") if path.suffix == ".mat" else None
+
+    problem = case.load('data = "data.csv"', 'data = "run.mat"', reader=reader)
+    np.testing.assert_array_equal(output(problem).values, [0.0, 0.1, 0.4, 0.9])
+
+
+def test_text_in_place_of_the_file(case: Case) -> None:
+    text = PROBLEM.replace("initial = 2.5", "initial = 3.5")
+    assert case.load(text=text).parameters[0].initial == 3.5
