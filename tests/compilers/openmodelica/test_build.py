@@ -251,3 +251,42 @@ def test_names_that_are_none_never_reach_omc(name: str, tmp_path: Path, omc_log:
     with pytest.raises(CompilationError, match="not the full name"):
         OpenModelicaCompiler().build(BuildRequest(name, (), tmp_path / "x.fmu"))
     assert not omc_log.exists()
+
+
+@pytest.mark.parametrize("ramps", [True, False])
+def test_rewritten_descriptions_keep_to_the_schema(
+    build: Build, session: str, recorded, ramps: bool
+) -> None:
+    """FMPy finds nothing in our description that it does not find in OpenModelica's own."""
+    from fmpy import read_model_description
+    from fmpy.validation import validate_model_description
+
+    result = build("Good", session=session, ramp_inputs=ramps)
+    own = read_model_description(str(result.fmu), validate=False)
+    read_model_description(str(result.fmu), validate=True)  # raises when it breaks the schema
+    original = read_model_description(
+        str(recorded.RECORDED / "Good.modelDescription.xml"), validate=False
+    )
+    assert set(validate_model_description(own)) <= set(validate_model_description(original))
+
+
+def test_interpolation_is_not_claimed(build: Build, session: str, recorded) -> None:
+    text = (recorded.RECORDED / "Good.modelDescription.xml").read_text()
+    assert 'canInterpolateInputs="true"' in text
+    for ramps in (True, False):
+        fmu = build("Good", session=session, ramp_inputs=ramps).fmu
+        assert read_description(fmu).can_interpolate_inputs is False
+
+
+def test_the_fmu_knows_what_it_was_made_from(
+    build: Build, session: str, tmp_path: Path, recorded
+) -> None:
+    from fmident.compilers.staleness import is_stale
+
+    result = build("Good", session=session)
+    request = BuildRequest(
+        "Good", (recorded.MODELS / "Good.mo",), result.fmu, None, {"session": session}
+    )
+    assert not is_stale(result.fmu, request, OpenModelicaCompiler())
+    other = BuildRequest("Good", request.sources, result.fmu, 1e-9, {"session": session})
+    assert is_stale(result.fmu, other, OpenModelicaCompiler())

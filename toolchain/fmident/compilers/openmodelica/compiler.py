@@ -33,7 +33,7 @@ from fmident.compilers.openmodelica.options import (
     default_session,
     parse_options,
 )
-from fmident.compilers.openmodelica.ramps import hide_wrapper
+from fmident.compilers.openmodelica.ramps import hide_wrapper, without_false_claims
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
 from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, Reply, Session
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
@@ -106,7 +106,7 @@ class _Build:
         self.compiler = "OpenModelica"
         self._names: dict[str, tuple[str, ...]] = {}
 
-    def run(self) -> tuple[Path, Element | None]:
+    def run(self) -> tuple[Path, Element]:
         """Return the FMU and the description it shall get."""
         experiment, comment = self.load_and_check()
         wanted = self.wanted(experiment)
@@ -117,15 +117,14 @@ class _Build:
             base = EXPORT
         fmu = self.export(base, "plain")
         description = read_tree(fmu)
-        rewritten = None
         if base == EXPORT:
-            rewritten = description
-            rewritten.set("modelName", self.request.class_name)
+            description.set("modelName", self.request.class_name)
+        rewritten = description
         ramped = self.with_ramps(base, description, comment)
         if ramped is not None:
             fmu, rewritten = ramped
         self.check(fmu, description)
-        return fmu, rewritten
+        return fmu, without_false_claims(rewritten)
 
     def load_and_check(self) -> tuple[Experiment, str]:
         """Load sources, check the class; return its experiment and its description."""

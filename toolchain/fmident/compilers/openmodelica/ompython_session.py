@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,12 @@ class Tap:
             self._records.append(text)
         return text
 
-    def leave(self) -> None:
-        """Ask omc to quit, if it is not busy, and close the socket."""
+    def leave(self) -> bool:
+        """Close the socket; return whether omc was asked to quit, for which it must be idle."""
         if not self._busy:
             self._socket.send_string("quit()")
         self._socket.close(linger=1000)
+        return not self._busy
 
     def take(self) -> tuple[Message, ...]:
         """Return the messages since the last call."""
@@ -112,14 +114,21 @@ class Tap:
 class Listener(logging.Handler):
     """Hears what OMPython logs, so that it neither gets lost nor on the terminal."""
 
+    _logger = logging.getLogger("OMPython")
+    _before = (logging.NOTSET, True)
+    _count = 0
+    _changes = threading.Lock()
+
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self._logger = logging.getLogger("OMPython")
-        self._before = (self._logger.level, self._logger.propagate)
         self._heard: list[Message] = []
-        self._logger.addHandler(self)
-        self._logger.setLevel(logging.DEBUG)
-        self._logger.propagate = False
+        with self._changes:
+            if Listener._count == 0:  # several sessions may listen at the same time
+                Listener._before = (self._logger.level, self._logger.propagate)
+                self._logger.setLevel(logging.DEBUG)
+                self._logger.propagate = False
+            Listener._count += 1
+            self._logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record if it is a message of OpenModelica."""
@@ -135,9 +144,13 @@ class Listener(logging.Handler):
 
     def close(self) -> None:
         """Leave the logger as it was."""
-        self._logger.removeHandler(self)
-        self._logger.setLevel(self._before[0])
-        self._logger.propagate = self._before[1]
+        with self._changes:
+            if self in self._logger.handlers:
+                self._logger.removeHandler(self)
+                Listener._count -= 1
+                if Listener._count == 0:
+                    self._logger.setLevel(Listener._before[0])
+                    self._logger.propagate = Listener._before[1]
         super().close()
 
 
@@ -189,11 +202,10 @@ class OMPythonSession(Session):
         if session is not None:
             socket, session._omc_zmq = session._omc_zmq, None  # its __del__ shall not ask again
             process = session._omc_process
-            if isinstance(socket, Tap):
-                socket.leave()
+            asked = isinstance(socket, Tap) and socket.leave()
             if process is not None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(QUIT_SECONDS)
+                    process.wait(QUIT_SECONDS if asked else 0)
                 end_process(process.pid)
                 process.wait()
             leftovers = list(session._temp_dir.glob(f"{session._omc_filebase}*"))  # log, id

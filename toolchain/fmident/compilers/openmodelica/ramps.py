@@ -148,6 +148,19 @@ def _read_root(path: Path) -> Element:
         raise CompilationError(f"{path}: not a model description: {error}") from error
 
 
+def without_false_claims(description: Element) -> Element:
+    """Return a copy of an OpenModelica FMU's description that claims no more than is true.
+
+    Its Co-Simulation accepts input derivatives and integrates with held inputs all the
+    same: a master that believes ``canInterpolateInputs`` is off by up to a tenth of a
+    signal's range.
+    """
+    root = copy.deepcopy(description)
+    for part in root.iter("CoSimulation"):
+        part.set("canInterpolateInputs", "false")
+    return root
+
+
 def hide_wrapper(wrapped: Element, plain: Element, plan: RampPlan) -> Element:
     """Return the wrapped class's description under the plain class's names.
 

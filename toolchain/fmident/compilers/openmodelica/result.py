@@ -100,7 +100,7 @@ def check_fmu(fmu: Path, *, solver: str, integrates: bool) -> list[Diagnostic]:
     return []
 
 
-def deliver(fmu: Path, output: Path, description: Element | None, record: bytes) -> None:
+def deliver(fmu: Path, output: Path, description: Element, record: bytes) -> None:
     """Write the FMU to its place in one go.
 
     Parameters
@@ -110,7 +110,7 @@ def deliver(fmu: Path, output: Path, description: Element | None, record: bytes)
     output
         Where it shall be; replaced only when the copy is complete.
     description
-        Root of the description to put in, ``None`` to leave it.
+        Root of the description to put in.
     record
         What the FMU was made from, see :mod:`fmident.compilers.staleness`.
 
@@ -142,7 +142,7 @@ def deliver(fmu: Path, output: Path, description: Element | None, record: bytes)
         temporary.unlink(missing_ok=True)
 
 
-def _copy(fmu: Path, target: Path, description: Element | None, record: bytes) -> None:
+def _copy(fmu: Path, target: Path, description: Element, record: bytes) -> None:
     with (
         zipfile.ZipFile(fmu) as source,
         zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -151,7 +151,7 @@ def _copy(fmu: Path, target: Path, description: Element | None, record: bytes) -
             if entry.filename == RECORD_PATH:
                 continue
             content = source.read(entry)
-            if entry.filename == DESCRIPTION and description is not None:
+            if entry.filename == DESCRIPTION:
                 ElementTree.indent(description)
                 content = ElementTree.tostring(description, encoding="UTF-8", xml_declaration=True)
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
