@@ -10,7 +10,7 @@ from fmident._types import F64
 from fmident.data import Experiment, Measurement
 from fmident.data.filters import check_equidistant
 from fmident.errors import DataError, Location, ProblemError, did_you_mean
-from fmident.fmu import ModelDescription
+from fmident.fmu import ModelDescription, Variable
 
 Where = Callable[..., Location | None]
 """Keys below the experiment's table to their place."""
@@ -53,6 +53,21 @@ def check_experiment(experiment: Experiment, description: ModelDescription, wher
         _check_measurement(experiment, measurement, description, place)
 
 
+def why_not_compared(variable: Variable) -> str | None:
+    """Return why a variable of the FMU is nothing to compare with data, ``None`` if it is."""
+    kind = {
+        "input": "an input",
+        "independent": "the time",
+        "parameter": "a parameter",
+        "calculatedParameter": "a parameter",
+    }.get(variable.causality)
+    if kind is not None:
+        return f"'{variable.name}' is {kind} of the FMU, not an output"
+    if variable.type == "String":
+        return f"'{variable.name}' is a text and cannot be compared with data"
+    return None
+
+
 def _check_input(
     experiment: Experiment,
     name: str,
@@ -86,11 +101,10 @@ def _check_measurement(
             location=place,
             hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
         )
-    if variable.causality in ("input", "parameter", "calculatedParameter", "independent"):
-        kind = {"input": "an input", "independent": "the time"}
+    reason = why_not_compared(variable)
+    if reason is not None:
         raise ProblemError(
-            f"'{m.variable}' is {kind.get(variable.causality, 'a parameter')} of the FMU, "
-            "not an output",
+            reason,
             location=place,
             hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
         )

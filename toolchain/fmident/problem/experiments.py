@@ -27,6 +27,7 @@ from fmident.data.time import tolerance_of
 from fmident.errors import DataError, FmuError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.balance import balanced
+from fmident.problem.check_experiment import why_not_compared
 from fmident.problem.quantities import same_dimension, to_unit
 from fmident.toml_file import Section, Source
 
@@ -225,8 +226,10 @@ def _draft(
         raise outputs.wrong(key, value, "a column's name or a table with 'column'")
     section = Section(outputs.source, (*outputs.keys, key), value)
     variable = _variable(section, description, section.text("variable", key), key)
-    if variable.type == "String":
-        raise section.error(f"'{variable.name}' is a text and cannot be compared with data")
+    reason = why_not_compared(variable)
+    if reason is not None:
+        names = [v.name for v in description.outputs]
+        raise section.error(reason, hint=did_you_mean(variable.name, names, kind="output"))
     column = section.text("column")
     name = section.text("data", None)
     path = None if name is None else Path(name)

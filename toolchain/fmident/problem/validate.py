@@ -106,6 +106,12 @@ def _check_values(p: Parameter, where: Where) -> None:
         raise ProblemError(
             f"the initial value of '{p.name}' is not finite", location=where("parameters", p.name)
         )
+    if p.scaling == "log" and not p.initial > 0.0:
+        raise ProblemError(
+            f"'{p.name}' has log scaling, so its initial value must be positive, not {p.initial:g}",
+            location=where("parameters", p.name, "initial"),
+            hint='give a positive one, or use scaling = "linear"',
+        )
     if not p.lower < p.upper:
         raise ProblemError(
             f"the bounds of '{p.name}' are [{p.lower:g}, {p.upper:g}]:"
@@ -125,10 +131,11 @@ def _check_values(p: Parameter, where: Where) -> None:
             f"the scale of '{p.name}' must be positive, not {p.scale:g}",
             location=where("parameters", p.name, "scale"),
         )
-    if p.scaling == "log" and not (p.initial > 0.0 and p.upper > 0.0 and p.lower >= 0.0):
+    if p.scaling == "log" and p.lower < 0.0:
         raise ProblemError(
-            f"'{p.name}' has log scaling, so its initial value and its bounds must be positive",
-            location=where("parameters", p.name, "scaling"),
+            f"'{p.name}' has log scaling, so its bounds must be positive, not"
+            f" [{p.lower:g}, {p.upper:g}]",
+            location=where("parameters", p.name, "bounds"),
             hint='give positive bounds, or use scaling = "linear"',
         )
 

@@ -27,6 +27,9 @@ def line_of(text: str, path: Path) -> int | None:
     while path:
         if path in places:
             return places[path]
+        inside = [line for place, line in places.items() if place[: len(path)] == path]
+        if inside:  # a table without a line of its own, such as 'a' of [a.b]
+            return min(inside)
         path = path[:-1]
     return None
 

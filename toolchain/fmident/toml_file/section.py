@@ -63,6 +63,8 @@ class Section:
     def title(self) -> str:
         """The table as it is written in the file, such as ``[parameters.m]``."""
         text = ".".join(_quoted(k) for k in self.keys if isinstance(k, str))
+        if self.keys and isinstance(self.keys[-1], int):
+            return f"[[{text}]]"
         return f"[{text}]" if text else self.source.title
 
     def error(self, message: str, *keys: str, hint: str | None = None) -> FmidentError:

@@ -1,0 +1,201 @@
+"""Everything that can be wrong in a problem file, and the place and words that the user is given.
+
+Lines are those of ``PROBLEM`` in conftest.py after the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fmident.errors import FmidentError
+from fmident.problem import load_problem
+
+from .conftest import PROBLEM, Case
+
+Message = Callable[..., str]
+
+X = 'x = { column = "position", sigma = 0.01 }'
+K = "[parameters.k]\ninitial = 300.0"
+
+TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
+    # --- TOML
+    ("not closed", "[model]", "[model", ("problem.toml:1:7", "not TOML")),
+    ("key twice", "initial = 300.0", "initial = 1\ninitial = 2", ("problem.toml:10", "not TOML")),
+    ("bracket without quotes", '"tau[1]" = ', "tau[1] = ", ("problem.toml:17", "need quotes")),
+    # --- keys
+    ("unknown table", "[parameters.m]", "[parameter.m]", (":4:", "'parameter'", "'parameters'")),
+    ("unknown key", "initial = 2.5", "inital = 2.5", (":5:", "'inital'", "'initial'")),
+    ("unknown key of an experiment", 'name = "push"', 'names = "push"',
+     (":12:", "'names'", "'name'")),
+    ("unknown key of an output", "sigma = 0.01", "sigm = 0.01", (":20:", "'sigm'", "'sigma'")),
+    ("unknown key of an input", 'F = "force"', 'F = { colum = "force" }', (":16:", "column")),
+    ("unknown key of the model", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nfmi = 2',
+     (":3:", "'fmi'", "'fmu'")),
+    ("unknown key of evaluation", "[model]", "[evaluation]\ntolerence = 1\n[model]",
+     (":2:", "'tolerence'", "'tolerance'")),
+    ("unknown key of decimation", "sigma = 0.01", "decimate = { factor = 2, ordr = 3 }",
+     (":20:", "'ordr'", "'order'")),
+    # --- types
+    ("text for a number", "initial = 2.5", 'initial = "2.5"', (":5:", "'initial'", "a number")),
+    ("truth for a number", "initial = 2.5", "initial = true", (":5:", "a number", "True")),
+    ("three bounds", "[0.5, 10.0]", "[0.5, 1.0, 10.0]", (":6:", "'bounds'", "two numbers")),
+    ("number for a table", 'F = "force"', "F = 3", (":16:", "'F'", "column")),
+    ("single brackets", "[[experiments]]", "[experiments]", ("double brackets",)),
+    ("wrong word", "initial = 300.0", 'initial = 300.0\nscaling = "ln"',
+     (":10:", "'ln'", '"linear"', '"log"')),
+    ("truth wanted", "initial = 300.0", "initial = 300.0\nfixed = 1", (":10:", "true or false")),
+    ("not positive", "[model]", "[evaluation]\ntimeout = 0\n[model]",
+     (":2:", "timeout", "positive")),
+    ("wrong interpolation", "[model]", '[evaluation]\ninterpolation = "cubic"\n[model]',
+     (":2:", "'cubic'", '"hold"')),
+    # --- what must be there
+    ("no model", 'fmu = "model.fmu"', "", ("'fmu' or 'class'",)),
+    ("both", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nclass = "A"', ("not both",)),
+    ("no parameters", PROBLEM[PROBLEM.index("[parameters.m]"):PROBLEM.index("[[")], "",
+     ("no parameters",)),
+    ("no experiments", PROBLEM[PROBLEM.index("[[experiments]]"):], "", ("no experiments",)),
+    ("no outputs", X, "", ("'push' has no outputs",)),
+    ("no data", 'data = "data.csv"', "", (":11:", "'data'")),
+    ("no column", 'column = "position", ', "", (":20:", "'column'")),
+    ("missing FMU", '"model.fmu"', '"modell.fmu"', (":2:", "modell.fmu", "'model.fmu'")),
+    ("missing data", '"data.csv"', '"dat.csv"', ("dat.csv", "'data.csv'")),
+    # --- names of the FMU
+    ("unknown parameter", "[parameters.m]", "[parameters.mass]", (":4:", "'mass'", "'m'")),
+    ("unknown variable", "initial = 300.0", 'initial = 1\nvariable = "kk"',
+     (":10:", "'kk'", "'k'")),
+    ("calculated parameter", "[parameters.k]", "[parameters.derived]",
+     (":8:", "'derived'", "calculated from other")),
+    ("frozen", "[parameters.k]", "[parameters.frozen]", (":8:", "'frozen'", "frozen when")),
+    ("whole number", "[parameters.k]", "[parameters.count]", (":8:", "Integer", "Real")),
+    ("unknown input", 'F = "force"', 'f = "force"', (":16:", "'f'", "'F'")),
+    ("output as input", 'F = "force"', 'x = "force"', (":16:", "'x'", "not an input")),
+    ("unknown output", "x = {", "xx = {", (":20:", "'xx'", "'x'")),
+    ("input as output", "x = {", "F = {", (":20:", "'F' is an input", "not an output")),
+    ("parameter as output", "x = {", "m = {", (":20:", "'m' is a parameter", "not an output")),
+    ("text as output", "x = {", "file = {", (":20:", "'file'", "text")),
+    ("unknown start value", "[parameters.m]", "[model.start_values]\ncunt = 1\n[parameters.m]",
+     (":5:", "'cunt'", "'count'")),
+    ("start value that cannot be set", "[parameters.m]",
+     "[model.start_values]\nderived = 1\n[parameters.m]", (":5:", "'derived'", "cannot be set")),
+    ("parameter and start value", "[parameters.m]", "[model.start_values]\nk = 1\n[parameters.m]",
+     ("'k'", "start value at once")),
+    # --- values
+    ("bounds exclude", "initial = 2.5", "initial = 0.25", (":6:", "0.25", "'m'", "[0.5, 10]")),
+    ("the FMU's bounds exclude", "initial = 2.5\nbounds = [0.5, 10.0]", "initial = 60.0",
+     (":4:", "60", "'m'", "[0.1, 50]")),
+    ("bounds reversed", "[0.5, 10.0]", "[10.0, 0.5]", (":6:", "'m'", "[10, 0.5]", "below")),
+    ("log of zero", "bounds = [0.5, 10.0]", 'bounds = [0, 10.0]\nscaling = "log"',
+     (":6:", "log scaling", "positive")),
+    ("log of a negative start", K, '[parameters.k]\ninitial = -1\nscaling = "log"',
+     ("'k'", "log scaling")),
+    ("scale zero", "initial = 300.0", "initial = 300.0\nscale = 0", (":10:", "scale", "positive")),
+    ("not a number", "initial = 300.0", "initial = nan", ("'k'", "finite")),
+    ("all fixed", PROBLEM[PROBLEM.index("bounds"):PROBLEM.index("[[")],
+     "fixed = true\n", ("no parameter is free", "fixed")),
+    ("wrong unit of a parameter", "initial = 300.0", 'initial = 300.0\nunit = "kg"',
+     (":8:", "'kg'", "'N/m'")),
+    ("unreadable unit", "initial = 300.0", 'initial = 300.0\nunit = "Nm"', ("'Nm'", "N.m")),
+    ("no initial value", X,
+     'x = { column = "position", gain = "g" }\n[parameters.g]\nscale = 1',
+     (":21:", "'g'", "initial")),
+    # --- measurement model
+    ("sigma zero", "sigma = 0.01", "sigma = 0.0", (":20:", "sigma", "positive")),
+    ("sigma of a column that is not there", "sigma = 0.01", 'sigma = "spar"',
+     (":20:", "'spar'", "'spare'")),
+    ("sigma for some", X, X + '\n"q[1]" = "angle"', (":21:", "'q[1]'", "every output, or of none")),
+    ("weight negative", "sigma = 0.01", "weight = -1", (":20:", "weight", "positive")),
+    ("undeclared gain", "sigma = 0.01", 'gain = "g"', (":20:", "gain", "'g'", "[parameters.g]")),
+    ("used nowhere", "[parameters.k]", '[parameters.other]\ninitial = 1\n[parameters.k]',
+     (":8:", "'other'")),
+    ("decimation of too few", "sigma = 0.01", "decimate = 10", (":20:", "4 samples")),
+    ("decimation by half", "sigma = 0.01", "decimate = 1.5", (":20:", "decimate")),
+    ("decimation by nothing", "sigma = 0.01", "decimate = 1", (":20:", "at least 2")),
+    # --- columns
+    ("unknown column", '"position"', '"positon"', (":20:", "'positon'", "'position'", "data.csv")),
+    ("unknown input column", '"torque"', '"torqe"', (":17:", "'torqe'", "'torque'", "data.csv")),
+    ("unknown time", 'name = "push"', 'time = "tt"', ("'tt'", "data.csv")),
+    ("wrong unit", '"position"', '"angle"', (":20:", "'angle'", "'deg'", "'m'")),
+    ("window outside", 'name = "push"', 'window = [5, 6]', (":12:", "0 rows", "0 to 0.3")),
+    ("window reversed", 'name = "push"', 'window = [2, 1]', (":12:", "start < stop")),
+    ("every zero", 'name = "push"', 'every = 0', (":12:", "every", "at least 1")),
+    ("every too large", 'name = "push"', 'every = 9', (":12:", "every = 9", "fewer than two")),
+    # --- experiments
+    ("unknown experiment", "initial = 300.0", 'initial = 300.0\nexperiments = ["pushh"]',
+     (":10:", "'pushh'", "'push'")),
+    ("experiment twice", X, X + PROBLEM[PROBLEM.index("\n[[experiments]]"):], ("'push'", "name")),
+    ("two parameters for one variable", "[parameters.k]",
+     '[parameters.mass]\nvariable = "m"\n[parameters.k]', (":8:", "'m'", "'mass'", "both set")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "fragments"), [row[1:] for row in TABLE],
+                         ids=[row[0] for row in TABLE])  # fmt: skip
+def test_message(old: str, new: str, fragments: tuple[str, ...], message: Message) -> None:
+    told = message(old, new)
+    for fragment in fragments:
+        assert fragment in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragments"),
+    [
+        ("0.1,1.5,0.1,0.1", "0.1,,0.1,0.1", ("data.csv:3", "'force'", "gap", "fill_inputs")),
+        ("0.1,1.5,0.1,0.1", "0.1,one,0.1,0.1", ("data.csv:3:2", "'one'", "'force'")),
+        ("0.1,1.5,0.1,0.1", "0.1,1.5,0.1,inf", ("data.csv:3", "'position'", "infinite")),
+        ("0.2,2.0", "0.1,2.0", ("data.csv:4", "appears twice")),
+        ("0.2,2.0", "0.05,2.0", ("data.csv:4", "goes back")),
+        ("[m]", "[kg]", (":20:", "'position'", "'kg'", "'m'")),
+        ("[N]", "[furlong]", (":16:", "'force'", "'furlong'")),
+        ("[m]", "[metres]", (":20:", "'metres'")),
+    ],
+)
+def test_messages_on_data(
+    old: str, new: str, fragments: tuple[str, ...], case: Case, message: Message
+) -> None:
+    case.change_data(old, new)
+    told = message()
+    for fragment in fragments:
+        assert fragment in told
+
+
+def test_a_column_without_any_value(case: Case, message: Message) -> None:
+    case.write("data.csv", "t,force,torque,position\n0,1,0,\n1,1,0,NaN\n")
+    told = message()
+    assert "problem.toml:20" in told
+    assert "'position'" in told
+    assert "no values" in told
+
+
+def test_outputs_of_another_time(case: Case, message: Message) -> None:
+    case.write("late.csv", "t,x\n5,1\n6,1\n")
+    told = message('column = "position"', 'column = "x", data = "late.csv"')
+    assert "5 to 6 s" in told
+    assert "overlap" in told
+
+
+def test_a_unit_of_the_fmu_that_nobody_knows(case: Case, message: Message) -> None:
+    told = message(X, 'odd = { column = "position", sigma = 1 }')
+    assert "'furlong'" in told
+    assert "exactly as the FMU does" in told
+
+
+def test_linear_interpolation_that_the_fmu_lacks(message: Message) -> None:
+    told = message("[model]", '[evaluation]\ninterpolation = "linear"\n[model]')
+    assert "problem.toml:2" in told
+    assert "canInterpolateInputs" in told
+
+
+def test_class_without_a_compiler(message: Message) -> None:
+    assert "needs a compiler" in message('fmu = "model.fmu"', 'class = "A.B"')
+
+
+def test_missing_file_and_folder(case: Case) -> None:
+    with pytest.raises(FmidentError, match=r"no problem file .*\n  hint: nearest file: 'problem"):
+        load_problem(case.folder / "problm.toml")
+    with pytest.raises(FmidentError, match="is a folder"):
+        load_problem(case.folder)
+    (case.folder / "problem.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(FmidentError, match="UTF-8"):
+        case.load()
