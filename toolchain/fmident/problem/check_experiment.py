@@ -53,6 +53,10 @@ def check_experiment(experiment: Experiment, description: ModelDescription, wher
         _check_measurement(experiment, measurement, description, place)
 
 
+def _positive(values: F64) -> bool:
+    return bool((np.isfinite(values) & (values > 0.0)).all())
+
+
 def why_not_compared(variable: Variable) -> str | None:
     """Return why a variable of the FMU is nothing to compare with data, ``None`` if it is."""
     kind = {
@@ -123,5 +127,6 @@ def _check_measurement(
             raise ProblemError(
                 f"{label}: {error.message}", location=place, hint=error.hint
             ) from error
-    if not (np.isfinite(m.whitening).all() and (m.whitening > 0.0).all()):
+    sigma = np.ones(1) if m.sigma is None else np.broadcast_to(m.sigma, m.values.shape)[m.rows]
+    if not (_positive(sigma) and _positive(np.array(m.weight))):
         raise ProblemError(f"{label}: sigma and weight must be positive and finite", location=place)
