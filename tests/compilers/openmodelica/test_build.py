@@ -290,3 +290,60 @@ def test_the_fmu_knows_what_it_was_made_from(
     assert not is_stale(result.fmu, request, OpenModelicaCompiler())
     other = BuildRequest("Good", request.sources, result.fmu, 1e-9, {"session": session})
     assert is_stale(result.fmu, other, OpenModelicaCompiler())
+
+
+def test_experiment_from_the_options(build: Build, session: str) -> None:
+    result = build("Good", session=session, stop_time=7.5, interval=0.25)
+    description = read_description(result.fmu)
+    assert (description.default_stop, description.default_step) == (7.5, 0.25)
+    assert description.default_tolerance == 1e-8  # of the class
+
+
+def test_modification_of_the_class(
+    build: Build, session: str, tmp_path: Path, omc_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: dict[str, str] = {}
+    write_text = Path.write_text
+
+    def keep(path: Path, text: str, **given: object) -> int:
+        texts[path.name] = text
+        return write_text(path, text, **given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "write_text", keep)
+    build("Good", session=session, model_options="redeclare model F = G, m = 2")
+    assert "  extends Good(redeclare model F = G, m = 2);\n" in texts["fmident_export.mo"]
+    assert "  fmident_export fmident_component;\n" in texts["fmident_ramp.mo"]
+
+
+def test_libraries_from_the_options(build: Build, session: str, omc_log: Path) -> None:
+    build("Good", session=session, libraries={"Modelica": "4.0.0"})
+    build("Good", session=session, libraries={"Modelica": ""})
+    loads = list(dict.fromkeys(asked(omc_log, "loadModel")))
+    assert loads == ['loadModel(Modelica, {"4.0.0"})', "loadModel(Modelica)"]
+
+
+def test_other_kinds_of_fmu(build: Build, session: str, omc_log: Path) -> None:
+    build("Good", session=session, fmu_type="me", platforms=["static", "x86_64-linux-gnu"])
+    build("Good", session=session, fmi_version="3.0", fmi_flags="")
+    first, second = dict.fromkeys(asked(omc_log, "buildModelFMU"))
+    assert 'fmuType="me", fileNamePrefix="Good", platforms={"static", "x86_64-linux-gnu"}' in first
+    assert 'version="3.0"' in second
+    assert "--fmiFlags" not in omc_log.read_text().splitlines()[-1]
+
+
+def test_library_with_packages_in_folders(
+    build: Build, session: str, tmp_path: Path, omc_log: Path
+) -> None:
+    library = tmp_path / "Lib"
+    library.mkdir()
+    (library / "package.mo").write_text("within ;\npackage Lib end Lib;\n")
+    (library / "M.mo").write_text(
+        'within Lib;\nmodel M "Text" annotation(experiment(StopTime=3.0)); end M;\n'
+    )
+    request = BuildRequest(
+        "Lib.M", (tmp_path,), tmp_path / "o.fmu", None, {"session": session, "ramp_inputs": False}
+    )
+    # The program in omc's place knows of files only, not of what is inside: so it says.
+    with pytest.raises(CompilationError, match=r"Class Lib\.M not found"):
+        OpenModelicaCompiler().build(request)
+    assert f'loadFile("{library}/package.mo")' in omc_log.read_text()
