@@ -189,7 +189,8 @@ STRUCTURAL = {
     ),
     "connection in a branch": (
         "connector C\n  Real p;\n  flow Real f;\nend C;\nmodel S\n  C a;\n"
-        "  parameter Real free = 2;\nequation\n  a.f = free*a.p - 1;\nend S;\nmodel M\n  parameter Real k = 1;\n  S s, t;\n"
+        "  parameter Real free = 2;\nequation\n  a.f = free*a.p - 1;\nend S;\n"
+        "model M\n  parameter Real k = 1;\n  S s, t;\n"
         "equation\n  if k > 0 then\n    connect(s.a, t.a);\n  end if;\nend M;\n"
     ),
 }

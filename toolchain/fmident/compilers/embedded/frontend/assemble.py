@@ -17,7 +17,8 @@ from fmident.compilers.embedded.model import (
 
 from . import syntax as sx
 from . import values as v
-from .causalize import Solution, Substitution, causalize
+from .blocks import Substitution
+from .causalize import Solution, causalize
 from .functions import FunctionInliner
 from .initial import initial_states, start_value
 from .lowering import Lowering, LoweringState

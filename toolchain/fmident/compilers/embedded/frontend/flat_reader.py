@@ -455,6 +455,7 @@ def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.V
         evaluate=bool(node.get("evaluate")) and not final,
         structural=structural,
         stream=bool(node.get("stream")),
+        state_select=_keyword(node.get("state_select", "Default")).lower(),
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import syntax as sx
 from . import values as v
-from .causalize import Solution, Substitution, solve_blocks
+from .blocks import Substitution, solve_blocks
+from .causalize import Solution
 from .lowering import Lowering
 from .refusal import Refusal
 from .system import ScalarEquation, Unknowns

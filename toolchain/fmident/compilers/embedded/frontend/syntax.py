@@ -297,6 +297,7 @@ class Variable:
     structural: bool = False
     """Which equations or components there are depends on its value."""
     stream: bool = False
+    state_select: str = "default"
 
 
 @dataclass(frozen=True)
