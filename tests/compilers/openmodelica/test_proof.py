@@ -179,7 +179,9 @@ def test_the_whole_proof_with_the_embedded_compiler(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 of 1 classes passed" in done.stdout
     (row,) = json.loads(report.read_text())
-    assert row["valid"] == "5/5"
+    passed, _, total = row["valid"].partition("/")
+    assert passed == total
+    assert int(total) >= 5
     assert 0.0 < row["reference"] < 1e-5
     assert row["twin"] == 0.0
     assert row["run_ms"] > 0.0
