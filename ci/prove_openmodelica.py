@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -358,11 +359,20 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def option_of(text: str) -> tuple[str, object]:
+    """Read ``NAME=VALUE``; a value that is none of TOML is a text."""
+    name, _, value = text.partition("=")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+
+
 def main(arguments: Sequence[str]) -> int:
     """Prove; return 0 if every class passed, 1 if not, 2 if it cannot be done here."""
     given = parser().parse_args(arguments)
     libraries = [p for p in given.library or given.libraries if (p / "package.mo").is_file()]
-    options = dict(o.split("=", 1) for o in given.option)
+    options = dict(option_of(text) for text in given.option)
     if given.one:
         row = prove_class(
             given.one, libraries, given.output, given.references, given.compiler, options

@@ -125,6 +125,13 @@ def test_model_exchange_is_compared(
     np.testing.assert_array_equal(asked["input"]["u"], times)
 
 
+def test_options_of_the_compiler(proof: ModuleType) -> None:
+    assert proof.option_of("ramp_inputs=false") == ("ramp_inputs", False)
+    assert proof.option_of("timeout=60") == ("timeout", 60)
+    assert proof.option_of("session=script") == ("session", "script")
+    assert proof.option_of('platforms=["static"]') == ("platforms", ["static"])
+
+
 def test_an_fmu_that_crashes_costs_one_row(
     proof: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

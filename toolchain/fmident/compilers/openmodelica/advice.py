@@ -81,7 +81,7 @@ KNOWN = (
         " solution",
     ),
     _advice(
-        r"Automatically loaded package",
+        r"Automatically loaded package \S+ \S+ due to usage",
         "library-loaded",
         'name the version in the top-level class: annotation(uses(Modelica(version="4.0.0")))',
     ),
