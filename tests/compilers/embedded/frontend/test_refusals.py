@@ -288,8 +288,15 @@ CASES = {
         words=("'a'", "'b'", "'a^2 + b^2 = 1'"),
         hint=OTHER,
     ),
-    "states bound to each other": Case(
-        "higher-index", "z = 2*x", "z = 2*x;\n  y = der(z);", "Real z;", words=("'z = 2*x'", "'x'")
+    "derivative of a formula of an input": Case(
+        "higher-index",
+        "z = 2*x + u",
+        "z = 2*x + u;\n  y = der(z);",
+        "Real z;",
+        words=("'z = 2*x + u'", "'x'", "'u'"),
+    ),
+    "second derivative of a state that an input drives": Case(
+        "higher-index", "v = der(x)", "v = der(x);\n  y = der(v);", "Real v;", words=("'u'",)
     ),
     "nonlinear loop": Case(
         "nonlinear-loop",

@@ -60,7 +60,7 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     result = _assembled(class_name, flattened, tree)
     notes = tuple(
         Diagnostic(
-            "note" if rule == "structural-parameter" else "warning",
+            "note" if rule in ("structural-parameter", "state-demoted") else "warning",
             text,
             flattened.sources.location(span) or tree.location(class_name),
             None,

@@ -69,7 +69,11 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     lowering = Lowering(scope, inliner, state, no_event=True)
     builder = _Builder(flat, parameters, unknowns, solution, lowering, state)
     start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
-    warnings = (*units.unreadable, *_warnings(defaulted, parameters, unknowns))
+    demoted = tuple(
+        ("state-demoted", f"'{d.name}' is no state: it follows from '{d.text}'", d.span)
+        for d in solution.demotions
+    )
+    warnings = (*units.unreadable, *demoted, *_warnings(defaulted, parameters, unknowns))
     return Assembled(builder.build(start, experiment, library_version), warnings)
 
 

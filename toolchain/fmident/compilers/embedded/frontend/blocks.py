@@ -50,6 +50,8 @@ def solve_blocks(
     targets: Mapping[str, v.SX],
     unknowns: Unknowns,
     states: Sequence[str],
+    *,
+    varying: frozenset[int] | None = None,
 ) -> dict[str, Scalar]:
     """Return an explicit formula for each of `targets`.
 
@@ -63,11 +65,13 @@ def solve_blocks(
         For messages.
     states
         Names of the states; a constraint between them is a higher index.
+    varying
+        Hashes of symbols on which the coefficients of linear blocks must not depend; ``None``
+        when they may.
     """
     names = list(targets)
-    positions = {targets[name].element_hash(): j for j, name in enumerate(names)}
     residuals = [q.residual for q in equations]
-    incidence = [_incidence(q, positions) for q in residuals]
+    incidence = [incidence_of(r, targets) for r in residuals]
     matching = maximum_matching(incidence, len(names))
     if matching.unmatched_equations or matching.unmatched_unknowns:
         raise not_matched(equations, residuals, incidence, matching, names, unknowns, states)
@@ -76,7 +80,9 @@ def solve_blocks(
     for block in blocks(incidence, matching):
         wanted = [u for i in block if (u := matching.unknown_of[i]) is not None]
         symbols = [targets[names[j]] for j in wanted]
-        solved = _solve_block([equations[i] for i in block], symbols, [names[j] for j in wanted])
+        solved = _solve_block(
+            [equations[i] for i in block], symbols, [names[j] for j in wanted], varying
+        )
         values = substitution(solved)
         for j, symbol, value in zip(wanted, symbols, values, strict=True):
             formulas[names[j]] = value
@@ -84,16 +90,19 @@ def solve_blocks(
     return formulas
 
 
-def _incidence(residual: Scalar, positions: Mapping[int, int]) -> list[int]:
+def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
+    """Return the positions of the targets that a residual contains."""
     if not v.is_symbolic(residual):
         return []
-    return [
-        positions[s.element_hash()] for s in ca.symvar(residual) if s.element_hash() in positions
-    ]
+    used = {s.element_hash() for s in ca.symvar(residual)}
+    return [j for j, symbol in enumerate(targets.values()) if symbol.element_hash() in used]
 
 
 def _solve_block(
-    equations: Sequence[ScalarEquation], symbols: Sequence[v.SX], names: Sequence[str]
+    equations: Sequence[ScalarEquation],
+    symbols: Sequence[v.SX],
+    names: Sequence[str],
+    varying: frozenset[int] | None,
 ) -> list[Scalar]:
     """Solve one block; the result contains symbols of earlier blocks."""
     if len(equations) == 1:
@@ -105,6 +114,8 @@ def _solve_block(
     matrix = ca.jacobian(residual, unknown)
     if ca.depends_on(matrix, unknown):
         raise _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
+    if varying and any(s.element_hash() in varying for s in ca.symvar(matrix)):
+        raise _loop_refusal("varying-loop", "a loop with varying coefficients", equations, names)
     if len(equations) > MAXIMUM_LINEAR_BLOCK:
         raise _loop_refusal(
             "large-loop",

@@ -10,6 +10,7 @@ import casadi as ca
 from . import values as v
 from .aliases import Alias, eliminate_aliases
 from .blocks import Substitution, solve_blocks
+from .demotion import Demotion, demote_states
 from .refusal import Refusal
 from .system import ScalarEquation, Unknowns
 from .values import Scalar
@@ -28,11 +29,14 @@ class Solution:
     formulas
         Algebraic variables and derivatives (under the name of their symbol) as expressions of
         time, states, inputs, parameters and calculated parameters.
+    demotions
+        Variables under ``der`` that are no states.
     """
 
     states: list[str]
     aliases: dict[str, Alias]
     formulas: dict[str, Scalar] = field(default_factory=dict)
+    demotions: list[Demotion] = field(default_factory=list)
 
 
 def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Solution:
@@ -82,6 +86,7 @@ def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Soluti
         ScalarEquation(replaced[2 * i], replaced[2 * i + 1], q.text, q.span)
         for i, q in enumerate(remaining)
     ]
+    solution.demotions = demote_states(pairs, targets, states, unknowns)
     solution.formulas = solve_blocks(pairs, targets, unknowns, states)
     return solution
 

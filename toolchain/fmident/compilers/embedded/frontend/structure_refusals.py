@@ -89,24 +89,24 @@ def _higher_index(
     """Return a refusal when an equation constrains states instead of giving a derivative."""
     if len(equations) != len(names):
         return None
-    positions = {unknowns.variables[s].element_hash(): s for s in states}
     start = matching.unmatched_equations[0]
     part = reachable_equations(incidence, matching, start)
-    bound: list[str] = []
-    for i in part:
-        if v.is_symbolic(residuals[i]):
-            bound.extend(
-                positions[s.element_hash()]
-                for s in ca.symvar(residuals[i])
-                if s.element_hash() in positions
-            )
+    used = {
+        s.element_hash()
+        for i in part
+        if v.is_symbolic(residuals[i])
+        for s in ca.symvar(residuals[i])
+    }
+    bound = [s for s in states if unknowns.variables[s].element_hash() in used]
+    inputs = [name for name, symbol in unknowns.inputs.items() if symbol.element_hash() in used]
     if not bound:
         return None
+    also = f", and contains the input {listed(inputs)}" if inputs else ""
     return Refusal(
         "higher-index",
         f"the model has a higher index: {listed([equations[i].text for i in part])} constrains "
-        f"{listed(bound)}, which stand under der(); some of these equations would have to be "
-        "differentiated",
+        f"{listed(bound)}, which stand under der(){also}; some of these equations would have to "
+        "be differentiated",
         equations[start].span,
         "choose other states so that no equation binds them to each other or to inputs; else "
         "compile this class with OpenModelica: --compiler openmodelica",
