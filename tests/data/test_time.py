@@ -86,6 +86,23 @@ def test_accumulated_steps_align_with_multiplied_ones() -> None:
     np.testing.assert_array_equal(rows, np.arange(101))
 
 
+def test_seconds_since_1970_align_in_spite_of_their_coarse_stamps() -> None:
+    first = 1.7e9 + 1e-3 * np.arange(100)
+    second = np.nextafter(first, np.inf)
+    times, _, rows = merge(first, second)
+    np.testing.assert_array_equal(times, first)
+    np.testing.assert_array_equal(rows, np.arange(100))
+
+
+def test_a_single_instant() -> None:
+    times, _, rows = merge(np.arange(3.0), np.array([1.0 + 1e-9]))
+    np.testing.assert_array_equal(times, [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(rows, [1])
+    times, _, rows = merge(np.arange(3.0), np.array([1.5]))
+    np.testing.assert_array_equal(times, [0.0, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(rows, [2])
+
+
 def test_different_rates_and_instants_of_one_axis_only() -> None:
     times, a, b = merge(np.array([0.0, 1.0, 2.0, 3.0]), np.array([-1.0, 0.0, 1.5, 3.0, 4.0]))
     np.testing.assert_array_equal(times, [-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, 4.0])

@@ -206,6 +206,28 @@ def test_outputs_of_a_file_of_their_own_with_almost_the_same_stamps(case: Case) 
     np.testing.assert_allclose(output(problem).values, [1e-3, np.nan, 3e-3, np.nan])
 
 
+def test_three_files_with_almost_the_same_stamps(case: Case) -> None:
+    # The third file makes the smallest step of the grid a thousand times smaller.
+    case.write("a.csv", "time,y\n0.00000005,1\n0.20000005,3\n")
+    case.write("b.csv", "time,z\n0.1001,5\n0.3,6\n")
+    problem = case.load(
+        'x = { column = "position", sigma = 0.01 }',
+        'a = { variable = "x", column = "y", data = "a.csv", sigma = 1 }\n'
+        'b = { variable = "x", column = "z", data = "b.csv", sigma = 1 }',
+    )
+    experiment = problem.experiments[0]
+    np.testing.assert_array_equal(experiment.times, [0.0, 0.1, 0.1001, 0.2, 0.3])
+    a, b = experiment.measurements
+    np.testing.assert_array_equal(a.values, [1, np.nan, np.nan, 3, np.nan])
+    np.testing.assert_array_equal(b.values, [np.nan, np.nan, 5, np.nan, 6])
+
+
+def test_a_single_sample_of_another_file(case: Case) -> None:
+    case.write("late.csv", "time,x\n0.2,3\n5,4\n")
+    problem = case.load('column = "position"', 'column = "x", data = "late.csv"')
+    np.testing.assert_array_equal(output(problem).values, [np.nan, np.nan, 3.0, np.nan])
+
+
 def test_outputs_between_the_instants_of_the_inputs(case: Case) -> None:
     case.write("slow.csv", "time,x\n0,1\n0.15,3\n")
     experiment = case.load('column = "position"', 'column = "x", data = "slow.csv"').experiments[0]

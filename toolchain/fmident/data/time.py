@@ -77,8 +77,16 @@ def time_axis(table: Table, column: str) -> F64:
 
 
 def tolerance_of(times: F64) -> float:
-    """Return by how much two time stamps may differ and still be the same instant, s."""
-    return 1e-6 * float(np.diff(times).min())
+    """Return by how much two time stamps may differ and still be the same instant, s.
+
+    A millionth of the smallest step, or a few roundings of the largest stamp if that is more
+    (seconds since 1970), but never more than a quarter of the step.
+    """
+    if times.size < 2:
+        return float("inf")
+    step = float(np.diff(times).min())
+    rounding = 4.0 * float(np.spacing(np.abs(times[[0, -1]]).max()))
+    return min(max(1e-6 * step, rounding), 0.25 * step)
 
 
 def merge(first: F64, second: F64) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -97,7 +105,7 @@ def merge(first: F64, second: F64) -> tuple[F64, npt.NDArray[np.int64], npt.NDAr
     rows_first, rows_second
         Row of `times` for each row of `first` and `second`.
     """
-    tolerance = min(tolerance_of(first), tolerance_of(second))
+    tolerance = min(tolerance_of(first), tolerance_of(second), 1e-3)
     place = np.clip(np.searchsorted(first, second), 0, first.size - 1)
     before = np.clip(place - 1, 0, first.size - 1)
     nearer = np.where(

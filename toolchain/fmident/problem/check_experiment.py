@@ -128,5 +128,7 @@ def _check_measurement(
                 f"{label}: {error.message}", location=place, hint=error.hint
             ) from error
     sigma = np.ones(1) if m.sigma is None else np.broadcast_to(m.sigma, m.values.shape)[m.rows]
-    if not (_positive(sigma) and _positive(np.array(m.weight))):
+    with np.errstate(all="ignore"):
+        factors = m.whitening
+    if not (_positive(sigma) and _positive(np.array(m.weight)) and _positive(factors)):
         raise ProblemError(f"{label}: sigma and weight must be positive and finite", location=place)

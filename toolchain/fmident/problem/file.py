@@ -15,7 +15,7 @@ from fmident.data import Experiment, Reader
 from fmident.errors import FmuError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable, read_description
 from fmident.fmu.setup import INTERPOLATIONS
-from fmident.problem.experiments import read_experiments, start_values
+from fmident.problem.experiments import read_experiments
 from fmident.problem.model import (
     EstimatorSettings,
     EvaluationSettings,
@@ -24,6 +24,7 @@ from fmident.problem.model import (
     Scaling,
 )
 from fmident.problem.quantities import to_unit
+from fmident.problem.start_values import start_values
 from fmident.problem.validate import input_notes, validate_problem
 from fmident.toml_file import Section, Source
 
@@ -268,12 +269,12 @@ def _parameter_variable(
     if explicit is None and in_measurement and name not in description.by_name:
         return None
     try:
-        variable = description.variable(explicit or name)
+        variable = description.variable(name if explicit is None else explicit)
     except FmuError as error:
         candidates = [v.name for v in description.settable_parameters]
         raise section.error(
             f"{error.message} that parameter '{name}' could set",
-            *(["variable"] if explicit else []),
+            *(["variable"] if explicit is not None else []),
             hint=did_you_mean(explicit or name, candidates, kind="parameter of the FMU"),
         ) from error
     if not variable.settable:
@@ -332,5 +333,11 @@ def _evaluation(root: Section) -> EvaluationSettings:
     ):
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise section.error(f"[evaluation]: '{key}' must be positive, not {value:g}", key)
+    if settings.tolerance is not None and settings.tolerance >= 1.0:
+        raise section.error(
+            f"[evaluation]: 'tolerance' is relative and must be below 1, not"
+            f" {settings.tolerance:g}",
+            "tolerance",
+        )
     section.finish()
     return settings

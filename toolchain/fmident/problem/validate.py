@@ -126,9 +126,9 @@ def _check_values(p: Parameter, where: Where) -> None:
             location=place,
             hint="widen the bounds or move the initial value",
         )
-    if not (np.isfinite(p.scale) and p.scale > 0.0):
+    if not (np.isfinite(p.scale) and p.scale > 1e-300 * max(1.0, abs(p.initial))):
         raise ProblemError(
-            f"the scale of '{p.name}' must be positive, not {p.scale:g}",
+            f"the scale of '{p.name}' must be positive and near its size, not {p.scale:g}",
             location=where("parameters", p.name, "scale"),
         )
     if p.scaling == "log" and p.lower < 0.0:
@@ -141,6 +141,12 @@ def _check_values(p: Parameter, where: Where) -> None:
 
 
 def _check_experiments(p: Parameter, names: list[str], where: Where) -> None:
+    if p.experiments == ():
+        raise ProblemError(
+            f"'{p.name}' acts on no experiment",
+            location=where("parameters", p.name, "experiments"),
+            hint="leave 'experiments' out, and it acts on all",
+        )
     for name in p.experiments or ():
         if name not in names:
             raise ProblemError(
