@@ -86,12 +86,17 @@ class Estimate:
     details
         What else the estimator found, for the result's settings; numbers, text, lists and
         mappings only.
+    residual_weights
+        Factor that the estimator put on each whitened residual, shape (m,), so that the
+        uncertainty is that of what it solved; zero for residuals it held out. ``None``: all
+        count as they are.
     """
 
     parameters: F64
     status: Status
     message: str
     details: Mapping[str, object] = field(default_factory=dict)
+    residual_weights: F64 | None = None
 
 
 Options = TypeVar("Options")
@@ -109,10 +114,14 @@ class Estimator(ABC, Generic[Options]):
     options_type
         A frozen dataclass whose fields, types and defaults define the keys that the
         ``[estimator]`` table may have; the host validates and builds it.
+    accepts_inert_parameters
+        Whether free parameters without influence on the outputs are left to the estimator.
+        Most cannot do anything with them, so that the host refuses such a problem.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
+    accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
 
     @abstractmethod

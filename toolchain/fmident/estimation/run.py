@@ -19,6 +19,7 @@ from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
 from fmident.evaluation import Evaluator, JacobianError
+from fmident.problem.residuals import residual_layout
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -127,7 +128,8 @@ def _estimate(
 ) -> Estimate:
     """Let the estimator search; turn every way it can end into an estimate or an error."""
     try:
-        check_influence(problem, evaluator)
+        if not estimator.accepts_inert_parameters:
+            check_influence(problem, evaluator)
         found = estimator.estimate(problem, evaluator, options, monitor)
         return _checked(problem, estimator, found)
     except KeyboardInterrupt:
@@ -182,6 +184,13 @@ def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Esti
             hint=hint,
         )
     slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
+    weights = found.residual_weights
+    if weights is not None and weights.shape != (residual_layout(problem).size,):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned residual weights of shape "
+            f"{weights.shape}, but there are {residual_layout(problem).size} residuals",
+            hint=hint,
+        )
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])

@@ -65,7 +65,7 @@ def summarise(
     statistics: ParameterStatistics | None = None
     try:
         if np.isfinite(cost) and (status != "interrupted" or evaluator.knows_jacobian(p)):
-            statistics = uncertainty(problem, evaluator, p, held)
+            statistics = uncertainty(problem, evaluator, p, held, estimate.residual_weights)
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
     except KeyboardInterrupt:
@@ -73,7 +73,11 @@ def summarise(
         message = f"interrupted while the intervals were computed; before: {message}"
     if statistics is None and status == "interrupted":
         notes.append("There are no intervals, since the run was interrupted.")
-    scale = float("nan") if statistics is None else float(np.sqrt(statistics.residual_variance))
+    scale = float("nan")
+    if statistics is not None:
+        scale = float(np.sqrt(statistics.residual_variance))
+        if estimate.residual_weights is not None and not problem.sigma_known:
+            scale = float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
     fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
     notes += _bound_notes(problem, held)
     if evaluator.failures:
@@ -108,19 +112,38 @@ def parameters_at_bound(problem: Problem, p: F64) -> npt.NDArray[np.bool_]:
 
 
 def uncertainty(
-    problem: Problem, evaluator: Evaluator, p: F64, held: npt.NDArray[np.bool_]
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    weights: F64 | None = None,
 ) -> ParameterStatistics:
     """Return covariance, intervals and rank at `p`.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    p
+        Free parameters, shape (n,).
+    held
+        Which of them lie on a bound, shape (n,).
+    weights
+        Of the whitened residuals, shape (m,); those of weight zero do not count.
 
     Raises
     ------
     fmident.evaluation.JacobianError
         The Jacobian cannot be computed.
     """
-    jacobian = evaluator.jacobian(p)
+    jacobian, residuals = evaluator.jacobian(p), evaluator.residuals(p)
+    if weights is not None:
+        used = weights != 0.0
+        jacobian = jacobian[used] * weights[used, np.newaxis]
+        residuals = residuals[used] * weights[used]
     return parameter_statistics(
         jacobian,
-        evaluator.residuals(p),
+        residuals,
         p,
         [q.name for q in problem.free],
         sigma_known=problem.sigma_known,

@@ -5,7 +5,7 @@ from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executor import Executor, InProcessExecutor, refuse_not_finite
 from fmident.evaluation.noise import NoiseEstimate, noise_level
 from fmident.evaluation.python_model import PythonExecutor, python_problem
-from fmident.evaluation.setups import output_variables, simulation_setups
+from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
 from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 
@@ -27,5 +27,6 @@ __all__ = [
     "output_variables",
     "python_problem",
     "refuse_not_finite",
+    "simulation_setup",
     "simulation_setups",
 ]

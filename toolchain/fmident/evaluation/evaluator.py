@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTas
 from fmident.problem.model import Problem
 from fmident.problem.residuals import parameter_values_for, whitened_residuals
 from fmident.problem.search_space import SearchSpace
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
 
 _REMEMBERED = 4
 
@@ -176,6 +179,49 @@ class Evaluator:
         """
         point = self._checked(p)[0]
         return tuple(self._simulate(self._tasks(point), remember=True))
+
+    def simulate_outputs(
+        self, experiment: Experiment, variables: Sequence[str], points: F64
+    ) -> F64:
+        """Return any variables of the FMU in an experiment that need not be the problem's.
+
+        For what the data do not tell, such as energies at random states. Nothing is
+        remembered.
+
+        Parameters
+        ----------
+        experiment
+            Times, inputs and start values; its measurements are not looked at. Parameters
+            that belong to certain experiments act on those of the same name only.
+        variables
+            FMU variables, v of them.
+        points
+            Shape (k, n).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (k, instants, v); NaN where a simulation failed, which
+            :attr:`last_failure` tells of.
+
+        Raises
+        ------
+        fmident.errors.FmuError
+            The FMU does not have a variable or an input of that name.
+        """
+        points = self._checked(points)
+        found = np.full((len(points), experiment.times.size, len(variables)), np.nan)
+        usable = [k for k, p in enumerate(points) if self._is_finite(p)]
+        values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
+        outcomes = self._executor.run_other(experiment, variables, values)
+        self.simulations += len(outcomes)
+        for k, outcome in zip(usable, outcomes, strict=True):
+            if isinstance(outcome, SimulationFailure):
+                self.failures += 1
+                self.last_failure = outcome
+            else:
+                found[k] = outcome
+        return found
 
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are no candidates for the best point.

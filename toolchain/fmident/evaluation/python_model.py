@@ -47,20 +47,31 @@ class PythonExecutor(Executor):
 
     def run(self, tasks: Sequence[SimulationTask]) -> list[Simulated]:
         """Run all tasks in order."""
-        return [self._run_one(task) for task in tasks]
-
-    def _run_one(self, task: SimulationTask) -> Simulated:
-        experiment = self._experiments[task.experiment]
-        try:
-            found = self._model(experiment.times, experiment.inputs, **task.values)
-        except SimulationError as error:
-            return SimulationFailure.of(error, task.values, experiment.name)
-        columns = [
-            np.broadcast_to(found[name], experiment.times.shape)
-            for name in output_variables(experiment)
+        return [
+            self._run_one(experiment, output_variables(experiment), task.values)
+            for task in tasks
+            for experiment in (self._experiments[task.experiment],)
         ]
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Evaluate an experiment that need not be one of the problem's."""
+        return [self._run_one(experiment, variables, chosen) for chosen in values]
+
+    def _run_one(
+        self, experiment: Experiment, variables: Sequence[str], values: Mapping[str, float]
+    ) -> Simulated:
+        try:
+            found = self._model(experiment.times, experiment.inputs, **values)
+        except SimulationError as error:
+            return SimulationFailure.of(error, values, experiment.name)
+        columns = [np.broadcast_to(found[name], experiment.times.shape) for name in variables]
         outputs = np.column_stack(columns).astype(np.float64)
-        return refuse_not_finite(outputs, task, experiment.name)
+        return refuse_not_finite(outputs, values, experiment.name)
 
 
 def python_problem(

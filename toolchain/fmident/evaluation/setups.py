@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,21 +26,38 @@ def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:
     fmident.errors.FmuError
         Times or inputs that cannot be simulated.
     """
+    return tuple(simulation_setup(problem, e, output_variables(e)) for e in problem.experiments)
+
+
+def simulation_setup(
+    problem: Problem, experiment: Experiment, variables: Sequence[str]
+) -> SimulationSetup:
+    """Return what the FMU engine simulates for one experiment.
+
+    Parameters
+    ----------
+    problem
+        Its settings and common start values.
+    experiment
+        One of the problem's, or another one.
+    variables
+        FMU variables to record.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        Times or inputs that cannot be simulated.
+    """
     from fmident.fmu import SimulationSetup
 
-    setups = []
-    for experiment in problem.experiments:
-        names = tuple(experiment.inputs)
-        inputs = np.column_stack(list(experiment.inputs.values())) if names else None
-        setups.append(
-            SimulationSetup(
-                times=experiment.times,
-                input_names=names,
-                inputs=inputs,
-                output_names=output_variables(experiment),
-                start_values={**problem.start_values, **experiment.start_values},
-                tolerance=problem.evaluation.tolerance,
-                interpolation=problem.evaluation.interpolation,
-            )
-        )
-    return tuple(setups)
+    names = tuple(experiment.inputs)
+    inputs = np.column_stack(list(experiment.inputs.values())) if names else None
+    return SimulationSetup(
+        times=experiment.times,
+        input_names=names,
+        inputs=inputs,
+        output_names=tuple(variables),
+        start_values={**problem.start_values, **experiment.start_values},
+        tolerance=problem.evaluation.tolerance,
+        interpolation=problem.evaluation.interpolation,
+    )
