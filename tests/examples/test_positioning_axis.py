@@ -1,0 +1,77 @@
+"""The positioning axis study on the measured data, where these are at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import fmident
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(
+    os.environ.get(
+        "FMIDENT_EMPS_DATA", ROOT.parent / "shared" / "data" / "emps" / "identification.csv"
+    )
+)
+
+pytestmark = pytest.mark.skipif(
+    not DATA.exists(),
+    reason="the measured data (EMPS) are not here: they have no licence to be part of the project;"
+    " FMIDENT_EMPS_DATA=path/to/identification.csv names them",
+)
+
+PUBLISHED = {
+    "M": (95.1089, 0.1085),
+    "Fv": (203.5034, 1.1460),
+    "Fc": (20.3935, 0.1012),
+    "offset": (-3.1648, 0.0444),
+}
+
+
+@pytest.fixture
+def folder(study_folder: Callable[[str], Path], load_script: Callable[[Path], ModuleType]) -> Path:
+    folder = study_folder("positioning-axis")
+    prepare = load_script(ROOT / "examples" / "positioning-axis" / "prepare.py")
+    measured = prepare.read_measured(DATA)
+    (folder / "data").mkdir()
+    prepare.inverse_rows(measured).to_csv(folder / "data" / "inverse.csv", index=False)
+    prepare.closed_loop_rows(measured).to_csv(folder / "data" / "closed-loop.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("solver", ["scipy", "ceres"])
+def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> None:
+    problem = fmident.load_problem(folder / "inverse.toml", overrides={"estimator.solver": solver})
+    assert problem.experiments[0].times.size == 24792
+    result = fmident.estimate(problem)
+    assert result.status == "converged"
+    for name, (value, deviation) in PUBLISHED.items():
+        row = result.parameters.loc[name]
+        assert row["value"] == pytest.approx(value, rel=1e-5), name
+        assert row["standard_error"] == pytest.approx(deviation, rel=2e-3), name
+    (fit,) = result.fits
+    assert fit.times.size == 2480
+    assert fit.relative_error == pytest.approx(0.040834, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path) -> None:
+    """The first 8 s; the whole record is in the study's README."""
+    file = folder / "closed-loop.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(
+        text.replace('time = "time"', 'time = "time"\nwindow = [0.0, 8.0]'), encoding="utf-8"
+    )
+    result = fmident.estimate(fmident.load_problem(file))
+    assert result.status == "converged"
+    found = result.values
+    assert found["M"] == pytest.approx(PUBLISHED["M"][0], rel=0.01)
+    assert found["Fv"] == pytest.approx(PUBLISHED["Fv"][0], rel=0.1)
+    assert found["Fc"] == pytest.approx(PUBLISHED["Fc"][0], rel=0.1)
+    # A 1 kHz controller with a difference over two samples: 1 ms, and 0.5 ms of hold.
+    assert found["speedDelay"] + found["driveDelay"] == pytest.approx(1.5e-3, rel=0.25)
+    assert result.fits[0].relative_error < 0.06
