@@ -579,3 +579,11 @@ def test_model_in_a_file_uses_a_package(tmp_path: Path) -> None:
     file.write_text("model User\n  extends Lib.Lag(T=3);\n  output Real y = x;\nend User;\n")
     model, _ = load_model("User", [file, package])
     assert {v.name: v.start for v in model.parameters} == {"T": 3.0}
+
+
+def test_syntax_error_that_hides_the_class(tmp_path: Path) -> None:
+    source = "package L\n  model M\n    Real x = (1;\n  end M;\nend L;\n"
+    found = refused(tmp_path / "L.mo", source, "L.M").diagnostics[0]
+    assert found.rule == "syntax-error"
+    assert found.location is not None
+    assert found.location.line == 3

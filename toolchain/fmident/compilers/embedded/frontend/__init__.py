@@ -49,7 +49,11 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         diagnostics carry file, line, column, rule and what to do.
     """
     trees = [read_tree(Path(path)) for path in sources]
-    tree = choose_tree(class_name, trees)
+    try:
+        tree = choose_tree(class_name, trees)
+    except CompilationError:
+        _raise_syntax_error(class_name, trees)
+        raise
     try:
         flattened = flatten(class_name, tree, trees)
     except CompilationError as error:
@@ -69,6 +73,16 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         for rule, text, span in result.warnings
     )
     return result.model, notes
+
+
+def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
+    """Refuse a source that cannot be parsed; a class in it may be there and not be seen."""
+    for tree in trees:
+        try:
+            flatten(class_name, tree, [tree])
+        except CompilationError as error:
+            if any(d.rule == "syntax-error" for d in error.diagnostics):
+                raise error from None
 
 
 def _raise_dropped(class_name: str, tree: SourceTree) -> None:
