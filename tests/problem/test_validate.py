@@ -66,6 +66,7 @@ def test_a_good_one_passes(model: ModelDescription) -> None:
         (with_output(values=np.full(50, np.nan)), ("no finite values",)),
         (with_output(sigma=np.array(0.0)), ("sigma and weight",)),
         (with_output(weight=-1.0), ("sigma and weight",)),
+        (with_output(offset=np.nan), ("offset", "finite")),
         (with_output(gain="g"), ("'g'", "not declared")),
         (with_output(decimation=Decimation(2, order=17)), ("50 samples are too few",)),
         (with_output(decimation=Decimation(2), values=np.where(TIMES == 0, np.nan, 1.0)),

@@ -50,10 +50,10 @@ class Decimation:
 
     def __post_init__(self) -> None:
         for name, good, wanted in (
-            ("factor", self.factor >= 2, "at least 2"),
+            ("factor", 2 <= self.factor <= 10_000, "between 2 and 10000"),
             ("order", 1 <= self.order <= 20, "between 1 and 20"),
-            ("ripple", self.ripple > 0.0, "positive"),
-            ("cutoff", 0.0 < self.cutoff <= 1.0, "above 0 and at most 1"),
+            ("ripple", 1e-6 <= self.ripple <= 20.0, "between 1e-6 and 20 dB"),
+            ("cutoff", 0.01 <= self.cutoff <= 1.0, "between 0.01 and 1"),
         ):
             if not good:
                 raise DataError(f"decimation: {name} must be {wanted}, not {getattr(self, name)!r}")

@@ -119,6 +119,9 @@ def _check_measurement(
         )
     if np.isinf(m.values).any() or not np.isfinite(m.values).any():
         raise ProblemError(f"{label} has no finite values", location=place)
+    for key, given in (("gain", m.gain), ("offset", m.offset), ("delay", m.delay)):
+        if not isinstance(given, str) and not np.isfinite(given):
+            raise ProblemError(f"{label}: the {key} must be finite, not {given}", location=place)
     if m.decimation is not None:
         try:
             check_equidistant(experiment.times, "decimation")

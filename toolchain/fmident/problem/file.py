@@ -333,11 +333,13 @@ def _evaluation(root: Section) -> EvaluationSettings:
     ):
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise section.error(f"[evaluation]: '{key}' must be positive, not {value:g}", key)
-    if settings.tolerance is not None and settings.tolerance >= 1.0:
-        raise section.error(
-            f"[evaluation]: 'tolerance' is relative and must be below 1, not"
-            f" {settings.tolerance:g}",
-            "tolerance",
-        )
+    for key, value in (
+        ("tolerance", settings.tolerance),
+        ("relative_step", settings.relative_step),
+    ):
+        if value is not None and value >= 1.0:
+            raise section.error(
+                f"[evaluation]: '{key}' is relative and must be below 1, not {value:g}", key
+            )
     section.finish()
     return settings

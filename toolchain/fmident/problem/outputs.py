@@ -246,4 +246,6 @@ def _number_or_parameter(section: Section, key: str, default: float) -> NumberOr
     if isinstance(value, str):
         return value
     number: float = section.number(key, default)
+    if not np.isfinite(number):
+        raise section.error(f"{section.title}: '{key}' must be finite, not {number:g}", key)
     return number
