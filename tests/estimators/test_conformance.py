@@ -37,6 +37,11 @@ def cases() -> list[Any]:
     """One per estimator and variant."""
     found = []
     for name, registration in load_plugins().estimators.registrations.items():
+        if registration.item.needs:
+            reason = f"'{name}' needs {registration.item.needs}"
+            skipped = pytest.mark.skip(reason=reason)
+            found.append(pytest.param(registration.item, {}, id=name, marks=skipped))
+            continue
         for options in VARIANTS.get(name, [{}]):
             label = "-".join([name, *(f"{v}" for v in options.values())])
             found.append(pytest.param(registration.item, options, id=label))

@@ -10,6 +10,13 @@ from fmident.estimation.contract import (
     StopEstimation,
 )
 from fmident.estimation.monitor import Observer, RunMonitor
+from fmident.estimation.online import (
+    Flag,
+    OnlineEstimate,
+    OnlineEstimator,
+    TimeSeriesEstimate,
+    Tracker,
+)
 from fmident.estimation.options import build_options
 from fmident.estimation.result import (
     EstimationResult,
@@ -23,16 +30,21 @@ __all__ = [
     "Estimate",
     "EstimationResult",
     "Estimator",
+    "Flag",
     "FmuIdentity",
     "Identifiability",
     "Iteration",
     "Monitor",
     "Observer",
+    "OnlineEstimate",
+    "OnlineEstimator",
     "OutputFit",
     "ParameterEstimate",
     "RunMonitor",
     "Status",
     "StopEstimation",
+    "TimeSeriesEstimate",
+    "Tracker",
     "build_options",
     "check_influence",
     "check_initial_simulation",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 from fmident._types import F64
 
 if TYPE_CHECKING:
+    from fmident.estimation.online import TimeSeriesEstimate
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
 
@@ -90,6 +91,8 @@ class Estimate:
         Factor that the estimator put on each whitened residual, shape (m,), so that the
         uncertainty is that of what it solved; zero for residuals it held out. ``None``: all
         count as they are.
+    series
+        Estimates over time, of online estimators.
     """
 
     parameters: F64
@@ -97,6 +100,7 @@ class Estimate:
     message: str
     details: Mapping[str, object] = field(default_factory=dict)
     residual_weights: F64 | None = None
+    series: tuple[TimeSeriesEstimate, ...] = ()
 
 
 Options = TypeVar("Options")
@@ -117,12 +121,15 @@ class Estimator(ABC, Generic[Options]):
     accepts_inert_parameters
         Whether free parameters without influence on the outputs are left to the estimator.
         Most cannot do anything with them, so that the host refuses such a problem.
+    needs
+        What a problem must have for this estimator, in words; empty when any will do.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
+    needs: ClassVar[str] = ""
 
     @abstractmethod
     def estimate(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fmident._types import F64
 from fmident.estimation.contract import Iteration, Status
+from fmident.estimation.online import TimeSeriesEstimate
 from fmident.statistics.identifiability import Identifiability
 
 __all__ = ["EstimationResult", "Identifiability", "OutputFit", "ParameterEstimate"]
@@ -118,6 +119,8 @@ class EstimationResult:
         The FMU used.
     settings
         Options as used, steps of the finite differences, what the estimator added.
+    series
+        Estimates over time, of online estimators: one per experiment.
     """
 
     status: Status
@@ -140,6 +143,7 @@ class EstimationResult:
     fmu_tool: str = ""
     fmu_path: Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    series: tuple[TimeSeriesEstimate, ...] = ()
 
     @property
     def parameters(self) -> pd.DataFrame:

@@ -116,6 +116,7 @@ def run_estimation(
         fmu_tool=identity.tool,
         fmu_path=identity.path,
         settings=settings,
+        series=estimate.series,
     )
 
 

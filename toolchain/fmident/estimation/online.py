@@ -1,0 +1,251 @@
+"""Online estimation: one sample in, an estimate out; and estimates as time series."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.evaluation import Evaluator
+    from fmident.problem.model import Problem
+
+
+class Flag(IntEnum):
+    """What an instant of an online estimation is worth."""
+
+    GOOD = 0
+    """There is an estimate."""
+    FILLING = 1
+    """Too few samples so far."""
+    SINGULAR = 2
+    """The samples do not determine the parameters, as at rest."""
+    MISSING = 3
+    """A sample is missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnlineEstimate:
+    """The present estimate of an online estimator.
+
+    Parameters
+    ----------
+    time
+        Of the last sample, s.
+    values
+        Free parameters, shape (n,).
+    standard_errors
+        Shape (n,); NaN when unknown.
+    """
+
+    time: float
+    values: F64
+    standard_errors: F64
+
+
+@dataclass(frozen=True, eq=False)
+class TimeSeriesEstimate:
+    """The estimates of one experiment over time.
+
+    Parameters
+    ----------
+    experiment
+        Name.
+    names, units
+        Of the free parameters, n of them.
+    times
+        Of the samples, s, shape (k,).
+    values, standard_errors
+        Shape (k, n); NaN where there is no estimate, or no standard error.
+    flags
+        A :class:`Flag` for each sample, shape (k,).
+    """
+
+    experiment: str
+    names: tuple[str, ...]
+    units: tuple[str | None, ...]
+    times: F64
+    values: F64
+    standard_errors: F64
+    flags: npt.NDArray[np.uint8]
+
+    @property
+    def good(self) -> npt.NDArray[np.bool_]:
+        """Where there is an estimate, shape (k,)."""
+        found: npt.NDArray[np.bool_] = self.flags == Flag.GOOD
+        return found
+
+    @property
+    def last(self) -> OnlineEstimate | None:
+        """The last estimate, or ``None``."""
+        where = np.flatnonzero(self.good)
+        if where.size == 0:
+            return None
+        k = int(where[-1])
+        return OnlineEstimate(float(self.times[k]), self.values[k], self.standard_errors[k])
+
+
+class Tracker(ABC):
+    """An online estimation under way; made by :meth:`OnlineEstimator.start`."""
+
+    flag: Flag = Flag.FILLING
+    """What the last sample led to."""
+
+    @abstractmethod
+    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        time
+            s, larger than that of the sample before.
+        inputs, outputs
+            In the order of the experiment's ``inputs`` and ``measurements``, in their units;
+            NaN marks a missing value.
+
+        Returns
+        -------
+        OnlineEstimate or None
+            ``None`` while there is no estimate; :attr:`flag` says why.
+        """
+
+
+Options = TypeVar("Options")
+
+
+class OnlineEstimator(Estimator[Options], Generic[Options]):
+    """An estimator that goes through the data once, sample by sample.
+
+    A plugin implements :meth:`start`; it may implement :meth:`track` where whole records can
+    be done faster.
+    """
+
+    @abstractmethod
+    def start(
+        self, problem: Problem, experiment: Experiment, evaluator: Evaluator, options: Options
+    ) -> Tracker:
+        """Begin an estimation.
+
+        Parameters
+        ----------
+        problem, evaluator
+            As for :meth:`Estimator.estimate`.
+        experiment
+            Says which columns a sample has, their units and noise. Its times give the
+            sampling interval; its samples are not used.
+        options
+            An instance of ``options_type``.
+        """
+
+    def track(
+        self, problem: Problem, experiment: Experiment, evaluator: Evaluator, options: Options
+    ) -> TimeSeriesEstimate:
+        """Estimate over a whole experiment."""
+        tracker = self.start(problem, experiment, evaluator, options)
+        return collect(problem, experiment, tracker)
+
+    def final(self, series: TimeSeriesEstimate, options: Options) -> OnlineEstimate | None:
+        """Return the estimate of one experiment: the last one, unless overridden."""
+        return series.last
+
+    def estimate(
+        self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
+    ) -> Estimate:
+        """Go through all experiments and join their estimates.
+
+        Several experiments count by their standard errors, or equally when these are unknown.
+        """
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        series = tuple(self.track(problem, e, evaluator, options) for e in problem.experiments)
+        found = [f for f in (self.final(s, options) for s in series) if f is not None]
+        if not found:
+            return Estimate(
+                problem.initial,
+                "failed",
+                f"there is no estimate: {_why_not(series)}",
+                series=series,
+            )
+        values = np.clip(joined(found), problem.lower, problem.upper)
+        monitor.iteration(values, evaluator.cost(values))
+        good = sum(int(np.count_nonzero(s.good)) for s in series)
+        total = sum(s.times.size for s in series)
+        for s in series:
+            singular = int(np.count_nonzero(s.flags == Flag.SINGULAR))
+            if singular:
+                monitor.note(
+                    f"At {singular} of {s.times.size} instants of '{s.experiment}' the samples do "
+                    "not determine the parameters (singular windows)."
+                )
+        return Estimate(
+            values, "converged", f"estimates at {good} of {total} instants", series=series
+        )
+
+
+def collect(problem: Problem, experiment: Experiment, tracker: Tracker) -> TimeSeriesEstimate:
+    """Feed an experiment to a tracker and keep its estimates."""
+    count, n = experiment.times.size, len(problem.free)
+    values, errors = np.full((count, n), np.nan), np.full((count, n), np.nan)
+    flags = np.empty(count, dtype=np.uint8)
+    for k, (time, inputs, outputs) in enumerate(samples(experiment)):
+        estimate = tracker.update(time, inputs, outputs)
+        flags[k] = tracker.flag
+        if estimate is not None:
+            values[k], errors[k] = estimate.values, estimate.standard_errors
+    return time_series(problem, experiment, values, errors, flags)
+
+
+def time_series(
+    problem: Problem,
+    experiment: Experiment,
+    values: F64,
+    standard_errors: F64,
+    flags: npt.NDArray[np.integer],
+) -> TimeSeriesEstimate:
+    """Return the series of an experiment with the names of the problem."""
+    return TimeSeriesEstimate(
+        experiment.name,
+        tuple(q.name for q in problem.free),
+        tuple(q.unit for q in problem.free),
+        experiment.times,
+        values,
+        standard_errors,
+        flags.astype(np.uint8),
+    )
+
+
+def samples(experiment: Experiment) -> Iterable[tuple[float, F64, F64]]:
+    """Yield time, inputs and outputs of each sample, as :meth:`Tracker.update` takes them."""
+    count = experiment.times.size
+    inputs = np.column_stack([np.empty((count, 0)), *experiment.inputs.values()])
+    outputs = np.column_stack([np.empty((count, 0)), *(m.values for m in experiment.measurements)])
+    for k in range(count):
+        yield float(experiment.times[k]), inputs[k], outputs[k]
+
+
+def joined(estimates: list[OnlineEstimate]) -> F64:
+    """Return the mean of several estimates, weighted by their inverse variance, shape (n,)."""
+    values = np.array([e.values for e in estimates])
+    errors = np.array([e.standard_errors for e in estimates])
+    usable = np.isfinite(errors) & (errors > 0.0)
+    weights = np.where(usable.all(axis=0), 1.0 / np.where(usable, errors, 1.0) ** 2, 1.0)
+    mean: F64 = np.sum(weights * values, axis=0) / np.sum(weights, axis=0)
+    return mean
+
+
+def _why_not(series: tuple[TimeSeriesEstimate, ...]) -> str:
+    flags = np.concatenate([s.flags for s in series])
+    worst = np.bincount(flags, minlength=len(Flag))
+    if worst[Flag.SINGULAR]:
+        return "the data do not determine the parameters anywhere (too little excitation)"
+    if worst[Flag.MISSING]:
+        return "no stretch without missing samples is long enough"
+    return "the experiments are shorter than the window"
