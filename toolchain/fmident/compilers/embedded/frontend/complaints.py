@@ -60,7 +60,20 @@ _RULES: Sequence[tuple[str, str, str | None]] = (
         "unsupported-function-body",
         OPENMODELICA,
     ),
-    (r"expected Boolean", "type-error", "correct the types"),
+    (r"expected (a )?(Boolean|numeric)", "type-error", "correct the types"),
+    (r"^type '.*' not found", "missing-class", None),
+    (r"violates constrainedby", "wrong-modifier", "redeclare with a subtype"),
+    (
+        r"array dimensions|component dimension",
+        "unknown-size",
+        "give sizes by literals, constants of the class or Integer parameters",
+    ),
+    (r"unsupported", "unsupported", OPENMODELICA),
+    (
+        r"\(MLS |cyclic class",
+        "invalid",
+        "correct it; the Modelica specification forbids it",
+    ),
 )
 
 
