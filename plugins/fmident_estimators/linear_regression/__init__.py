@@ -1,0 +1,37 @@
+"""Linear regression: models whose outputs are linear in the parameters, in one step.
+
+The inverse dynamics of a rigid multibody system are linear in its standard inertial
+parameters, and so are Coulomb and viscous friction; the regressor follows from as many
+simulations as there are parameters. Not every parameter can be identified: those that can,
+the base parameters, are found from the energies of the FMU at random states (Gautier,
+"Numerical calculation of the base inertial parameters of robots", ICRA 1990; for closed
+loops: the paper on linear-regression-based identification of closed-loop multibody systems,
+equations 1 to 10).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fmident.plugins.hookspecs import hookimpl
+from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
+from fmident_estimators.linear_regression.estimator import LinearRegression
+from fmident_estimators.linear_regression.options import LinearRegressionOptions
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
+    from fmident.plugins.registry import Registry
+
+__all__ = [
+    "BaseParameters",
+    "LinearRegression",
+    "LinearRegressionOptions",
+    "find_base",
+    "fmident_register_estimators",
+]
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``linear-regression``."""
+    registry.add(LinearRegression.name, LinearRegression)

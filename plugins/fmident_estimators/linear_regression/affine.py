@@ -1,0 +1,222 @@
+"""Affine models by exact differences, and the test that a model is one.
+
+A function that is affine in the parameters, ``f(p) = f(p0) + A (p - p0)``, is known from
+``n + 1`` evaluations; differences with large steps are exact but for rounding. Whether it is
+affine, superposition at random points tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from fmident._types import F64
+
+Function = Callable[[F64], F64]
+"""Points, shape (k, n), to values, shape (k, m); rows of NaN where it failed."""
+
+_SMALL = 1e-5
+"""A column that contributes less than this part of the values is taken again with a larger
+step, so that it is not lost in rounding."""
+
+_LARGER = 1e6
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class FailedEvaluationError(Exception):
+    """The function failed at a point that is needed."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where points may lie.
+
+    Parameters
+    ----------
+    center
+        Reference point, shape (n,).
+    lower, upper
+        Bounds, shape (n,); may be infinite.
+    size
+        Typical size of the parameters, positive, shape (n,).
+    """
+
+    center: F64
+    lower: F64
+    upper: F64
+    size: F64
+
+    def steps(self, factor: F64 | float = 1.0) -> F64:
+        """Return steps from the centre of about ``factor * size`` that stay inside, (n,)."""
+        wanted = factor * self.size
+        up, down = self.upper - self.center, self.center - self.lower
+        step: F64 = np.where(
+            wanted <= up, wanted, np.where(wanted <= down, -wanted, np.where(up >= down, up, -down))
+        )
+        return step
+
+    def random(self, generator: np.random.Generator, count: int) -> F64:
+        """Return random points, uniform between the bounds, shape (count, n).
+
+        Where there is no bound, as far from the centre as the parameter is large.
+        """
+        low = np.where(np.isfinite(self.lower), self.lower, self.center - self.size)
+        high = np.where(np.isfinite(self.upper), self.upper, self.center + self.size)
+        low, high = np.minimum(low, self.center), np.maximum(high, self.center)
+        return generator.uniform(low, high, (count, self.center.size))
+
+
+@dataclass(frozen=True)
+class AffineModel:
+    """``f(p) = base + matrix (p - center)``.
+
+    Parameters
+    ----------
+    center
+        Shape (n,).
+    base
+        Values there, shape (m,).
+    matrix
+        Shape (m, n).
+    """
+
+    center: F64
+    base: F64
+    matrix: F64
+
+    def __call__(self, points: F64) -> F64:
+        """Return the values at points, shape (k, n) -> (k, m)."""
+        return self.base + (points - self.center) @ self.matrix.T
+
+
+def affine_model(function: Function, box: Box) -> AffineModel:
+    """Return the affine model through the centre and one step along each parameter.
+
+    Parameters
+    ----------
+    function
+        What is modelled.
+    box
+        Centre, sizes and bounds.
+
+    Raises
+    ------
+    FailedEvaluationError
+        At the centre or at one of the steps.
+    """
+    count = box.center.size
+    base = function(box.center[np.newaxis, :])[0]
+    _refuse_failed(base)
+    steps = box.steps()
+    changes = _changes(function, box.center, base, steps, np.arange(count))
+    scale = max(float(np.linalg.norm(base)), float(np.linalg.norm(changes, axis=1).max(initial=0)))
+    lengths = np.linalg.norm(changes, axis=1)
+    weak = np.flatnonzero((lengths > 0.0) & (lengths < _SMALL * scale))
+    if weak.size:
+        factor = np.ones(count)
+        factor[weak] = np.minimum(_LARGER, scale / lengths[weak])
+        larger = box.steps(factor)
+        weak = weak[np.abs(larger[weak]) > 2.0 * np.abs(steps[weak])]
+        again = _changes(function, box.center, base, larger, weak, failing=True)
+        good = np.isfinite(again).all(axis=1)
+        changes[weak[good]] = again[good]
+        steps[weak[good]] = larger[weak[good]]
+    # What rounding alone makes of an unchanged value is no influence.
+    changes[np.abs(changes).max(axis=1, initial=0.0) <= 4.0 * _EPS * np.abs(base).max()] = 0.0
+    return AffineModel(box.center, base, np.ascontiguousarray((changes / steps[:, np.newaxis]).T))
+
+
+def superposition_error(function: Function, model: AffineModel, points: F64) -> tuple[float, F64]:
+    """Return by how much the model misses, relative to the change of the values.
+
+    Parameters
+    ----------
+    function
+        The truth.
+    model
+        The affine model.
+    points
+        Where to compare, shape (k, n).
+
+    Returns
+    -------
+    worst
+        The largest of `errors`; NaN if all points failed.
+    errors
+        Per point, shape (k,); NaN where the function failed.
+    """
+    found = function(points)
+    expected = model(points)
+    change = np.linalg.norm(expected - model.base, axis=1)
+    # Where nothing changes, superposition holds but for rounding of the values themselves.
+    floor = 1e3 * _EPS * np.linalg.norm(model.base)
+    errors = np.linalg.norm(found - expected, axis=1) / np.maximum(change, floor + 1e-300)
+    finite = errors[np.isfinite(errors)]
+    return (float(finite.max()) if finite.size else float("nan")), errors
+
+
+def nonlinear_parameters(
+    function: Function, model: AffineModel, box: Box, tolerance: float, names: Sequence[str]
+) -> str:
+    """Return in words which parameters break superposition.
+
+    Each parameter is moved alone to two more points; if none is to blame alone, pairs are
+    tried.
+
+    Parameters
+    ----------
+    function, model, box
+        As before.
+    tolerance
+        Of the relative error.
+    names
+        Of the parameters, shape (n,).
+    """
+    count = box.center.size
+    alone = []
+    for factor in (0.37, 1.9):
+        points = np.tile(box.center, (count, 1))
+        np.fill_diagonal(points, box.center + box.steps(factor))
+        errors = superposition_error(function, model, points)[1]
+        alone.append(np.nan_to_num(errors, nan=0.0))
+    errors = np.max(alone, axis=0)
+    guilty = [j for j in np.argsort(-errors) if errors[j] > tolerance]
+    if guilty:
+        return " and ".join(f"'{names[j]}'" for j in sorted(guilty))
+    pairs = list(combinations(range(count), 2))
+    if pairs:
+        steps = box.steps()
+        points = np.tile(box.center, (len(pairs), 1))
+        for row, (i, j) in enumerate(pairs):
+            points[row, [i, j]] += steps[[i, j]]
+        errors = np.nan_to_num(superposition_error(function, model, points)[1], nan=0.0)
+        worst = int(np.argmax(errors))
+        if errors[worst] > tolerance:
+            i, j = pairs[worst]
+            return f"the product of '{names[i]}' and '{names[j]}'"
+    return "all of them together"
+
+
+def _changes(
+    function: Function,
+    center: F64,
+    base: F64,
+    steps: F64,
+    which: np.ndarray[tuple[int], np.dtype[np.intp]],
+    *,
+    failing: bool = False,
+) -> F64:
+    points = np.tile(center, (which.size, 1))
+    points[np.arange(which.size), which] += steps[which]
+    changes: F64 = function(points) - base if which.size else np.empty((0, base.size))
+    if not failing:
+        _refuse_failed(changes)
+    return changes
+
+
+def _refuse_failed(values: F64) -> None:
+    if not bool(np.isfinite(values).all()):
+        raise FailedEvaluationError
