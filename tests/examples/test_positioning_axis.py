@@ -59,19 +59,21 @@ def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> 
 
 
 @pytest.mark.slow
-def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path) -> None:
-    """The first 8 s; the whole record is in the study's README."""
-    file = folder / "closed-loop.toml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(
-        text.replace('time = "time"', 'time = "time"\nwindow = [0.0, 8.0]'), encoding="utf-8"
-    )
-    result = fmident.estimate(fmident.load_problem(file))
+@pytest.mark.parametrize("file", ["closed-loop.toml", "closed-loop-continuous.toml"])
+def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path, file: str) -> None:
+    problem = fmident.load_problem(folder / file)
+    assert problem.parameters[0].initial < 0.5 * PUBLISHED["M"][0]
+    result = fmident.estimate(problem)
     assert result.status == "converged"
     found = result.values
-    assert found["M"] == pytest.approx(PUBLISHED["M"][0], rel=0.01)
-    assert found["Fv"] == pytest.approx(PUBLISHED["Fv"][0], rel=0.1)
-    assert found["Fc"] == pytest.approx(PUBLISHED["Fc"][0], rel=0.1)
-    # A 1 kHz controller with a difference over two samples: 1 ms, and 0.5 ms of hold.
-    assert found["speedDelay"] + found["driveDelay"] == pytest.approx(1.5e-3, rel=0.25)
-    assert result.fits[0].relative_error < 0.06
+    delayed = "driveDelay" in found
+    assert found["M"] == pytest.approx(PUBLISHED["M"][0], rel=0.005 if delayed else 0.02)
+    assert found["Fv"] == pytest.approx(PUBLISHED["Fv"][0], rel=0.02)
+    assert found["Fc"] == pytest.approx(PUBLISHED["Fc"][0], rel=0.02)
+    assert found["offset"] == pytest.approx(PUBLISHED["offset"][0], rel=0.02)
+    assert result.fits[0].relative_error < (0.0535 if delayed else 0.0635)
+    if delayed:
+        # The controller runs at 1 kHz: the computed force is held, half a period in the mean,
+        # and the speed is a difference, late by between half a period and a whole one.
+        assert found["driveDelay"] == pytest.approx(0.5e-3, rel=0.05)
+        assert 0.5e-3 < found["speedDelay"] < 1.0e-3
