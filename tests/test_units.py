@@ -144,6 +144,9 @@ def test_arithmetic() -> None:
         ("m^", ("exponent", "at the end")),
         ("m$s", ("'$'", "position 2")),
         ("2.m", ("'2'", "position 1")),
+        ("m99", ("exponent 99", "position 2")),
+        ("m1234567890", ("exponent 1234567890",)),
+        ("Ym12.Ym12", ("beyond all numbers",)),
         ("degc", ("'degc'", "'degC'")),
     ],
 )
@@ -152,3 +155,8 @@ def test_refused(text: str, fragments: tuple[str, ...]) -> None:
         parse_unit(text)
     for fragment in (f"'{text}'", *fragments):
         assert fragment in str(caught.value)
+
+
+def test_a_text_too_long_for_a_unit() -> None:
+    with pytest.raises(UnitError, match="4000 characters"):
+        parse_unit("(" * 4000)

@@ -22,6 +22,8 @@ BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 Exponents = tuple[Fraction, ...]
 _RAD = BASE_SYMBOLS.index("rad")
+_LARGEST_POWER = 12  # of the largest prefix still a number
+_LONGEST = 200
 
 
 @dataclass(frozen=True)
@@ -218,11 +220,15 @@ def _parse(text: str) -> Unit:
         return Unit(text, DIMENSIONLESS.exponents)
     plain = plain.replace("°C", "degC").replace("°", "deg").replace("Ω", "Ohm").replace("Ω", "Ohm")
     plain = plain.translate(_SUPERSCRIPTS)
+    if len(plain) > _LONGEST:
+        raise UnitError(f"unit '{text[:20]}...' cannot be read: it has {len(text)} characters")
     tokens = _tokens(text, plain)
     reader = _Reader(text, tokens)
     result = reader.expression()
     if reader.here is not None:
         raise reader.error(f"unexpected '{reader.here[1]}'")
+    if not 0.0 < result.factor < math.inf:
+        raise UnitError(f"unit '{text}' cannot be read: its size is beyond all numbers")
     alone = _WHOLE.get(plain)
     offset = alone.offset if alone is not None else 0.0
     return Unit(text, result.exponents, result.factor, offset)
@@ -303,6 +309,8 @@ class _Reader:
         caret = self.take("^")
         here = self.here
         if here is not None and here[0] == "number":
+            if len(here[1]) > 3 or abs(int(here[1])) > _LARGEST_POWER:
+                raise self.error(f"the exponent {here[1]} is beyond reason")
             self._next += 1
             return int(here[1])
         if caret:
