@@ -118,7 +118,8 @@ class Omc:
             Path(litter).write_text("litter\n")
         if subject == "fmident_ramp":
             if os.environ.get("FAKE_OMC_BREAK") == "ramps":
-                return '""', "Error: Internal error in the wrapper\n"
+                place = f"[{self.files[subject]}:3:1-3:9:writable] "
+                return '""', f"{place}Error: Internal error in fmident_component.x\n"
             root = ramped(self.text(subject), self.describe)
         elif subject == "fmident_export" or subject not in self.session_classes():
             root = self.describe(subject)

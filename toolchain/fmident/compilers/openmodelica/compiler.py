@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import NoReturn
@@ -39,6 +40,7 @@ from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, Re
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
 from fmident.compilers.openmodelica.values import quoted
 from fmident.compilers.openmodelica.wrapper import (
+    COMPONENT,
     EXPORT,
     RAMP,
     Experiment,
@@ -260,10 +262,20 @@ class _Build:
     def keep(self, messages: Sequence[Message], errors: str = "error") -> None:
         """Remember what omc said, each finding once."""
         for finding in to_diagnostics(messages, self.class_names):
+            finding = self.without_wrapper(finding)
             if finding.severity == "error" and errors == "warning":
                 finding = _weaker(finding)
             if finding not in self.diagnostics:
                 self.diagnostics.append(finding)
+
+    def without_wrapper(self, finding: Diagnostic) -> Diagnostic:
+        """Return a finding as if it were about the user's class itself."""
+        place = finding.location
+        if place is not None and Path(place.file).is_relative_to(self.folder):
+            place = None
+        return replace(
+            finding, message=finding.message.replace(f"{COMPONENT}.", ""), location=place
+        )
 
     def forgive(self) -> None:
         """Take errors for warnings, because an FMU was built all the same."""
@@ -313,7 +325,7 @@ def _experiment(reply: Reply) -> Experiment | None:
 
 
 def _weaker(finding: Diagnostic) -> Diagnostic:
-    return Diagnostic("warning", finding.message, finding.location, finding.hint, finding.rule)
+    return replace(finding, severity="warning")
 
 
 def _log_tail(folder: Path, lines: int = 15) -> str:
