@@ -3,44 +3,210 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fmident.cli.console import out
-from fmident.errors import FmidentError
+from fmident.cli.console import out, tell, tell_all
+from fmident.cli.usage import UsageError, number, positive
 
-HELP = "check FMUs: description, simulation, repeatability"
+if TYPE_CHECKING:
+    from fmident.catalog import Catalog, Entry, ReferenceExperiment
+    from fmident.plugins import Host
+    from fmident.validation import FmuPlan, FmuReport
+
+HELP = "check FMUs: description, interface, simulation, reference, memory"
 EXAMPLE = """\
-  fmident validate fmus/*.fmu"""
+  fmident validate fmus/*.fmu
+  fmident validate --all --junit results.xml
+  fmident validate pump.fmu --reference measured.csv --tube 1e-3
+
+An FMU that the catalogue knows (catalog.toml beside it, or --catalog) is held to what
+is said there. Columns of a reference are named like the FMU's variables, 'time [s]'
+first; inputs among them are fed, the others compared."""
 
 _FAILED, _UNREADABLE = 1, 2
+_MOST_TABLES = 3
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("fmus", nargs="+", type=Path, metavar="FMU", help="files to check")
+    parser.add_argument("fmus", nargs="*", type=Path, metavar="FMU", help="files to check")
+    parser.add_argument("--all", action="store_true", help="all FMUs of the catalogue")
+    parser.add_argument("--catalog", type=Path, metavar="FILE", help="the catalogue")
     parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="S", help="limit of one simulation (60)"
+        "--folder", type=Path, metavar="FOLDER", help="where the FMUs of --all are (catalogue's)"
+    )
+    parser.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="CSV",
+        help="a trajectory that the FMUs must follow; may be repeated",
+    )
+    parser.add_argument(
+        "--tube",
+        type=positive,
+        default=1e-5,
+        metavar="SHARE",
+        help="half width of the tube around --reference over a signal's range (1e-5)",
+    )
+    parser.add_argument(
+        "--tube-time", type=number, default=0.0, metavar="S", help="its half width in time (0)"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, too")
+    parser.add_argument(
+        "--timeout", type=positive, default=60.0, metavar="S", help="limit of one check (60)"
+    )
+    parser.add_argument(
+        "--resets", type=int, default=1000, metavar="N", help="runs of the memory check (1000)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="FMUs at the same time (one per processor, up to 4)"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="all checks, also of many FMUs"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 1 when a check fails, 2 when a file cannot be used at all."""
-    from fmident.report.terminal import table
-    from fmident.validation import validate_fmu
+    from fmident.validation import validate, write_junit
 
-    code = 0
-    for number, path in enumerate(arguments.fmus):
-        if number:
-            out()
-        out(str(path))
+    if arguments.all == bool(arguments.fmus):
+        raise UsageError("name FMUs, or give --all for those of the catalogue")
+    if arguments.resets < 1 or (arguments.jobs is not None and arguments.jobs < 1):
+        raise UsageError("--resets and --jobs must be at least 1")
+    plans, missing = _plans(arguments)
+    full = arguments.verbose or len(plans) <= _MOST_TABLES
+    reports: list[FmuReport] = []
+    for report in validate(plans, timeout=arguments.timeout, jobs=arguments.jobs):
+        reports.append(report)
+        if full:
+            if len(reports) > 1:
+                out()
+            _show(report)
+        else:
+            tell(f"{'ok    ' if report.passed else 'FAILED'} {report.path.name}")
+    if not full:
+        _summarise(reports)
+    if arguments.junit:
+        write_junit(reports, arguments.junit)
+        out(f"written: {arguments.junit}")
+    if any(report.unusable is not None for report in reports):
+        return _UNREADABLE
+    return 0 if not missing and all(report.passed for report in reports) else _FAILED
+
+
+def _plans(arguments: argparse.Namespace) -> tuple[list[FmuPlan], bool]:
+    """Return what is to be checked, and whether an FMU of the catalogue is missing."""
+    from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
+    from fmident.validation import plan_fmu
+
+    references = [
+        ReferenceExperiment(file, tube=arguments.tube, tube_time=arguments.tube_time)
+        for file in arguments.reference
+    ]
+    if not arguments.all:
+        known = read_catalog(arguments.catalog) if arguments.catalog else None
+        return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], False
+    from fmident.plugins import load_plugins
+
+    host = load_plugins(without=arguments.no_plugin)
+    tell_all(host.diagnostics)
+    catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
+    folder = arguments.folder or catalog.path.parent
+    plans, missing = [], False
+    for entry in catalog.entries:
+        path = folder / entry.file
+        if path.exists():
+            plans.append(plan_fmu(path, entry, references, resets=arguments.resets))
+        elif (reason := _why_not_built(entry, host)) is not None:
+            tell(f"left out: {entry.file}: {reason}")
+        else:
+            missing = True
+            tell(f"missing: {path}; 'fmident build --all' builds it")
+    if not plans:
+        raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint="fmident build --all")
+    return plans, missing
+
+
+def _plan(
+    path: Path, catalog: Catalog | None, references: Sequence[ReferenceExperiment], resets: int
+) -> FmuPlan:
+    from fmident.catalog import read_catalog
+    from fmident.errors import FmidentError
+    from fmident.fmu import read_description
+    from fmident.validation import plan_fmu
+
+    beside = path.parent / "catalog.toml"
+    if catalog is None and beside.is_file():
+        catalog = read_catalog(beside)
+    entry = None
+    if catalog is not None:
         try:
-            checks = validate_fmu(path, timeout=arguments.timeout)
-        except FmidentError as error:
-            out(f"error: {error}")
-            code = _UNREADABLE
-            continue
-        rows = [[c.name, "ok" if c.passed else "FAILED", c.detail] for c in checks]
+            entry = catalog.entry_of_fmu(read_description(path).name, path)
+        except FmidentError:
+            entry = None  # the checks will say what is wrong with the file
+    return plan_fmu(path, entry, references, resets=resets)
+
+
+def _why_not_built(entry: Entry, host: Host) -> str | None:
+    """Return why no compiler of the entry can run here, ``None`` when one can."""
+    reasons = []
+    for name in entry.compilers:
+        reason = host.compilers.get(name)().unavailable()
+        if reason is None:
+            return None
+        reasons.append(f"{name} cannot run here")
+    return ", ".join(reasons)
+
+
+def _show(report: FmuReport) -> None:
+    from fmident.report.terminal import table
+
+    out(str(report.path))
+    if report.checks:
+        rows = [[c.name, c.word, c.detail] for c in report.checks]
         out(table(["check", "result", "detail"], rows))
-        if not all(check.passed for check in checks):
-            code = max(code, _FAILED)
-    return code
+    if report.unusable is not None:
+        out(f"error: {report.unusable}")
+
+
+def _summarise(reports: Sequence[FmuReport]) -> None:
+    """Print one row per FMU, then what failed."""
+    from fmident.report.terminal import table
+
+    rows = []
+    for report in reports:
+        figures = {c.name: c.figure for c in report.checks}
+        done = [c for c in report.checks if not c.skipped]
+        rows.append(
+            [
+                report.path.name,
+                f"{sum(c.passed for c in done)}/{len(done)}",
+                _figure(report.deviation),
+                _figure(figures.get("step sizes")),
+                f"{report.seconds:.1f}",
+                "ok" if report.passed else "FAILED",
+            ]
+        )
+    header = ["FMU", "checks", "reference", "step sizes", "s", "result"]
+    out(table(header, rows, ["<", ">", ">", ">", ">", "<"]))
+    for report in reports:
+        failed = [c for c in report.checks if not c.passed]
+        if failed or report.unusable is not None:
+            out()
+            out(str(report.path))
+            for check in failed:
+                out(f"  {check.name}: {check.detail}")
+            if report.unusable is not None:
+                out(f"  error: {report.unusable}")
+    passed = sum(report.passed for report in reports)
+    out()
+    out(f"{passed} of {len(reports)} FMUs passed; deviations are over a signal's range")
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"

@@ -1,0 +1,328 @@
+"""Read ``catalog.toml``; every mistake is answered with file and line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fmident.catalog.entry import (
+    BuildSettings,
+    Catalog,
+    CatalogError,
+    Entry,
+    Interface,
+    ReferenceExperiment,
+    Signal,
+    SmokeExperiment,
+)
+from fmident.errors import Location, UnitError, did_you_mean
+from fmident.toml_file import Section, Source
+from fmident.units import parse_unit
+
+FILE_NAME = "catalog.toml"
+
+_PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
+_RANGE = re.compile(r"(\d+):(\d+)")
+_CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+
+def find_catalog(start: Path) -> Path:
+    """Return ``fmus/catalog.toml`` of a folder or of the nearest one above.
+
+    Raises
+    ------
+    CatalogError
+        There is none.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        for place in (folder / "fmus" / FILE_NAME, folder / FILE_NAME):
+            if place.is_file():
+                return place
+    raise CatalogError(
+        f"there is no 'fmus/{FILE_NAME}' here or in a folder above",
+        hint="name the catalogue with --catalog",
+    )
+
+
+def read_catalog(path: str | Path) -> Catalog:
+    """Read a catalogue.
+
+    Parameters
+    ----------
+    path
+        The TOML file; paths in it are relative to its folder.
+
+    Raises
+    ------
+    CatalogError
+        Missing, no TOML, unknown keys (the nearest is named), wrong types, units that
+        cannot be read, references that are not there, a class twice; with the line.
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise CatalogError(f"there is no catalogue '{path}'", hint="check the path") from None
+    except UnicodeDecodeError as error:
+        raise CatalogError(
+            f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
+        ) from error
+    except OSError as error:
+        raise CatalogError(f"the catalogue '{path}' cannot be read: {error.strerror}") from error
+    root = Section(Source(path, text, CatalogError, "the catalogue"), (), _parse(text, path))
+    libraries = {
+        name: _library(root.table("libraries").table(name))
+        for name, _ in root.table("libraries").items()
+    }
+    tables = root.raw("fmus")
+    if not isinstance(tables, list) or not tables:
+        raise root.error("the catalogue has no FMUs: write [[fmus]] with double brackets", "fmus")
+    entries: list[Entry] = []
+    for number, table in enumerate(tables):
+        section = Section(root.source, ("fmus", number), table)
+        entry = _entry(section, libraries)
+        for other in entries:
+            if entry.class_name == other.class_name:
+                raise section.error(
+                    f"the class '{entry.class_name}' has an entry in line {other.line} already",
+                    "class",
+                )
+            if entry.file == other.file:
+                raise section.error(f"'{entry.file}' is the file of two entries", "class")
+        entries.append(entry)
+    root.finish()
+    return Catalog(path, tuple(entries))
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        line = int(place["line"]) if place and place["line"] else None
+        column = int(place["column"]) if place and place["column"] else None
+        raise CatalogError(
+            f"this is not TOML: {_PLACE.sub('', str(error))}",
+            location=Location(str(path), line, column),
+            hint='names with brackets need quotes: "q[1:3]" = "rad"',
+        ) from error
+
+
+class _Library:
+    """The defaults of one library's entries."""
+
+    def __init__(
+        self,
+        sources: tuple[Path, ...],
+        compilers: tuple[str, ...],
+        settings: Mapping[str, BuildSettings],
+    ) -> None:
+        self.sources = sources
+        self.compilers = compilers
+        self.settings = settings
+
+
+def _library(section: Section) -> _Library:
+    base = section.source.path.parent
+    sources = section.words("sources")
+    if not sources:
+        raise section.error(f"{section.title} needs the key 'sources'", hint="a list of folders")
+    paths = tuple(base / s for s in sources)
+    for path in paths:
+        if not path.exists():
+            raise section.error(f"there is no source '{path}'", "sources")
+    compilers = section.words("compilers") or ("embedded", "openmodelica")
+    settings = _settings(section, compilers)
+    section.finish()
+    return _Library(paths, compilers, settings)
+
+
+def _settings(
+    section: Section,
+    compilers: Sequence[str],
+    defaults: Mapping[str, BuildSettings] | None = None,
+) -> dict[str, BuildSettings]:
+    """Read the tables ``[... .compiler.NAME]``."""
+    found = dict(defaults or {})
+    tables = section.table("compiler", {})
+    for name, _ in tables.items():
+        table = tables.table(name)
+        if name not in compilers:
+            raise tables.error(
+                f"'{name}' is not among the compilers of {section.title}",
+                name,
+                hint=did_you_mean(name, compilers, kind="compiler"),
+            )
+        before = found.get(name, BuildSettings())
+        found[name] = BuildSettings(
+            tolerance=_positive(table, "tolerance", before.tolerance),
+            options={**before.options, **dict(table.table("options", {}).items())},
+            tube=_positive(table, "tube", before.tube),
+            step_tube=_positive(table, "step_tube", before.step_tube),
+        )
+        table.finish()
+    return found
+
+
+def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
+    class_name = section.text("class")
+    if not _CLASS.fullmatch(class_name):
+        raise section.error(f"'{class_name}' is not the full name of a Modelica class", "class")
+    top = class_name.partition(".")[0]
+    if top not in libraries:
+        raise section.error(
+            f"there is no table [libraries.{top}] for the class '{class_name}'",
+            "class",
+            hint=did_you_mean(top, libraries, kind="library"),
+        )
+    library = libraries[top]
+    compilers = section.words("compilers") or library.compilers
+    for name in compilers:
+        if name not in library.compilers:
+            raise section.error(
+                f"'{name}' is not among the compilers of [libraries.{top}]",
+                "compilers",
+                hint=did_you_mean(name, library.compilers, kind="compiler"),
+            )
+    references = tuple(_reference(r) for r in _tables(section, "references"))
+    smoke = _smoke(section.table("smoke", {}))
+    entry = Entry(
+        class_name=class_name,
+        file=section.text("file", f"{class_name}.fmu"),
+        sources=library.sources,
+        compilers=compilers,
+        settings=_settings(section, compilers, library.settings),
+        interface=Interface(
+            *(_variables(section.table(k, {})) for k in ("inputs", "outputs", "identifiable"))
+        ),
+        references=references,
+        smoke=smoke,
+        step_tube=_positive(section, "step_tube", Entry.step_tube),
+        line=section.source.where(section.keys).line,
+    )
+    section.finish()
+    return entry
+
+
+def _tables(section: Section, key: str) -> list[Section]:
+    tables = section.raw(key, [])
+    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+        raise section.wrong(key, tables, f"a list of tables, written [[fmus.{key}]]")
+    return [Section(section.source, (*section.keys, key, n), t) for n, t in enumerate(tables)]
+
+
+def _reference(section: Section) -> ReferenceExperiment:
+    file = section.source.path.parent / section.text("file")
+    if not file.is_file():
+        near = [p.name for p in file.parent.glob("*.csv")] if file.parent.is_dir() else []
+        raise section.error(
+            f"there is no reference '{file}'",
+            "file",
+            hint=did_you_mean(file.name, near, kind="file"),
+        )
+    refine = section.raw("refine", 1)
+    if isinstance(refine, bool) or not isinstance(refine, int) or refine < 1:
+        raise section.wrong("refine", refine, "a whole number, at least 1")
+    found = ReferenceExperiment(
+        file=file,
+        tube=_positive(section, "tube", ReferenceExperiment.tube),
+        tubes=_numbers(section.table("tubes", {})),
+        tube_time=section.number("tube_time", 0.0),
+        tolerance=_positive(section, "tolerance", None),
+        without=section.words("without") or (),
+        start_values=_numbers(section.table("start_values", {})),
+        inputs=_signals(section.table("inputs", {})),
+        refine=refine,
+    )
+    section.finish()
+    return found
+
+
+def _smoke(section: Section) -> SmokeExperiment:
+    samples = section.raw("samples", SmokeExperiment.samples)
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
+        raise section.wrong("samples", samples, "a whole number, at least 2")
+    found = SmokeExperiment(
+        start=section.number("start", None),
+        stop=section.number("stop", None),
+        samples=samples,
+        tolerance=_positive(section, "tolerance", None),
+        inputs=_signals(section.table("inputs", {})),
+        start_values=_numbers(section.table("start_values", {})),
+    )
+    section.finish()
+    return found
+
+
+def _signals(section: Section) -> dict[str, Signal]:
+    found: dict[str, Signal] = {}
+    for key, value in section.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            signal = Signal(float(value))
+        elif isinstance(value, dict):
+            table = section.table(key)
+            sines = table.raw("sines", [])
+            if not isinstance(sines, list) or not all(_is_sine(s) for s in sines):
+                raise table.wrong("sines", sines, "a list of [amplitude, frequency in Hz, phase]")
+            signal = Signal(
+                table.number("offset", 0.0),
+                tuple((float(a), float(f), float(p)) for a, f, p in sines),
+            )
+            table.finish()
+        else:
+            raise section.wrong(key, value, "a number, or { offset, sines }")
+        for name in expand_name(key):
+            found[name] = signal
+    return found
+
+
+def _is_sine(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+    )
+
+
+def _variables(section: Section) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, _ in section.items():
+        unit = section.text(key)
+        try:
+            parse_unit(unit or "1")
+        except UnitError as error:
+            raise section.error(f"{section.title}: '{key}': {error.message}", key) from error
+        for name in expand_name(key):
+            found[name] = unit
+    return found
+
+
+def _numbers(section: Section) -> dict[str, float]:
+    return {name: section.number(key) for key, _ in section.items() for name in expand_name(key)}
+
+
+def _positive(section: Section, key: str, default: Any) -> Any:
+    value = section.number(key, default)
+    if value is not default and not 0.0 < value < float("inf"):
+        raise section.wrong(key, value, "a positive number")
+    return value
+
+
+def expand_name(text: str) -> list[str]:
+    """Return the names that ``q[1:3]`` stands for; a name without ranges stands for itself."""
+    parts = _RANGE.split(text)
+    if len(parts) == 1:
+        return [text]
+    ranges = [
+        range(int(first), int(last) + 1)
+        for first, last in zip(parts[1::3], parts[2::3], strict=True)
+    ]
+    fixed = parts[0::3]
+    return [
+        "".join(t + n for t, n in zip(fixed, [*map(str, numbers), ""], strict=True))
+        for numbers in product(*ranges)
+    ]

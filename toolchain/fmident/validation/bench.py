@@ -1,0 +1,270 @@
+"""The FMU under test, and its experiments as setups for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.catalog.entry import Signal, SmokeExperiment
+from fmident.compilers.openmodelica.ramps import RampInputs, ramp_inputs, ramp_setup
+from fmident.errors import FmuError, UnitError
+from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
+from fmident.fmu.setup import Interpolation
+from fmident.units import convert, parse_unit
+from fmident.validation.plan import FmuPlan, Reference
+
+_DEFAULT_SPAN = 1.0
+_TRIAL_ROWS = 2000
+_MANY_STEPS = 30_000
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A setup and, for a reference, what should come out.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    setup
+        What to simulate.
+    values
+        Parameters and start values.
+    expected
+        Reference signals of the setup's outputs in the FMU's units, shape (n, outputs), at
+        every `stride`-th instant.
+    stride
+        Communication steps between two rows of the reference.
+    left_out
+        Columns and parameters of the reference that the FMU does not know.
+    """
+
+    name: str
+    setup: SimulationSetup
+    values: Mapping[str, float]
+    expected: F64 | None = None
+    stride: int = 1
+    left_out: tuple[str, ...] = ()
+
+
+class Bench:
+    """An open FMU with one simulator that is used for all checks; a context manager.
+
+    Parameters
+    ----------
+    plan
+        What is to be checked.
+
+    Raises
+    ------
+    FmuError
+        The file cannot be used on this machine.
+    """
+
+    def __init__(self, plan: FmuPlan) -> None:
+        self.plan = plan
+        self.fmu: Fmu = open_fmu(plan.path)
+        self.description = self.fmu.description
+        self._simulator: Simulator | None = None
+        self._ramped: dict[int, tuple[SimulationSetup, SimulationSetup]] = {}
+        self._interpolation: Interpolation | None = None
+
+    @cached_property
+    def ramps(self) -> RampInputs | None:
+        """Inputs that this FMU takes as ramps."""
+        return ramp_inputs(self.plan.path)
+
+    @property
+    def hidden_inputs(self) -> frozenset[str]:
+        """Inputs that belong to fmident, not to the user's class."""
+        if self.ramps is None:
+            return frozenset()
+        return frozenset((self.ramps.reference_time, *self.ramps.slopes.values()))
+
+    @property
+    def simulator(self) -> Simulator:
+        """The instance that all checks share."""
+        if self._simulator is None:
+            self._simulator = self.new_simulator()
+        return self._simulator
+
+    def new_simulator(self) -> Simulator:
+        """Return a fresh instance; the shared one is closed first if only one is allowed."""
+        if self.description.only_once_per_process and self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
+        update: Literal["auto", "before_step"] = "auto" if self.ramps is None else "before_step"
+        # The compiled loop costs a second of start-up, more than short runs take.
+        longest = max(
+            (r.trajectory.times.size * r.experiment.refine for r in self.plan.references),
+            default=self.plan.smoke.samples,
+        )
+        return self.fmu.simulator(input_update=update, compiled=longest > _MANY_STEPS)
+
+    def simulate(
+        self,
+        setup: SimulationSetup,
+        values: Mapping[str, Value] | None = None,
+        simulator: Simulator | None = None,
+    ) -> F64:
+        """Run a setup; inputs follow straight lines wherever the FMU can be made to do so."""
+        return (simulator or self.simulator).simulate(self.engine_setup(setup), values)
+
+    def engine_setup(self, setup: SimulationSetup) -> SimulationSetup:
+        """Return a setup as this FMU needs it; always the same for the same setup."""
+        if self.ramps is None:
+            return setup
+        known = self._ramped.get(id(setup))
+        if known is None or known[0] is not setup:
+            known = setup, ramp_setup(setup, self.ramps)
+            self._ramped[id(setup)] = known
+        return known[1]
+
+    # -------------------------------------------------------------- experiments
+
+    @cached_property
+    def smoke(self) -> Experiment:
+        """The experiment that the FMU must at least survive."""
+        return self._smoke(self.plan.smoke)
+
+    @cached_property
+    def main(self) -> Experiment:
+        """The first reference in its own steps, else the smoke experiment."""
+        if not self.plan.references:
+            return self.smoke
+        first = self.plan.references[0]
+        return self.reference(replace(first, experiment=replace(first.experiment, refine=1)))
+
+    def _smoke(self, smoke: SmokeExperiment) -> Experiment:
+        start = self.description.default_start or 0.0 if smoke.start is None else smoke.start
+        stop = self.description.default_stop if smoke.stop is None else smoke.stop
+        if stop is None or not stop > start:
+            stop = start + _DEFAULT_SPAN
+        times = np.linspace(start, stop, smoke.samples)
+        setup = self._setup(times, smoke.inputs, {}, self._outputs(), smoke.tolerance)
+        return Experiment("its own experiment", setup, dict(smoke.start_values))
+
+    def reference(self, reference: Reference) -> Experiment:
+        """Return a reference as an experiment.
+
+        Raises
+        ------
+        FmuError
+            A column or parameter is no variable of this FMU, or has another dimension.
+        """
+        trajectory, asked = reference.trajectory, reference.experiment
+        unknown = [n for n in (*trajectory.signals, *trajectory.parameters) if n not in self._known]
+        surprising = [n for n in unknown if n not in asked.without]
+        if surprising and reference.strict:
+            self.description.variable(surprising[0])  # raises with the nearest names
+        signals = {
+            n: self._in_own_unit(n, values, trajectory.units[n])
+            for n, values in trajectory.signals.items()
+            if n in self._known
+        }
+        inputs = {v.name for v in self.description.inputs}
+        outputs = tuple(n for n in signals if n not in inputs)
+        if not outputs:
+            raise FmuError(
+                f"the reference '{trajectory.name}' has no column that the FMU computes",
+                hint="name columns like the FMU's outputs: "
+                + ", ".join(v.name for v in self.description.outputs[:6]),
+            )
+        times = _refined(trajectory.times, asked.refine)
+        driven = {n: v for n, v in signals.items() if n in inputs and n not in asked.inputs}
+        if asked.refine > 1:
+            driven = {n: np.interp(times, trajectory.times, v) for n, v in driven.items()}
+        setup = self._setup(times, asked.inputs, driven, outputs, asked.tolerance)
+        parameters = {n: v for n, v in trajectory.parameters.items() if n in self._known}
+        return Experiment(
+            trajectory.name,
+            setup,
+            {**parameters, **asked.start_values},
+            np.column_stack([signals[n] for n in outputs]),
+            asked.refine,
+            tuple(unknown),
+        )
+
+    def _setup(
+        self,
+        times: F64,
+        formulas: Mapping[str, Signal],
+        columns: Mapping[str, F64],
+        outputs: tuple[str, ...],
+        tolerance: float | None,
+    ) -> SimulationSetup:
+        inputs = {**columns, **{n: s.values(times) for n, s in formulas.items()}}
+        for name in inputs:
+            self.description.variable(name)
+        setup = SimulationSetup(
+            times,
+            tuple(inputs),
+            np.column_stack(list(inputs.values())) if inputs else None,
+            outputs,
+            tolerance=tolerance,
+        )
+        return replace(setup, interpolation=self.interpolation_of(setup))
+
+    def interpolation_of(self, setup: SimulationSetup) -> Interpolation:
+        """Return how to come nearest to straight lines between the samples of the inputs.
+
+        FMUs of OpenModelica announce interpolation and hold the inputs all the same.
+        """
+        if self.ramps is not None or not setup.input_names:
+            return "auto"
+        if not self.description.can_interpolate_inputs:
+            return "hold"
+        if self._interpolation is None:
+            if not interpolates_inputs(self.simulator, _first_rows(setup, _TRIAL_ROWS)):
+                return "mean"
+            self._interpolation = "linear"
+        return self._interpolation
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.description.by_name)
+
+    def _outputs(self) -> tuple[str, ...]:
+        return tuple(v.name for v in self.description.outputs if v.type != "String")
+
+    def _in_own_unit(self, name: str, values: F64, unit: str | None) -> F64:
+        own = self.description.variable(name).unit
+        if not unit or not own or unit == own:
+            return values
+        try:
+            return convert(values, parse_unit(unit), parse_unit(own))
+        except UnitError as error:
+            raise FmuError(f"the reference's column '{name}': {error.message}") from error
+
+    def close(self) -> None:
+        """Free the FMU."""
+        self.fmu.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _refined(times: F64, count: int) -> F64:
+    if count == 1:
+        return times
+    steps = np.diff(times)[:, np.newaxis] * (np.arange(count) / count)
+    return np.append((times[:-1, np.newaxis] + steps).ravel(), times[-1])
+
+
+def _first_rows(setup: SimulationSetup, count: int) -> SimulationSetup:
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    return replace(setup, times=setup.times[:count], inputs=setup.inputs[:count])

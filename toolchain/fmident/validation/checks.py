@@ -1,0 +1,43 @@
+"""The checks by name, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+from fmident.validation.contents import check_contents, check_identity
+from fmident.validation.interface import check_interface, check_parameters
+from fmident.validation.memory import check_memory
+from fmident.validation.plan import FmuPlan
+from fmident.validation.reference import check_reference
+from fmident.validation.repeatability import check_repeatability
+from fmident.validation.simulation import check_simulation
+from fmident.validation.step_sizes import check_step_sizes
+
+CheckFunction = Callable[[Bench], Check]
+
+SIMULATION = "simulation"
+"""When native code dies in this check, those behind it are not tried."""
+
+
+def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
+    """Return the checks that a plan asks for, by name.
+
+    ``model description`` is not among them: it reads XML with a library that takes long to
+    load, and runs no code of the FMU, so the parent does it.
+    """
+    found: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
+    if plan.interface is not None:
+        found["interface"] = check_interface
+    found[SIMULATION] = check_simulation
+    for reference in plan.references:
+        name = f"reference {reference.trajectory.name}"
+        found[name] = partial(check_reference, reference=reference, name=name)
+    if plan.interface is not None and plan.interface.identifiable:
+        found["parameters"] = check_parameters
+    found["repeatability"] = check_repeatability
+    found["memory"] = check_memory
+    found["step sizes"] = check_step_sizes
+    return found

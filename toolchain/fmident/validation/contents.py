@@ -1,0 +1,33 @@
+"""What the FMU says of itself."""
+
+from __future__ import annotations
+
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+
+
+def check_identity(bench: Bench) -> Check:
+    """Name the model, the FMI version and the tool."""
+    about = bench.description
+    tool = f", made by {about.generation_tool}" if about.generation_tool else ""
+    return Check("identity", True, f"{about.name}, FMI {about.fmi_version} Co-Simulation{tool}")
+
+
+def check_contents(bench: Bench) -> Check:
+    """Count what can be driven, set and recorded; an FMU without outputs fails."""
+    about = bench.description
+    detail = ", ".join(
+        (
+            _count(len(about.inputs) - len(bench.hidden_inputs), "input"),
+            _count(len(about.outputs), "output"),
+            f"{_count(len(about.settable_parameters), 'parameter')} that can be set",
+            _count(len(about.variables), "variable"),
+        )
+    )
+    if not about.outputs:
+        detail += "; without an output there is nothing to compare with measurements"
+    return Check("contents", bool(about.outputs), detail)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

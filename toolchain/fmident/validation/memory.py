@@ -1,0 +1,92 @@
+"""Whether the FMU gives back the memory that it takes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from fmident.errors import FmidentError
+from fmident.fmu import SimulationSetup
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+
+ALLOWED_PER_RUN = 1024.0
+"""Growth in bytes per run that is passed: an estimation of 10000 runs then takes 10 MB."""
+
+_ROWS = 11
+_WARM_UP = 0.1
+_PARTS = 4
+
+
+def check_memory(bench: Bench) -> Check:
+    """Run and reset many times; the process's resident memory must not grow steadily."""
+    name = "memory"
+    if resident_bytes() is None:
+        return Check(name, True, f"cannot be measured on {sys.platform}", skipped=True)
+    try:
+        experiment = bench.main
+        setup = _short(experiment.setup)
+        runs = bench.plan.resets
+        warm_up = max(1, int(_WARM_UP * runs))
+        deadline = time.monotonic() + bench.plan.memory_budget
+        done = 0
+        marks: list[tuple[int, float]] = []
+        parts = {warm_up + part * runs // _PARTS for part in range(_PARTS)}
+        while done < warm_up + runs:
+            if done in parts:
+                marks.append((done, resident_bytes() or 0.0))
+            bench.simulate(setup, experiment.values)
+            done += 1
+            if time.monotonic() > deadline:
+                break
+    except FmidentError as error:
+        return Check(name, False, error.message)
+    marks.append((done, resident_bytes() or 0.0))
+    if len(marks) < 2:
+        return Check(
+            name, True, f"only {done} runs in {bench.plan.memory_budget:g} s", skipped=True
+        )
+    counted = marks[-1][0] - marks[0][0]
+    growth = marks[-1][1] - marks[0][1]
+    # What grows once is no leak: each part of the runs must grow.
+    per_run = min(
+        (later[1] - earlier[1]) / max(later[0] - earlier[0], 1)
+        for earlier, later in pairwise(marks)
+    )
+    leaks = per_run > ALLOWED_PER_RUN
+    detail = (
+        f"{growth / 1024:+.0f} KiB over {counted} resets, steadily {per_run:+.0f} bytes per run"
+    )
+    if counted < bench.plan.resets:
+        detail += f"; ended after {bench.plan.memory_budget:g} s"
+    if leaks:
+        detail += f"; up to {ALLOWED_PER_RUN:.0f} are passed"
+    return Check(name, not leaks, detail, per_run)
+
+
+def resident_bytes() -> float | None:
+    """Return the resident memory of this process, ``None`` where it cannot be read."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return _peak_bytes()
+    import resource
+
+    return float(pages * resource.getpagesize())
+
+
+def _peak_bytes() -> float | None:
+    try:
+        import resource
+    except ImportError:  # not on this platform
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak) if sys.platform == "darwin" else 1024.0 * peak
+
+
+def _short(setup: SimulationSetup) -> SimulationSetup:
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    return replace(setup, times=setup.times[:_ROWS], inputs=setup.inputs[:_ROWS])

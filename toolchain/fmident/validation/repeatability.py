@@ -1,0 +1,70 @@
+"""Whether the same run gives the same result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import FmidentError
+from fmident.fmu import Value
+from fmident.validation.bench import Bench, Experiment
+from fmident.validation.check import Check
+
+
+def check_repeatability(bench: Bench) -> Check:
+    """Run, run with other values, run again after reset and in a fresh instance.
+
+    All runs of the same values must agree to the last bit: an estimator compares runs
+    whose parameters differ by a billionth.
+    """
+    name = "repeatability"
+    try:
+        experiment = bench.main
+        first = bench.simulate(experiment.setup, experiment.values)
+        other = _other_values(bench, experiment)
+        if other:
+            _simulate_or_ignore(bench, experiment, other)
+        again = bench.simulate(experiment.setup, experiment.values)
+        difference = _difference(experiment, first, again)
+        if difference:
+            return Check(name, False, f"{difference} after reset")
+        with bench.new_simulator() as fresh:
+            anew = bench.simulate(experiment.setup, experiment.values, fresh)
+        difference = _difference(experiment, first, anew)
+        if difference:
+            return Check(name, False, f"{difference} in a fresh instance")
+    except FmidentError as error:
+        return Check(name, False, error.message)
+    between = "a run with other values, " if other else ""
+    return Check(name, True, f"equal to the last bit after {between}reset, and in a fresh instance")
+
+
+def _other_values(bench: Bench, experiment: Experiment) -> dict[str, Value]:
+    """Return values that leave other traces in the instance: one parameter 1 % off."""
+    for variable in bench.description.settable_parameters:
+        value = experiment.values.get(variable.name, variable.start)
+        if variable.type == "Real" and isinstance(value, float) and value != 0.0:
+            changed = 1.01 * value
+            if variable.maximum is not None and changed > variable.maximum:
+                changed = 0.99 * value
+            return {**experiment.values, variable.name: changed}
+    return {}
+
+
+def _simulate_or_ignore(bench: Bench, experiment: Experiment, values: dict[str, Value]) -> None:
+    """Run with other values; that this run may fail is no business of this check."""
+    try:
+        bench.simulate(experiment.setup, values)
+    except FmidentError:
+        return
+
+
+def _difference(experiment: Experiment, first: F64, second: F64) -> str:
+    if np.array_equal(first, second):
+        return ""
+    gaps = np.abs(second - first)
+    row, column = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+    return (
+        f"'{experiment.setup.output_names[column]}' differs by {gaps[row, column]:.3g} "
+        f"at t = {experiment.setup.times[row]:g} s"
+    )

@@ -1,0 +1,207 @@
+"""Run checks in child processes; survive whatever the FMU does there."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from fmident.errors import FmidentError, FmuError
+from fmident.fmu import read_description
+from fmident.validation.check import Check, FmuReport
+from fmident.validation.checks import SIMULATION, checks_of
+from fmident.validation.plan import FmuPlan
+
+_START_UP = "start"
+_LAST_WORDS = 300
+_DESCRIPTION_PLACE = 2
+
+
+def validate(
+    plans: Iterable[FmuPlan], *, timeout: float = 60.0, jobs: int | None = None
+) -> Iterator[FmuReport]:
+    """Check FMUs, each in a process of its own.
+
+    Parameters
+    ----------
+    plans
+        What is to be checked.
+    timeout
+        Limit of one check, s.
+    jobs
+        FMUs at the same time; by default as many as there are processors, at most 4.
+
+    Yields
+    ------
+    FmuReport
+        In the order of `plans`.
+    """
+    count = jobs if jobs is not None else min(4, os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=max(1, count)) as pool:
+        yield from pool.map(lambda plan: _validate_one(plan, timeout), plans)
+
+
+def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
+    """Check one FMU of which nothing is known.
+
+    Parameters
+    ----------
+    path
+        The file.
+    timeout
+        Limit of one check, s.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The file is no FMU that this machine could run at all.
+    """
+    report = _validate_one(FmuPlan(path), timeout)
+    if report.unusable is not None:
+        raise FmuError(report.unusable)
+    return report.checks
+
+
+def _validate_one(plan: FmuPlan, timeout: float) -> FmuReport:
+    try:
+        read_description(plan.path)
+    except FmidentError as error:
+        return FmuReport(plan.path, (), str(error))
+    names = list(checks_of(plan))
+    done: list[Check] = []
+    while len(done) < len(names):
+        child = _Child(plan, len(done))
+        try:
+            unusable = child.collect(done, timeout)
+        finally:
+            child.end()
+        if unusable is not None:
+            return FmuReport(plan.path, tuple(done), unusable)
+        if child.lost is None:
+            break
+        # Whatever happened while the child started is laid at the next check's door.
+        name = names[len(done)]
+        done.append(replace(child.lost, name=name))
+        if name == SIMULATION or names.index(SIMULATION) >= len(done):
+            reason = f"not tried, for '{name}' {child.short}"
+            done += [Check(n, True, reason, skipped=True) for n in names[len(done) :]]
+    done.insert(min(_DESCRIPTION_PLACE, len(done)), _description(plan.path))
+    return FmuReport(plan.path, tuple(done))
+
+
+def _description(path: Path) -> Check:
+    """Check the description against FMI's schema and rules, with FMPy."""
+    from fmpy.validation import validate_fmu as problems_of
+
+    began = time.perf_counter()
+    problems: list[str] = problems_of(str(path))
+    seconds = time.perf_counter() - began
+    if not problems:
+        return Check("model description", True, "no problem found by FMPy", seconds=seconds)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    detail = " ".join(problems[0].split()) + more
+    return Check("model description", False, detail, seconds=seconds)
+
+
+class _Child:
+    """One worker process, from the check numbered `first` on."""
+
+    def __init__(self, plan: FmuPlan, first: int) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+        assert self._process.stdin is not None  # asked for above
+        assert self._process.stdout is not None
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(
+            target=_read, args=(self._process.stdout, self._answers), daemon=True
+        )
+        self._reader.start()
+        self.lost: Check | None = None
+        self.short = ""
+        try:
+            pickle.dump((plan, first), self._process.stdin)
+            self._process.stdin.close()
+        except BrokenPipeError:
+            return  # it died at once; collect() tells how
+
+    def collect(self, done: list[Check], timeout: float) -> str | None:
+        """Append what the child answers to `done`; return why the FMU cannot be used.
+
+        :attr:`lost` says how the child was lost, if it was.
+        """
+        at, began = _START_UP, time.perf_counter()
+        while True:
+            try:
+                answer = self._answers.get(timeout=timeout)
+            except queue.Empty:
+                self.short = "hung"
+                self._note(at, f"did not answer within {timeout:g} s and was ended", began)
+                return None
+            if answer is None:
+                self._process.wait()
+                self.short = "crashed"
+                self._note(at, f"{_end(self._process.returncode)}{self._last_words()}", began)
+                return None
+            if "end" in answer:
+                return None
+            if "unusable" in answer:
+                return str(answer["unusable"])
+            if "begin" in answer:
+                at, began = answer["begin"], time.perf_counter()
+            else:
+                done.append(Check(**answer["check"]))
+
+    def _note(self, at: str, what: str, began: float) -> None:
+        self.lost = Check(at, False, what, seconds=time.perf_counter() - began)
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        text = " ".join(self._said.read().decode(errors="replace").split())
+        return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
+
+    def end(self) -> None:
+        """End the process and free what belongs to it."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._reader.join(1.0)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._said.close()
+
+
+def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    for line in stream:
+        try:
+            answers.put(json.loads(line))
+        except ValueError:
+            break  # cut off in the middle: the process has died
+    answers.put(None)
+
+
+def _end(code: int) -> str:
+    """Return in words how a process ended that had not finished."""
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"native code crashed ({name})"
+    return f"native code ended the process with exit code {code}"

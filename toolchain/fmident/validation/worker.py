@@ -1,0 +1,72 @@
+"""The child process of :mod:`fmident.validation.run`; run as a script.
+
+It reads a pickled request from standard input and answers with lines of JSON on what was
+standard output: ``{"begin": name}`` before a check and ``{"check": {...}}`` after it, then
+``{"end": true}``. What the FMU prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import time
+import types
+from pathlib import Path
+
+
+def main() -> None:
+    """Serve one request."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    if "fmident" not in sys.modules:
+        # The package itself may import much more than is needed here.
+        package = types.ModuleType("fmident")
+        package.__path__ = [str(Path(__file__).parents[1])]
+        sys.modules["fmident"] = package
+    from fmident.errors import FmidentError
+
+    plan, first = pickle.load(sys.stdin.buffer)
+    _no_core_files()
+
+    def answer(**content: object) -> None:
+        answers.write(json.dumps(content) + "\n")
+
+    from fmident.validation.bench import Bench
+    from fmident.validation.checks import checks_of
+
+    try:
+        with Bench(plan) as bench:
+            for name, check in list(checks_of(plan).items())[first:]:
+                answer(begin=name)
+                began = time.perf_counter()
+                found = check(bench)
+                answer(
+                    check={
+                        "name": found.name,
+                        "passed": bool(found.passed),
+                        "detail": found.detail,
+                        "figure": found.figure,
+                        "seconds": time.perf_counter() - began,
+                        "skipped": found.skipped,
+                    }
+                )
+            answer(begin="end")
+    except FmidentError as error:
+        answer(unusable=str(error))
+    answer(end=True)
+    answers.flush()
+    os._exit(0)
+
+
+def _no_core_files() -> None:
+    try:
+        import resource
+    except ImportError:  # not on this platform
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()
