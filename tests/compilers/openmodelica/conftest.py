@@ -51,6 +51,7 @@ def fake_omc(tmp_path: Path, omc_log: Path, monkeypatch: pytest.MonkeyPatch) -> 
     omc.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("OPENMODELICAHOME", raising=False)
+    monkeypatch.delenv("FMIDENT_OPENMODELICA_SESSION", raising=False)
     monkeypatch.setenv("FAKE_OMC_LOG", str(omc_log))
     temporary = tmp_path / "temporary"
     temporary.mkdir()

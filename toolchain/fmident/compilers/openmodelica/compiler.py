@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import re
 import subprocess
 import tempfile
@@ -66,9 +68,12 @@ class OpenModelicaCompiler(Compiler):
         return None if why is None else f"{why}\n{HOW_TO_GET}"
 
     def version(self) -> str:
-        """Return omc's version and fmident's; ``"OpenModelica (not found)"`` without omc."""
+        """Return omc's version and fmident's, with a hash of the code that drives omc.
+
+        Without omc: ``"OpenModelica (not found), ..."``.
+        """
         omc = f"in {DEFAULT_IMAGE}" if default_session() == "docker" else _omc_version()
-        return f"OpenModelica {omc}, fmident {installed_version('fmident')}"
+        return f"OpenModelica {omc}, fmident {installed_version('fmident')}+{_code_hash()}"
 
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class, see :class:`OpenModelicaOptions` for the options."""
@@ -271,11 +276,10 @@ class _Build:
     def without_wrapper(self, finding: Diagnostic) -> Diagnostic:
         """Return a finding as if it were about the user's class itself."""
         place = finding.location
-        if place is not None and Path(place.file).is_relative_to(self.folder):
+        if place is not None and Path(place.file).absolute().is_relative_to(self.folder):
             place = None
-        return replace(
-            finding, message=finding.message.replace(f"{COMPONENT}.", ""), location=place
-        )
+        message = finding.message.replace(f"{COMPONENT}.", "")
+        return replace(finding, message=message, location=place)
 
     def forgive(self) -> None:
         """Take errors for warnings, because an FMU was built all the same."""
@@ -335,6 +339,15 @@ def _log_tail(folder: Path, lines: int = 15) -> str:
         return ""
     text = logs[-1].read_text(encoding="utf-8", errors="replace").strip()
     return "\n".join(text.splitlines()[-lines:])
+
+
+@functools.cache
+def _code_hash() -> str:
+    """Return a hash of this package: it decides on wrappers and descriptions."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _omc_version() -> str:
