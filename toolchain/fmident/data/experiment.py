@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.data.filters import Decimation, kept_samples, low_pass_for
+from fmident.errors import Diagnostic
 
 __all__ = ["Decimation", "Experiment", "Measurement", "NumberOrParameter"]
 
@@ -117,6 +118,8 @@ class Experiment:
         Values of FMU variables that hold for this experiment only.
     source
         File the data came from, for messages.
+    notes
+        What came up when the data were read.
     """
 
     name: str
@@ -125,6 +128,7 @@ class Experiment:
     measurements: tuple[Measurement, ...]
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: str = ""
+    notes: tuple[Diagnostic, ...] = ()
 
     @cached_property
     def output_variables(self) -> tuple[str, ...]:

@@ -113,7 +113,9 @@ def apply_decimation(values: F64, decimation: Decimation) -> F64:
     return low_pass_for(values, decimation)[kept_samples(values.size, decimation.factor)]
 
 
-def butterworth(values: F64, cutoff: float, step: float, order: int = 4) -> F64:
+def butterworth(
+    values: F64, cutoff: float, step: float, order: int = 4, padding: int | None = None
+) -> F64:
     """Return the signal after a zero-phase Butterworth low-pass.
 
     Parameters
@@ -126,6 +128,8 @@ def butterworth(values: F64, cutoff: float, step: float, order: int = 4) -> F64:
         Time between samples, s.
     order
         Of one pass.
+    padding
+        Samples of odd reflection at both ends; three times the order by default.
 
     Raises
     ------
@@ -142,7 +146,8 @@ def butterworth(values: F64, cutoff: float, step: float, order: int = 4) -> F64:
         raise DataError(f"{len(values)} samples are too few for a low-pass of order {order}")
     _refuse_gaps(values, "filtered")
     sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
-    filtered: F64 = signal.sosfiltfilt(sos, values, axis=0, padlen=3 * order)
+    padlen = 3 * order if padding is None else padding
+    filtered: F64 = signal.sosfiltfilt(sos, values, axis=0, padlen=padlen)
     return filtered
 
 

@@ -88,7 +88,7 @@ def _experiment(
     inputs = _inputs(section, description, main, times)
     measurements = measurements_of(drafts, grid)
     section.finish()
-    return Experiment(name, times, inputs, measurements, starts, str(path))
+    return Experiment(name, times, inputs, measurements, starts, str(path), main.notes)
 
 
 def _inputs(

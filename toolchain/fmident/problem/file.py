@@ -93,7 +93,8 @@ def load_problem(
         source=path,
         text=text,
     )
-    problem = replace(problem, notes=input_notes(problem, description))
+    read = tuple(note for e in experiments for note in e.notes)
+    problem = replace(problem, notes=(*read, *input_notes(problem, description)))
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
     return problem

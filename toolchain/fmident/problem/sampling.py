@@ -11,6 +11,8 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.data import Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.time import tolerance_of
+from fmident.errors import Diagnostic
+from fmident.problem.preparation import prepared
 from fmident.toml_file import Section
 
 
@@ -26,11 +28,14 @@ class Sampled:
         Instants of the rows in use, s, shape (n,).
     rows
         Which rows of the table these are, shape (n,).
+    notes
+        What came up when the data were prepared.
     """
 
     table: Table
     times: F64
     rows: npt.NDArray[np.int64]
+    notes: tuple[Diagnostic, ...] = ()
 
     def values(self, column: str) -> F64:
         """Return a column at the rows in use, shape (n,)."""
@@ -53,6 +58,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     """
     table = read_table(path, section.as_dict(), reader=reader)
     times = time_axis(table, time_column(table, time))
+    table, notes = prepared(section, table, times)  # before the cut, whose ends it would see
     rows = np.arange(times.size, dtype=np.int64)
     window = section.pair("window")
     if window is not None:
@@ -72,7 +78,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     rows = rows[::every]
     if rows.size < 2:
         raise section.error(f"with every = {every}, fewer than two rows are left", "every")
-    return Sampled(table, times[rows], rows)
+    return Sampled(table, times[rows], rows, notes)
 
 
 class Grid:

@@ -1,0 +1,224 @@
+"""Motion from measured positions: zero-phase low-pass, then differentiation.
+
+What a measured position lacks for inverse dynamics are speed and acceleration. Noise grows
+with each differentiation, so that the position is filtered first, without shifting it in
+time (Khalil and Dombre, Modeling, Identification and Control of Robots, section 12.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import signal
+
+from fmident._types import F64
+from fmident.data.filters import butterworth, check_equidistant, differentiate
+from fmident.data.table import Table
+from fmident.errors import DataError, Diagnostic, Location, did_you_mean
+
+_LOSS = 0.05
+"""Part of a frequency that central differences may lose at the cut-off without a warning."""
+
+
+@dataclass(frozen=True)
+class LowPass:
+    """A Butterworth low-pass, applied forwards and backwards.
+
+    Parameters
+    ----------
+    cutoff
+        Frequency at which one pass lets 1/sqrt(2) through, Hz.
+    order
+        Of one pass.
+    padding
+        Samples by which the signal is continued at both ends (odd reflection) before it is
+        filtered; ``None``: a period of the cut-off, at least three times the order.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        A value out of its range.
+    """
+
+    cutoff: float
+    order: int = 4
+    padding: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, good, wanted in (
+            ("cutoff", self.cutoff > 0.0, "positive"),
+            ("order", 1 <= self.order <= 20, "between 1 and 20"),
+            ("padding", self.padding is None or self.padding >= 0, "at least 0"),
+        ):
+            if not good:
+                raise DataError(f"low-pass: {name} must be {wanted}, not {getattr(self, name)!r}")
+
+    def padding_for(self, step: float, samples: int) -> int:
+        """Return the padding in samples for a signal of `samples` at steps of `step` s."""
+        wanted = self.padding
+        if wanted is None:
+            wanted = max(3 * self.order, int(np.ceil(1.0 / (self.cutoff * step))))
+        return min(wanted, samples - 1)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What a low-pass shall do, from which the least order follows.
+
+    Parameters
+    ----------
+    passband, stopband
+        Edges, Hz.
+    ripple
+        Loss at the edge of the pass band, one pass, dB.
+    attenuation
+        Loss at the edge of the stop band, one pass, dB.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        Values that contradict each other.
+    """
+
+    passband: float
+    stopband: float
+    ripple: float = 1.0
+    attenuation: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.passband < self.stopband:
+            raise DataError(
+                f"low-pass: the stop band ({self.stopband:g} Hz) must begin above the end of the "
+                f"pass band ({self.passband:g} Hz), and both must be positive"
+            )
+        if not 0.0 < self.ripple < self.attenuation:
+            raise DataError(
+                f"low-pass: the attenuation ({self.attenuation:g} dB) must be larger than the "
+                f"ripple ({self.ripple:g} dB), and both must be positive"
+            )
+
+    def low_pass(self, step: float, padding: int | None = None) -> LowPass:
+        """Return the Butterworth filter of least order for samples every `step` s.
+
+        Raises
+        ------
+        fmident.errors.DataError
+            The stop band lies beyond what the sampling allows, or the order would be too
+            high.
+        """
+        nyquist = 0.5 / step
+        if self.stopband >= nyquist:
+            raise DataError(
+                f"a stop band at {self.stopband:g} Hz is not possible with samples every "
+                f"{step:g} s: it must lie below {nyquist:g} Hz"
+            )
+        order, cutoff = signal.buttord(
+            self.passband, self.stopband, self.ripple, self.attenuation, fs=1.0 / step
+        )
+        return LowPass(float(cutoff), int(order), padding)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is made of the columns of a table before they are used.
+
+    Parameters
+    ----------
+    columns
+        Columns that are filtered, in place.
+    low_pass
+        The filter; ``None`` if there is none.
+    derivatives
+        New column to the column whose time derivative it is, in this order; a derivative may
+        be taken of an earlier one.
+    padding
+        As in :class:`LowPass`, for a filter given by its edges.
+    """
+
+    columns: tuple[str, ...] = ()
+    low_pass: LowPass | Edges | None = None
+    derivatives: Mapping[str, str] = field(default_factory=dict)
+    padding: int | None = None
+
+
+def prepare(
+    table: Table, times: F64, preparation: Preparation
+) -> tuple[Table, tuple[Diagnostic, ...]]:
+    """Return the table with filtered and new columns, and warnings.
+
+    Parameters
+    ----------
+    table
+        As read.
+    times
+        Its time axis, s, shape (n,).
+    preparation
+        What to do.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        Columns that are not there, are there already or have gaps; samples at uneven steps; a
+        filter that the sampling does not allow.
+    """
+    step = check_equidistant(times, "filtering or differentiating")
+    frame, units = table.frame.copy(), dict(table.units)
+    place = Location(str(table.path))
+    design = preparation.low_pass
+    if isinstance(design, Edges):
+        design = design.low_pass(step, preparation.padding)
+    if design is not None:
+        padding = design.padding_for(step, times.size)
+        for name in preparation.columns:
+            frame[name] = butterworth(
+                table.column(name), design.cutoff, step, design.order, padding
+            )
+    for new, source in preparation.derivatives.items():
+        if new in units:
+            raise DataError(
+                f"the derivative '{new}' has the name of a column that is there already",
+                location=place,
+                hint="give the new column another name",
+            )
+        if source not in units:
+            raise DataError(
+                f"there is no column '{source}' to differentiate",
+                location=place,
+                hint=did_you_mean(source, list(units), kind="column"),
+            )
+        values = frame[source].to_numpy() if source in frame else table.column(source)
+        frame[new] = differentiate(values, times)
+        units[new] = None if units[source] is None else f"{units[source]}/s"
+    return replace(table, frame=frame, units=units), _warnings(preparation, design, step, place)
+
+
+def _warnings(
+    preparation: Preparation, design: LowPass | None, step: float, place: Location
+) -> tuple[Diagnostic, ...]:
+    if not preparation.derivatives:
+        return ()
+    if design is None:
+        text = (
+            f"{', '.join(preparation.derivatives)}: differentiated without a low-pass; the noise"
+            " of the samples grows with each derivative"
+        )
+        hint = "give 'columns' and 'cutoff' in [experiments.prepare], unless the data are smooth"
+        return (Diagnostic("note", text, place, hint=hint),)
+    angle = 2.0 * np.pi * design.cutoff * step
+    loss = 1.0 - float(np.sin(angle) / angle)
+    if loss <= _LOSS:
+        return ()
+    text = (
+        f"a cut-off of {design.cutoff:g} Hz is high for samples every {step:g} s: differences"
+        f" lose {loss:.0%} of such a frequency with each derivative"
+    )
+    hint = f"stay below {_highest(step):.3g} Hz, or sample faster"
+    return (Diagnostic("warning", text, place, hint=hint),)
+
+
+def _highest(step: float) -> float:
+    """Return the frequency at which a derivative loses as much as goes without a warning."""
+    # 1 - sin(x)/x = x^2/6 - ...
+    return float(np.sqrt(6.0 * _LOSS) / (2.0 * np.pi * step))

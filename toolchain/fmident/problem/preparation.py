@@ -1,0 +1,99 @@
+"""Read ``[experiments.prepare]`` of a problem file."""
+
+from __future__ import annotations
+
+from fmident._types import F64
+from fmident.data import Table
+from fmident.data.prepare import Edges, LowPass, Preparation, prepare
+from fmident.errors import DataError, Diagnostic
+from fmident.toml_file import Section
+
+
+def prepared(experiment: Section, table: Table, times: F64) -> tuple[Table, tuple[Diagnostic, ...]]:
+    """Return an experiment's table after its data step, and warnings.
+
+    Parameters
+    ----------
+    experiment
+        The experiment's table of the problem file.
+    table
+        Its data as read.
+    times
+        Its time axis, s, shape (n,).
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Keys that are wrong, or a step that these data do not allow; with the line.
+    """
+    if not experiment.has("prepare"):
+        return table, ()
+    section = experiment.table("prepare")
+    try:
+        return prepare(table, times, read_preparation(section))
+    except DataError as error:
+        raise section.error(error.message, hint=error.hint) from error
+
+
+def read_preparation(section: Section) -> Preparation:
+    """Read the table.
+
+    Parameters
+    ----------
+    section
+        ``[experiments.prepare]``: ``columns`` with either ``cutoff`` (and ``order``) or
+        ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
+        ``derivatives``.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Keys that are unknown, missing or exclude each other.
+    fmident.errors.DataError
+        Values out of their range.
+    """
+    columns = section.words("columns") or ()
+    derivatives = section.table("derivatives", {})
+    pairs = {new: derivatives.text(new) for new, _ in derivatives.items()}
+    padding = _whole(section, "padding", None)
+    by_edges = section.has("passband") or section.has("stopband")
+    by_cutoff = section.has("cutoff")
+    if by_edges and by_cutoff:
+        raise section.error(
+            f"{section.title} has both 'cutoff' and the edges of pass and stop band",
+            "cutoff",
+            hint="give one of them",
+        )
+    design: LowPass | Edges | None = None
+    if by_edges:
+        design = Edges(
+            section.number("passband"),
+            section.number("stopband"),
+            section.number("ripple", Edges.ripple),
+            section.number("attenuation", Edges.attenuation),
+        )
+    elif by_cutoff:
+        order = _whole(section, "order", LowPass.order)
+        design = LowPass(section.number("cutoff"), order or LowPass.order, padding)
+    if bool(columns) != (design is not None):
+        raise section.error(
+            f"{section.title} has a filter but no 'columns' to apply it to"
+            if design is not None
+            else f"{section.title} has 'columns' to filter but no filter",
+            hint="give 'columns' and 'cutoff' (Hz), or 'columns', 'passband' and 'stopband'",
+        )
+    if not columns and not pairs:
+        raise section.error(
+            f"{section.title} does nothing", hint="give 'columns' and 'cutoff', or 'derivatives'"
+        )
+    section.finish()
+    return Preparation(columns, design, pairs, padding)
+
+
+def _whole(section: Section, key: str, default: int | None) -> int | None:
+    value = section.raw(key, default)
+    if value is default:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise section.wrong(key, value, "a whole number")
+    return value
