@@ -1,0 +1,47 @@
+"""Options of the estimator ``algebraic``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fmident_estimators.algebraic.weights import Quadrature
+from fmident_estimators.linear_equation import EquationOptions
+
+
+@dataclass(frozen=True)
+class AlgebraicOptions(EquationOptions):
+    """The equation, the window, and how the estimates of all windows become one.
+
+    Parameters
+    ----------
+    window
+        Length of the sliding window, s; by default a tenth of the experiment.
+    mu
+        Power of 1/s in the first row; 0 for order + 1. Larger values smooth more.
+    rows
+        Rows mu, mu + 1, ...; 0 for as many as there are unknowns. With more, each window is
+        solved by least squares.
+    quadrature
+        See :func:`~fmident_estimators.algebraic.weights.row_weights`.
+    singular
+        A window counts as singular when the scaled matrix's triangular factor has a diagonal
+        element smaller than this times the largest.
+    final
+        The estimate that is returned: ``"weighted"``, the mean of all windows, each weighted by
+        its inverse predicted variance; or ``"last"``, for parameters that change.
+    """
+
+    window: float | None = None
+    mu: int = 0
+    rows: int = 0
+    quadrature: Quadrature = "product-4"
+    singular: float = 1e-10
+    final: Literal["weighted", "last"] = "weighted"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.window is not None and not self.window > 0.0:
+            raise ValueError(f"window must be positive, not {self.window}")
+        if not 0.0 < self.singular < 1.0:
+            raise ValueError(f"singular must lie between 0 and 1, not {self.singular}")
