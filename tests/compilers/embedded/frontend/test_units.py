@@ -116,3 +116,63 @@ def test_unit_that_cannot_be_read_is_a_warning(compile_text: Compile) -> None:
     (found,) = compiled.diagnostics
     assert (found.severity, found.rule) == ("warning", "unknown-unit")
     assert "'m'" in found.message
+
+
+FUNCTIONS = """function coulomb
+  input Real v;
+  input Real Fc;
+  input Real width;
+  output Real f;
+algorithm
+  f := Fc*tanh(v/width);
+end coulomb;
+function length
+  input Real r[:];
+  output Real l;
+algorithm
+  l := 0;
+  for i in 1:size(r, 1) loop
+    l := l + r[i]^2;
+  end for;
+  l := sqrt(l);
+end length;
+function larger
+  input Real a;
+  input Real b;
+  output Real c;
+algorithm
+  if a > b then
+    c := a;
+  else
+    c := b;
+  end if;
+end larger;
+"""
+
+CALLS = {
+    "force and torque": ("q = coulomb(v, F, v0) - F + coulomb(w, tau, w)/L;", ""),
+    "result": ("E = coulomb(v, F, v0);", "coulomb(v, F, v0)"),
+    "exchanged arguments": ("q = coulomb(v, v0, F);", "f := Fc*tanh(v/width)"),
+    "loop": ("q = length(r3) - L;", ""),
+    "result of a loop": ("q = length(r3) - v;", "length(r3)"),
+    "branches": ("q = larger(x, L) + L;", ""),
+    "relation in a function": ("q = larger(x, v);", "if a > b"),
+    "literals": ("q = larger(x, 3) + coulomb(v, 2.5, 0.001)*F;", ""),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_followed(compile_text: Compile, name: str) -> None:
+    equation, mark = CALLS[name]
+    variable = equation.split(" =")[0]
+    text = FUNCTIONS + model(**{variable: equation})
+    if not mark:
+        compile_text(text)
+        return
+    with pytest.raises(CompilationError) as caught:
+        compile_text(text)
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    assert mark in found.message
+    assert found.location is not None
+    assert found.location.line == text.split(equation)[0].count("\n") + 1
