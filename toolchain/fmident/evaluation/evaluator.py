@@ -486,7 +486,8 @@ class Evaluator:
 
 
 def _cost(residuals: F64) -> float:
-    value = 0.5 * float(residuals @ residuals)
+    # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
+    value = 0.5 * float(np.einsum("i,i->", residuals, residuals))
     return value if np.isfinite(value) else float("inf")
 
 
