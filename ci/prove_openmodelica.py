@@ -27,6 +27,7 @@ import fmpy
 import numpy as np
 from proof_references import default_setup, deviation, reference_setup, references_of
 
+from fmident.catalog import BuildSettings, Entry, read_catalog
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
 from fmident.compilers.openmodelica import (
@@ -35,9 +36,9 @@ from fmident.compilers.openmodelica import (
     ramp_inputs,
     ramp_setup,
 )
-from fmident.errors import FmidentError
+from fmident.errors import FmidentError, FmuError
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu
-from fmident.validation import validate_fmu
+from fmident.validation import plan_fmu, validate
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILERS: dict[str, type[Compiler]] = {
@@ -51,6 +52,8 @@ TWIN_LIMIT = 1e-5
 """The same class by both compilers."""
 COUNTERPART_LIMIT = 1e-4
 """A class of MechanismsMSL and its counterpart in Mechanisms."""
+CHECK_SECONDS = 300.0
+"""Limit of one check of ``fmident validate``."""
 ROW = "fmident-row "
 """Begin of the line that holds a row: FMUs may print, too."""
 EVENT_LIMIT = 5e-2
@@ -126,24 +129,40 @@ def prove_class(
     """Build, validate and compare one class."""
     row = Row(name)
     fmu = output / f"{name}.fmu"
+    entry = find_entry(name, references)
+    settings = BuildSettings() if entry is None else entry.settings_of(compiler)
+    chosen = {**settings.options, **(options or {})}
     try:
-        request = BuildRequest(name, tuple(sources), fmu, None, dict(options or {}))
+        request = BuildRequest(name, tuple(sources), fmu, settings.tolerance, chosen)
         row.build_seconds = COMPILERS[compiler]().build(request).seconds
-        checks = validate_fmu(fmu)
-        example = ".Examples." in name  # runs by itself, has no outputs
-        failed = [
-            f"{c.name}: {c.detail}"
-            for c in checks
-            if not c.passed and not (example and c.name == "contents")
-        ]
-        row.valid = f"{len(checks) - len(failed)}/{len(checks)}"
-        row.problems += failed
-        compare_with_references(row, fmu, references)
+        validate_class(row, fmu, entry)
+        if entry is None or not entry.references:
+            compare_with_references(row, fmu, references)
         compare_with_model_exchange(row, fmu, references)
         compare_with_twin(row, fmu, sources, output, references)
     except FmidentError as error:
         row.problems.append(str(error))
     return row
+
+
+def find_entry(name: str, references: Path) -> Entry | None:
+    """Return what the catalogue beside the references says of a class."""
+    file = references.parent / "catalog.toml"
+    if not file.is_file():
+        return None
+    return next((e for e in read_catalog(file).entries if e.class_name == name), None)
+
+
+def validate_class(row: Row, fmu: Path, entry: Entry | None) -> None:
+    """Run all checks of ``fmident validate``, among them the catalogue's trajectories."""
+    (report,) = validate([plan_fmu(fmu, entry)], timeout=CHECK_SECONDS, jobs=1)
+    if report.unusable is not None:
+        raise FmuError(report.unusable)
+    example = ".Examples." in row.name  # runs by itself and needs no outputs
+    failed = [c for c in report.checks if not c.passed and not (example and c.name == "contents")]
+    row.valid = f"{len(report.checks) - len(failed)}/{len(report.checks)}"
+    row.reference = report.deviation
+    row.problems += [f"{c.name}: {c.detail}" for c in failed]
 
 
 def compare_with_references(row: Row, fmu: Path, references: Path) -> None:
