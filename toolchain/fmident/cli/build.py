@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell_all
-from fmident.cli.usage import assignments, positive, scalar
+from fmident.cli.console import out, tell, tell_all
+from fmident.cli.usage import UsageError, assignments, positive, scalar
 
-HELP = "compile a Modelica class to an FMU"
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+
+HELP = "compile Modelica classes to FMUs"
 EXAMPLE = """\
   fmident build Mechanisms.Robots.DeltaInverse
-  fmident build MyLibrary.Pump --source ~/MyLibrary -o pump.fmu --tolerance 1e-8
+  fmident build path/to/Pumps.mo --class Pumps.Centrifugal -o pump.fmu --tolerance 1e-8
+  fmident build --all -o build/fmus
 
 Without --source, the class is looked for in modelica/ here and in the folders above,
-then in the library that comes with fmident. An FMU that is newer than its sources is
-left alone."""
+then in the library that comes with fmident. What a file of your own uses is found as
+OpenModelica finds it: beside it, in MODELICAPATH, in ~/.openmodelica/libraries. --all
+builds the catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU
+that is up to date is left alone."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("class_name", metavar="CLASS", help="full Modelica name")
+    parser.add_argument(
+        "target", nargs="?", metavar="CLASS|PATH", help="full Modelica name, or a file or package"
+    )
+    parser.add_argument(
+        "--class", dest="class_name", metavar="CLASS", help="which class of PATH to build"
+    )
+    parser.add_argument("--all", action="store_true", help="all FMUs of the catalogue")
+    parser.add_argument(
+        "--catalog", type=Path, metavar="FILE", help="catalogue of --all (fmus/catalog.toml)"
+    )
     parser.add_argument(
         "--source",
         action="append",
@@ -34,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="the FMU; by default fmus/CLASS.fmu where there is a folder fmus, else CLASS.fmu",
+        help="the FMU; by default fmus/CLASS.fmu where there is a folder fmus, else CLASS.fmu; "
+        "with --all a folder, by default that of the catalogue",
     )
     parser.add_argument(
         "--compiler", default="auto", metavar="NAME", help="'fmident plugins' lists them"
@@ -56,18 +73,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build one FMU."""
+    """Build one FMU, or all of the catalogue; 1 when one of these could not be had."""
     from fmident import builds
     from fmident.plugins import load_plugins
     from fmident.report.numbers import duration
 
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
+    if arguments.all:
+        return _build_all(arguments, host)
+    class_name, sources = _target(arguments)
     options = {k: scalar(v) for k, v in assignments(arguments.option, "--option").items()}
     built = builds.build(
         host,
-        arguments.class_name,
-        sources=tuple(arguments.source),
+        class_name,
+        sources=sources,
         output=arguments.output,
         compiler=arguments.compiler,
         tolerance=arguments.tolerance,
@@ -80,3 +100,72 @@ def run(arguments: argparse.Namespace) -> int:
     tell_all(built.result.diagnostics)
     out(f"{built.fmu} built by {built.result.compiler} in {duration(built.result.seconds)}")
     return 0
+
+
+def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
+    """Return the class to build and where its source is (empty: where it usually is)."""
+    target, named = arguments.target, arguments.class_name
+    if target is None:
+        raise UsageError("name a class or a file, or give --all for the catalogue")
+    if arguments.catalog is not None:
+        raise UsageError("--catalog belongs to --all")
+    path = Path(target)
+    if path.suffix != ".mo" and not path.exists():
+        if named is not None:
+            raise UsageError(f"--class belongs to a file or package, and '{target}' is neither")
+        return target, tuple(arguments.source)
+    from fmident.compilers.libraries import own_source
+
+    own = own_source(path)
+    tell_all(own.notes)
+    if named is None:
+        if len(own.classes) > 1 or own.sources[0].is_dir():
+            raise UsageError(
+                f"'{target}' holds more than one class", hint="say which: --class PACKAGE.MODEL"
+            )
+        named = own.classes[0]
+    return named, (*own.sources, *arguments.source)
+
+
+def _build_all(arguments: argparse.Namespace, host: Host) -> int:
+    from fmident.catalog import find_catalog, read_catalog
+    from fmident.catalog_builds import build_catalog
+    from fmident.report.numbers import duration
+    from fmident.report.terminal import table
+
+    if arguments.target or arguments.class_name or arguments.source:
+        raise UsageError("--all builds what the catalogue holds; name no class, file or source")
+    if arguments.option or arguments.tolerance is not None:
+        raise UsageError("with --all, options and tolerances stand in the catalogue")
+    catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
+    done = []
+    for build in build_catalog(
+        host,
+        catalog,
+        compiler=arguments.compiler,
+        folder=arguments.output,
+        force=arguments.force,
+    ):
+        done.append(build)
+        took = f" in {duration(build.seconds)}" if build.state == "built" else ""
+        tell(f"{build.state}: {build.entry.class_name}{took}")
+        tell_all(d for d in build.diagnostics if d.severity == "warning")
+    rows = [
+        [
+            b.entry.class_name,
+            b.compiler,
+            f"{b.seconds:.1f}" if b.seconds else "",
+            f"{b.size / 1024:.0f}" if b.size else "",
+            b.state,
+        ]
+        for b in done
+    ]
+    out(table(["class", "compiler", "s", "KiB", "result"], rows, ["<", "<", ">", ">", "<"]))
+    for reason in dict.fromkeys(b.reason for b in done if b.state == "left out"):
+        out(f"\nleft out: {reason}")
+    for build in done:
+        if not build.good:
+            out(f"\n{build.entry.class_name} {build.state}: {build.reason}")
+    usable = sum(b.state in ("built", "up to date") for b in done)
+    out(f"\n{usable} of {len(done)} FMUs are there")
+    return 0 if all(b.good for b in done) else 1

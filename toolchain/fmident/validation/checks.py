@@ -40,4 +40,4 @@ def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
     found["repeatability"] = check_repeatability
     found["memory"] = check_memory
     found["step sizes"] = check_step_sizes
-    return found
+    return found if plan.only is None else {n: c for n, c in found.items() if n in plan.only}

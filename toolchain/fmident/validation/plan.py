@@ -71,6 +71,8 @@ class FmuPlan:
         Runs of the memory check.
     memory_budget
         Wall time after which the memory check ends with fewer runs, s.
+    only
+        Names of the checks to be done; ``None`` for all.
     """
 
     path: Path
@@ -80,6 +82,7 @@ class FmuPlan:
     step_tube: float = 1e-4
     resets: int = 1000
     memory_budget: float = 20.0
+    only: tuple[str, ...] | None = None
 
 
 def plan_fmu(
@@ -88,6 +91,7 @@ def plan_fmu(
     references: Sequence[ReferenceExperiment] = (),
     *,
     resets: int = 1000,
+    only: tuple[str, ...] | None = None,
 ) -> FmuPlan:
     """Return what is to be checked of an FMU.
 
@@ -102,6 +106,8 @@ def plan_fmu(
         not know are left out.
     resets
         Runs of the memory check.
+    only
+        Names of the checks to be done; ``None`` for all.
 
     Raises
     ------
@@ -110,7 +116,7 @@ def plan_fmu(
     """
     more = tuple(Reference(read_trajectory(r.file), r, strict=False) for r in references)
     if entry is None:
-        return FmuPlan(path, references=more, resets=resets)
+        return FmuPlan(path, references=more, resets=resets, only=only)
     settings = entry.settings_of(compiler_of(path, entry.compilers))
     known = tuple(
         Reference(read_trajectory(r.file), _widened(r, settings.tube)) for r in entry.references
@@ -122,6 +128,7 @@ def plan_fmu(
         entry.smoke,
         max(entry.step_tube, settings.step_tube or 0.0),
         resets,
+        only=only,
     )
 
 

@@ -94,10 +94,11 @@ def _validate_one(plan: FmuPlan, timeout: float) -> FmuReport:
         # Whatever happened while the child started is laid at the next check's door.
         name = names[len(done)]
         done.append(replace(child.lost, name=name))
-        if name == SIMULATION or names.index(SIMULATION) >= len(done):
+        if name in names[: names.index(SIMULATION) + 1 if SIMULATION in names else 0]:
             reason = f"not tried, for '{name}' {child.short}"
             done += [Check(n, True, reason, skipped=True) for n in names[len(done) :]]
-    done.insert(min(_DESCRIPTION_PLACE, len(done)), _description(plan.path))
+    if plan.only is None:
+        done.insert(min(_DESCRIPTION_PLACE, len(done)), _description(plan.path))
     return FmuReport(plan.path, tuple(done))
 
 

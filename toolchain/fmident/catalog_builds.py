@@ -1,0 +1,192 @@
+"""Build every FMU of a catalogue, and check the interface of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fmident.catalog import Catalog, Entry
+from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.staleness import is_stale
+from fmident.errors import CompilationError, Diagnostic, PluginError, did_you_mean
+from fmident.validation import plan_fmu, validate
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+
+State = Literal["built", "up to date", "left out", "refused", "failed"]
+
+_CHECKS = ("interface", "parameters")
+
+
+@dataclass(frozen=True)
+class EntryBuild:
+    """What became of one entry.
+
+    Parameters
+    ----------
+    entry
+        Of the catalogue.
+    state
+        ``"left out"``: no compiler for it runs here. ``"refused"``: the compiler cannot
+        compile the class. ``"failed"``: the FMU does not offer what the catalogue says.
+    compiler
+        Name of the compiler, ``""`` when there is none.
+    fmu
+        The file.
+    seconds
+        Wall time of the build, without checks.
+    size
+        Of the FMU in bytes.
+    reason
+        Why it is not as wished; ``""`` when it is.
+    diagnostics
+        What the compiler said.
+    """
+
+    entry: Entry
+    state: State
+    compiler: str
+    fmu: Path
+    seconds: float = 0.0
+    size: int = 0
+    reason: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether there is a usable FMU, or none was to be expected on this machine."""
+        return self.state in ("built", "up to date", "left out")
+
+
+def build_catalog(
+    host: Host,
+    catalog: Catalog,
+    *,
+    compiler: str = "auto",
+    folder: Path | None = None,
+    force: bool = False,
+) -> Iterator[EntryBuild]:
+    """Build what the catalogue holds, one entry after the other.
+
+    Parameters
+    ----------
+    host
+        Whose compilers.
+    catalog
+        What to build.
+    compiler
+        A name, or ``"auto"``: of each entry's compilers the first that runs here.
+    folder
+        Where the FMUs go; the catalogue's own folder by default.
+    force
+        Build also what is up to date.
+
+    Yields
+    ------
+    EntryBuild
+        In the catalogue's order.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        There is no compiler of that name.
+    fmident.errors.CompilationError
+        The compiler that was named cannot run here.
+    """
+    compilers = _Compilers(host, compiler)
+    for entry in catalog.entries:
+        target = (folder or catalog.path.parent) / entry.file
+        name, why_not = compilers.choose(entry)
+        if name is None:
+            yield EntryBuild(entry, "left out", "", target, reason=why_not)
+        else:
+            yield _build_entry(entry, name, compilers.get(name), target, force)
+
+
+class _Compilers:
+    """The compilers of a host, each asked once whether it can run."""
+
+    def __init__(self, host: Host, wanted: str) -> None:
+        self._host = host
+        self._made: dict[str, Compiler] = {}
+        self._reasons: dict[str, str | None] = {}
+        self._wanted = wanted
+        if wanted == "auto":
+            return
+        if wanted not in host.compilers:
+            raise PluginError(
+                f"there is no compiler '{wanted}'",
+                hint=did_you_mean(wanted, host.compilers.names(), kind="compiler"),
+            )
+        reason = self._reason(wanted)
+        if reason is not None:
+            raise CompilationError(f"the compiler '{wanted}' cannot run here: {reason}")
+
+    def get(self, name: str) -> Compiler:
+        if name not in self._made:
+            self._made[name] = self._host.compilers.get(name)()
+        return self._made[name]
+
+    def choose(self, entry: Entry) -> tuple[str | None, str]:
+        """Return the compiler for an entry, or ``None`` and why there is none."""
+        if self._wanted != "auto":
+            if self._wanted in entry.compilers:
+                return self._wanted, ""
+            return None, f"the catalogue has it built by {' or '.join(entry.compilers)}"
+        known = [n for n in entry.compilers if n in self._host.compilers]
+        for name in known:
+            if self._reason(name) is None:
+                return name, ""
+        return None, "; ".join(_first_line(f"{n}: {self._reason(n)}") for n in known)
+
+    def _reason(self, name: str) -> str | None:
+        if name not in self._reasons:
+            self._reasons[name] = self.get(name).unavailable()
+        return self._reasons[name]
+
+
+def _build_entry(
+    entry: Entry, name: str, compiler: Compiler, target: Path, force: bool
+) -> EntryBuild:
+    settings = entry.settings_of(name)
+    request = BuildRequest(
+        entry.class_name, entry.sources, target, settings.tolerance, dict(settings.options)
+    )
+    if not force and not is_stale(target, request, compiler):
+        return EntryBuild(entry, "up to date", name, target, size=target.stat().st_size)
+    began = time.perf_counter()
+    try:
+        result = compiler.build(request)
+    except CompilationError as error:
+        seconds = time.perf_counter() - began
+        first = next((str(d) for d in error.diagnostics if d.severity == "error"), error.message)
+        return EntryBuild(
+            entry, "refused", name, target, seconds, 0, first, tuple(error.diagnostics)
+        )
+    reason = _wrong_interface(entry, target)
+    return EntryBuild(
+        entry,
+        "failed" if reason else "built",
+        name,
+        target,
+        result.seconds,
+        target.stat().st_size,
+        reason,
+        result.diagnostics,
+    )
+
+
+def _wrong_interface(entry: Entry, fmu: Path) -> str:
+    """Return in which way an FMU is not what the catalogue says; ``""`` when it is."""
+    (report,) = validate([plan_fmu(fmu, entry, only=_CHECKS)], jobs=1)
+    if report.unusable is not None:
+        return report.unusable
+    return "; ".join(f"{c.name}: {c.detail}" for c in report.checks if not c.passed)
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0].rstrip(":")
