@@ -1,0 +1,208 @@
+"""The estimator ``kalman-bucy``: recursive least squares on filtered derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.data.experiment import Experiment
+from fmident.errors import Location, ProblemError
+from fmident.estimation.online import (
+    Flag,
+    OnlineEstimate,
+    OnlineEstimator,
+    TimeSeriesEstimate,
+    Tracker,
+    time_series,
+)
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.kalman_bucy.differentiator import differentiator
+from fmident_estimators.kalman_bucy.recursion import KalmanBucy
+from fmident_estimators.linear_equation import EquationOptions, Setup, read_setup
+from fmident_estimators.linear_equation.sampling import is_gap, sampling_interval
+
+_CUTOFF = 0.05
+"""Default corner frequency, relative to the sampling rate."""
+
+_SETTLE = 8.0
+"""Default settling time, in time constants of the filter."""
+
+
+@dataclass(frozen=True)
+class KalmanBucyOptions(EquationOptions):
+    """The equation, the filter and the recursion.
+
+    Parameters
+    ----------
+    cutoff
+        Corner frequency of the filtered differentiator, Hz; by default a twentieth of the
+        sampling rate. It should lie above the model's own frequencies.
+    filter_order
+        Number of its poles; 0 for order + 1.
+    settle
+        Time that only fills the filter, s; by default eight of its time constants. 0 is right
+        when the data begin at rest.
+    start
+        Rows of the least squares that starts the recursion (eq. 4).
+    forgetting
+        lambda in ]0, 1]: weight of a sample relative to the next one.
+    noise
+        Standard deviation of the regression's error, in units of ``y^(order)``; by default
+        from the residuals.
+    """
+
+    cutoff: float | None = None
+    filter_order: int = 0
+    settle: float | None = None
+    start: int = 20
+    forgetting: float = 1.0
+    noise: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.forgetting <= 1.0:
+            raise ValueError(f"forgetting must lie in ]0, 1], not {self.forgetting}")
+        for name in ("cutoff", "noise"):
+            value = getattr(self, name)
+            if value is not None and not value > 0.0:
+                raise ValueError(f"{name} must be positive, not {value}")
+        if self.settle is not None and self.settle < 0.0:
+            raise ValueError(f"settle must not be negative, but is {self.settle}")
+        if self.filter_order and self.filter_order <= self.order:
+            raise ValueError(f"filter_order must be larger than the order {self.order}")
+
+
+class KalmanBucyTracker(Tracker):
+    """One sample in, parameters out.
+
+    Parameters
+    ----------
+    recursion
+        The filter.
+    setup
+        From coefficients to parameters.
+    columns
+        Places of u (-1 without) and y in a sample.
+    step
+        Sampling interval, s.
+    """
+
+    def __init__(
+        self, recursion: KalmanBucy, setup: Setup, columns: tuple[int, int], step: float
+    ) -> None:
+        self._recursion = recursion
+        self._map = setup.parameters
+        self._u, self._y = columns
+        self._step = step
+        self._before: float | None = None
+
+    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
+        """Take one sample; after a gap in the times the filter settles anew."""
+        if self._before is not None and is_gap(self._before, time, self._step):
+            self._recursion.restart_filter()
+        u = inputs[self._u] if self._u >= 0 else 0.0
+        self.flag = Flag(self._recursion.update(outputs[self._y], u))
+        if self.flag is Flag.MISSING:
+            return None  # the next sample counts as after a gap
+        self._before = time
+        if self.flag is not Flag.GOOD:
+            return None
+        theta = self._recursion.coefficients
+        values = self._map(theta)
+        if not np.isfinite(values).all():
+            self.flag = Flag.SINGULAR
+            return None
+        errors = self._map.standard_errors(theta, self._recursion.covariance)
+        return OnlineEstimate(time, values, errors)
+
+
+class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
+    """Recursive least squares with forgetting, for linear differential equations."""
+
+    name: ClassVar[str] = "kalman-bucy"
+    summary: ClassVar[str] = (
+        "recursive least squares with forgetting on filtered derivatives, online"
+    )
+    needs: ClassVar[str] = (
+        "a model that is a linear differential equation from an input to one output"
+    )
+    options_type: ClassVar[type[KalmanBucyOptions]] = KalmanBucyOptions
+
+    def start(
+        self,
+        problem: Problem,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        options: KalmanBucyOptions,
+    ) -> KalmanBucyTracker:
+        """Begin an estimation.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            The options do not fit the problem; the samples are not equidistant.
+        """
+        setup = read_setup(problem, options, self.name)
+        step = sampling_interval(experiment)
+        recursion = make_recursion(problem, setup, step, options)
+        return KalmanBucyTracker(recursion, setup, setup.columns(experiment), step)
+
+    def track(
+        self,
+        problem: Problem,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        options: KalmanBucyOptions,
+    ) -> TimeSeriesEstimate:
+        """Go through a whole experiment; compiled as one loop when no sample is missing."""
+        setup = read_setup(problem, options, self.name)
+        y = setup.measurement(experiment).values
+        if not np.isfinite(y).all():
+            return super().track(problem, experiment, evaluator, options)
+        recursion = make_recursion(problem, setup, sampling_interval(experiment), options)
+        place, _ = setup.columns(experiment)
+        u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
+        thetas, covariances, flags = recursion.batch(y, u)
+        values = setup.parameters(thetas)
+        errors = setup.parameters.standard_errors(thetas, covariances)
+        flags[(flags == Flag.GOOD) & ~np.isfinite(values).all(axis=1)] = Flag.SINGULAR
+        values[flags != Flag.GOOD] = np.nan
+        errors[flags != Flag.GOOD] = np.nan
+        return time_series(problem, experiment, values, errors, flags)
+
+
+def make_recursion(
+    problem: Problem, setup: Setup, step: float, options: KalmanBucyOptions
+) -> KalmanBucy:
+    """Return the recursion for a sampling interval.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The cutoff is above what the sampling allows, or `start` is too small.
+    """
+    location = Location(str(problem.source)) if problem.source is not None else None
+    cutoff = _CUTOFF / step if options.cutoff is None else options.cutoff
+    if cutoff >= 0.5 / step:
+        raise ProblemError(
+            f"[estimator]: the cutoff of {cutoff:g} Hz is not below half of the sampling rate, "
+            f"{0.5 / step:g} Hz",
+            location=location,
+            hint=f"give a cutoff such as {_CUTOFF / step:g}",
+        )
+    settle = _SETTLE / (2.0 * np.pi * cutoff) if options.settle is None else options.settle
+    try:
+        return KalmanBucy(
+            setup.equation,
+            differentiator(options.filter_order or setup.equation.order + 1, cutoff, step),
+            forgetting=options.forgetting,
+            start=options.start,
+            settle=round(settle / step),
+            noise=options.noise,
+        )
+    except ValueError as error:
+        raise ProblemError(f"[estimator]: 'kalman-bucy': {error}", location=location) from error

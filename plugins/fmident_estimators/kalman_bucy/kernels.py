@@ -1,0 +1,246 @@
+"""The recursion, compiled: filter, regression, Kalman gain; nothing is allocated per sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
+
+# Places in `memory`.
+SEEN, USED, COST, WEIGHT, LAST_Y, LAST_U, STARTED = 0, 1, 2, 3, 4, 5, 6
+MEMORY = 7
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    state: Any, scratch: Any, transition: Any, before: Any, now: Any, x0: float, x1: float
+) -> None:
+    """Take the filter one sample further."""
+    q = state.size
+    for i in range(q):
+        total = before[i] * x0 + now[i] * x1
+        for j in range(q):
+            total += transition[i, j] * state[j]
+        scratch[i] = total
+    state[:] = scratch
+
+
+@njit(cache=True, nogil=True)
+def recursion(
+    theta: Any,
+    inverse: Any,
+    squared: Any,
+    phi: Any,
+    gain: Any,
+    target: float,
+    forgetting: float,
+    memory: Any,
+) -> None:
+    """Take one row of the regression: eq. 3 with R = 1.
+
+    The gain does not depend on the size of a constant R; the covariance is scaled with the
+    noise of the residuals afterwards. `squared` is the sum of ``lambda^(2 age) phi phi^T``
+    that eq. 11 needs; `memory` keeps the weighted sum of squared residuals and of the weights.
+    """
+    r = theta.size
+    denominator = 1.0
+    innovation = target
+    for i in range(r):
+        gain[i] = 0.0
+        for j in range(r):
+            gain[i] += inverse[i, j] * phi[j]
+        denominator += phi[i] * gain[i]
+        innovation -= phi[i] * theta[i]
+    for i in range(r):
+        theta[i] += gain[i] / denominator * innovation
+    for i in range(r):
+        for j in range(i + 1):
+            updated = (inverse[i, j] - gain[i] * gain[j] / denominator) / forgetting
+            inverse[i, j] = inverse[j, i] = updated
+            summed = forgetting * forgetting * squared[i, j] + phi[i] * phi[j]
+            squared[i, j] = squared[j, i] = summed
+    memory[COST] = forgetting * memory[COST] + innovation * innovation / denominator
+    memory[WEIGHT] = forgetting * memory[WEIGHT] + 1.0
+
+
+@njit(cache=True, nogil=True)
+def begin(theta: Any, inverse: Any, rows: Any, targets: Any, count: int, tolerance: float) -> bool:
+    """Start with least squares on the first rows, eq. 4; False if they do not determine theta."""
+    r = theta.size
+    lengths = np.zeros(r)
+    matrix = np.zeros((count, r))
+    for j in range(r):
+        for k in range(count):
+            lengths[j] += rows[k, j] ** 2
+        lengths[j] = np.sqrt(lengths[j])
+        if lengths[j] == 0.0:
+            return False
+        for k in range(count):
+            matrix[k, j] = rows[k, j] / lengths[j]
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    if sizes[r - 1] <= tolerance * sizes[0]:
+        return False
+    # Through the singular values, since squaring the rows would cost half of the digits.
+    for i in range(r):
+        theta[i] = 0.0
+        for j in range(r):
+            inverse[i, j] = 0.0
+            for s in range(r):
+                inverse[i, j] += right[s, i] * right[s, j] / sizes[s] ** 2
+            inverse[i, j] /= lengths[i] * lengths[j]
+    for s in range(r):
+        total = 0.0
+        for k in range(count):
+            total += left[k, s] * targets[k]
+        for i in range(r):
+            theta[i] += right[s, i] / lengths[i] * total / sizes[s]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def update(
+    y: float,
+    u: float,
+    memory: Any,
+    state_y: Any,
+    state_u: Any,
+    scratch: Any,
+    transition: Any,
+    before: Any,
+    now: Any,
+    rows_y: Any,
+    rows_u: Any,
+    places_a: Any,
+    places_b: Any,
+    settle: int,
+    rows: Any,
+    targets: Any,
+    forgetting: float,
+    noise: float,
+    tolerance: float,
+    phi: Any,
+    gain: Any,
+    theta: Any,
+    inverse: Any,
+    squared: Any,
+    covariance: Any,
+) -> int:
+    """Take one sample.
+
+    `rows_y` and `rows_u` hold, row by row, the combinations of filter states that give the known
+    part and each unknown's factor. The first `settle` samples only fill the filter; the next
+    len(rows) rows start the recursion.
+    """
+    if not (np.isfinite(y) and np.isfinite(u)):
+        return MISSING
+    if memory[SEEN] == 0.0:
+        state_y[:] = 0.0
+        state_u[:] = 0.0
+        state_y[0] = y
+        state_u[0] = u
+    else:
+        advance(state_y, scratch, transition, before, now, memory[LAST_Y], y)
+        advance(state_u, scratch, transition, before, now, memory[LAST_U], u)
+    memory[LAST_Y] = y
+    memory[LAST_U] = u
+    memory[SEEN] += 1.0
+    if memory[SEEN] <= settle:
+        return FILLING
+    target = 0.0
+    for k in range(state_y.size):
+        target += rows_u[0, k] * state_u[k] - rows_y[0, k] * state_y[k]
+    for j in range(places_a.size):
+        total = 0.0
+        for k in range(state_y.size):
+            total += rows_y[1 + j, k] * state_y[k]
+        phi[places_a[j]] = total
+    for j in range(places_b.size):
+        total = 0.0
+        for k in range(state_u.size):
+            total -= rows_u[1 + j, k] * state_u[k]
+        phi[places_b[j]] = total
+    r = theta.size
+    if memory[STARTED] == 0.0:
+        m = targets.size
+        place = int(memory[USED]) % m  # while nothing is determined, the oldest row gives way
+        rows[place] = phi
+        targets[place] = target
+        memory[USED] += 1.0
+        if memory[USED] < m:
+            return FILLING
+        if not begin(theta, inverse, rows, targets, m, tolerance):
+            return SINGULAR
+        memory[STARTED] = 1.0
+        memory[COST] = 0.0
+        for k in range(m):
+            left = targets[k]
+            for i in range(r):
+                left -= rows[k, i] * theta[i]
+                for j in range(r):
+                    squared[i, j] += rows[k, i] * rows[k, j]
+            memory[COST] += left * left
+        memory[WEIGHT] = m
+    else:
+        recursion(theta, inverse, squared, phi, gain, target, forgetting, memory)
+    variance = noise * noise
+    if not np.isfinite(variance):
+        free = memory[WEIGHT] - r
+        variance = memory[COST] / free if free > 0.0 else np.nan
+    # Eq. 11: P S P; without forgetting S is the inverse of P, and this is P.
+    for i in range(r):
+        for j in range(r):
+            total = 0.0
+            for k in range(r):
+                for s in range(r):
+                    total += inverse[i, k] * squared[k, s] * inverse[s, j]
+            covariance[i, j] = variance * total
+    return OK
+
+
+@njit(cache=True, nogil=True)
+def update_all(
+    y: Any,
+    u: Any,
+    memory: Any,
+    state_y: Any,
+    state_u: Any,
+    scratch: Any,
+    transition: Any,
+    before: Any,
+    now: Any,
+    rows_y: Any,
+    rows_u: Any,
+    places_a: Any,
+    places_b: Any,
+    settle: int,
+    rows: Any,
+    targets: Any,
+    forgetting: float,
+    noise: float,
+    tolerance: float,
+    phi: Any,
+    gain: Any,
+    theta: Any,
+    inverse: Any,
+    squared: Any,
+    covariance: Any,
+    thetas: Any,
+    covariances: Any,
+    flags: Any,
+) -> None:
+    """Take a whole record, sample by sample."""
+    for k in range(y.size):
+        flags[k] = update(
+            y[k], u[k], memory, state_y, state_u, scratch, transition, before, now, rows_y, rows_u,
+            places_a, places_b, settle, rows, targets, forgetting, noise, tolerance, phi, gain,
+            theta, inverse, squared, covariance,
+        )  # fmt: skip
+        if flags[k] == OK:
+            thetas[k] = theta
+            covariances[k] = covariance
+        else:
+            thetas[k] = np.nan
+            covariances[k] = np.nan
