@@ -202,3 +202,47 @@ def test_the_wrapper_script_is_executable() -> None:
     )  # fmt: skip
     assert done.returncode == 0
     assert "example: ci/prove-openmodelica" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("user", [0, 1000])
+def test_the_whole_proof_with_a_compiler_behind_omc(
+    proof: ModuleType,
+    fake_omc: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    user: int,
+) -> None:
+    """Sessions, wrappers, ramps, validation, comparison: all but omc's own code.
+
+    The program in omc's place compiles with the embedded compiler, which stands in the
+    comparison, too; so what deviates is what ramps make different from linear inputs.
+    """
+    monkeypatch.setenv("FAKE_OMC_EMBEDDED", "1")
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    library = ROOT / "modelica" / "Mechanisms"
+    output = tmp_path / "fmus"
+    row = proof.prove_class(SLIDE, [library], output, ROOT / "fmus" / "reference")
+    assert row.problems == []
+    assert 0.0 < row.reference < 1e-4
+    assert 0.0 < row.twin < 1e-5
+    ramps = proof.ramp_inputs(output / f"{SLIDE}.fmu")
+    assert dict(ramps.slopes) == {"u": "fmident.slope.u"}
+
+
+def test_counterparts(proof: ModuleType) -> None:
+    sources = [ROOT / "modelica" / "Mechanisms", ROOT / "modelica" / "MechanismsMSL"]
+    tripod = "Mechanisms.Robots.Tripod"
+    assert proof.counterpart("MechanismsMSL.Robots.Tripod", sources) == tripod
+    assert proof.counterpart(tripod, sources) == tripod
+    assert proof.counterpart("MechanismsMSL.Robots.TripodWithEvents", sources) is None
+    assert proof.counterpart("MechanismsMSL.Robots.Tripod", sources[1:]) is None
+
+
+def test_the_catalogues_settings_are_used(proof: ModuleType, tmp_path: Path) -> None:
+    entry = proof.find_entry(SLIDE, ROOT / "fmus" / "reference")
+    assert entry is not None
+    assert entry.class_name == SLIDE
+    assert proof.find_entry("No.Such", ROOT / "fmus" / "reference") is None
+    assert proof.find_entry(SLIDE, tmp_path / "reference") is None
