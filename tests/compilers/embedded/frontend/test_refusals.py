@@ -354,6 +354,9 @@ CASES = {
         "Real z;",
         after="initial equation\n  z^2 = 4;",
     ),
+    "start that varies": Case(
+        "variability", "2*x)", "y = z;\n  der(z) = x;", "Real z(start=2*x);", words=("'z'",)
+    ),
     "fixed algebraic variable": Case(
         "fixed-algebraic",
         "Real z",

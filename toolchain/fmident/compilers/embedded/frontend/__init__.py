@@ -1,4 +1,19 @@
-"""Front end of the embedded compiler: Modelica source to :class:`OdeModel`."""
+"""Front end of the embedded compiler: Modelica source to :class:`OdeModel`.
+
+The way of a class: ``sources`` and ``scanner`` find its files; ``bridge`` lets rumoca parse,
+check and flatten them in a process of its own; ``scan_check`` refuses what rumoca drops without
+a word; ``flat_reader`` (with ``structured``) makes the syntax tree of ``syntax``; ``unit_check``
+analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` turn it into
+residuals of CasADi expressions; ``aliases``, ``demotion``, ``blocks`` and ``causalize`` solve
+these; ``initial`` finds the start; ``assemble`` builds the model.
+
+The subset: continuous equations of Real variables; arrays, slices, matrices; records; connectors
+with flow; ``extends``, ``replaceable``, ``redeclare``, conditional components, for- and
+if-equations; functions with assignments, ``if``, ``for`` with known bounds, ``assert``; linear
+algebraic loops of up to a dozen variables; initial equations that are linear in the states;
+variables under ``der`` that follow from states. ``abs``, ``min`` and ``max`` make no event, and
+neither does anything inside a function, ``noEvent`` or ``smooth``. Everything else is refused.
+"""
 
 from __future__ import annotations
 

@@ -21,9 +21,10 @@ from .blocks import Substitution
 from .causalize import Solution, causalize
 from .functions import FunctionInliner
 from .initial import initial_states, start_value
-from .lowering import Lowering, LoweringState
+from .lowering import Lowering
 from .parameters import ParameterTable, scalar_variable
 from .refusal import Refusal, Refusals
+from .scope import LoweringState
 from .system import (
     ModelScope,
     Unknowns,

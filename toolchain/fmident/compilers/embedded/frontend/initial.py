@@ -34,6 +34,13 @@ def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Sca
     scalar = v.flat(value)[position if isinstance(value, np.ndarray) else 0]
     if isinstance(scalar, bool | str):
         raise Refusal("type-error", f"'start' of '{variable.name}' is no number", variable.span, "")
+    if not lowering.is_time_invariant(scalar):
+        raise Refusal(
+            "variability",
+            f"'start' of '{variable.name}' depends on a variable",
+            variable.start.span,
+            "use parameters and constants only, or write an initial equation",
+        )
     return scalar if v.is_symbolic(scalar) else float(scalar)
 
 

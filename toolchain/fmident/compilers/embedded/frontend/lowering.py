@@ -2,72 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from . import syntax as sx
 from . import values as v
+from .arithmetic import arithmetic, is_arithmetic
 from .intrinsics import BUILTINS, concatenate_matrix
 from .messages import is_warning, text_of
 from .printing import expression_text
 from .refusal import Refusal
 from .relations import compare, symbolic_relation
+from .scope import AssertValue, LoweringState, Scope
 from .subscripts import Key, positions, select
 from .unsupported import UNSUPPORTED_FUNCTIONS
 from .values import Scalar, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_ARITHMETIC: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "+": v.add,
-    "-": v.subtract,
-    ".+": v.add,
-    ".-": v.subtract,
-    ".*": v.multiply,
-    "./": v.divide,
-    ".^": v.power,
-}
-
-
-class Scope(Protocol):
-    """Where names are looked up."""
-
-    def value(self, name: str, span: sx.Span) -> Value:
-        """Return the value of a variable; raise :class:`Refusal` when there is none."""
-
-    def derivative(self, reference: sx.Reference) -> Value:
-        """Return the value of ``der(reference)``."""
-
-
-@dataclass(frozen=True)
-class AssertValue:
-    """An assertion met during lowering: condition, and when it holds as a check at all."""
-
-    condition: Scalar
-    message: str
-    warning: bool
-    span: sx.Span
-
-
-@dataclass
-class LoweringState:
-    """What lowering gathers beside values.
-
-    Parameters
-    ----------
-    time_invariant
-        Hashes of the CasADi symbols of parameters and constants.
-    """
-
-    time_invariant: frozenset[int] = frozenset()
-    assertions: list[AssertValue] = field(default_factory=list)
-
 
 FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
 
@@ -274,44 +230,15 @@ class Lowering:
         operator = node.operator
         if isinstance(left, v.RecordValue) or isinstance(right, v.RecordValue):
             raise Refusal("unsupported-record", f"'{operator}' of a record (operator record)")
-        if operator in _ARITHMETIC:
-            function = _ARITHMETIC[operator]
-            if operator.startswith("."):
-                left, right = _broadcast(left, right)
-            if isinstance(left, str) and isinstance(right, str) and operator == "+":
-                return left + right
-            return v.pairwise(function, left, right, f"'{operator}'")
         match operator:
-            case "*":
-                return v.matrix_product(left, right)
-            case "/":
-                if isinstance(right, np.ndarray):
-                    raise Refusal("shape-mismatch", "a division by an array", hint="use './'")
-                return v.elementwise(lambda a: v.divide(a, right), left)
-            case "^":
-                return self._power(left, right)
             case "and":
                 return v.logical_and(left, right)
             case "or":
                 return v.logical_or(left, right)
             case _:
+                if is_arithmetic(operator):
+                    return arithmetic(operator, left, right)
                 return self._relation(node, left, right)
-
-    def _power(self, left: Value, right: Value) -> Value:
-        if isinstance(left, np.ndarray):
-            if left.ndim != 2 or left.shape[0] != left.shape[1] or not isinstance(right, int):
-                raise Refusal(
-                    "shape-mismatch",
-                    "'^' of an array needs a square matrix and an integer",
-                    hint="'.^' works element by element",
-                )
-            result: Value = BUILTINS["identity"][0]([left.shape[0]])
-            for _ in range(right):
-                result = v.matrix_product(result, left)
-            return result
-        if isinstance(right, np.ndarray):
-            raise Refusal("shape-mismatch", "an array as exponent", hint="use '.^'")
-        return v.power(left, right)
 
     def _relation(self, node: sx.Binary, left: Value, right: Value) -> Value:
         operator = node.operator
@@ -498,11 +425,3 @@ class Lowering:
                 return text_of(v.plain(self.evaluate(argument)), argument)
             case _:
                 return text_of(self.evaluate(node), node)
-
-
-def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
-    if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
-        return left, v.filled(right, left.shape)
-    if isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
-        return v.filled(left, right.shape), right
-    return left, right

@@ -13,8 +13,9 @@ from fmident.compilers.embedded.model import ScalarVariable
 from . import syntax as sx
 from . import values as v
 from .functions import FunctionInliner
-from .lowering import Lowering, LoweringState
+from .lowering import Lowering
 from .refusal import Refusal, unknown_name
+from .scope import LoweringState
 from .values import Scalar, Value
 
 

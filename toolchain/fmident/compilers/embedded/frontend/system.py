@@ -10,10 +10,11 @@ import casadi as ca
 from . import syntax as sx
 from . import values as v
 from .functions import FunctionInliner
-from .lowering import Lowering, LoweringState
+from .lowering import Lowering
 from .parameters import _shaped, scalar_names
 from .printing import equation_text
 from .refusal import Refusal, Refusals, unknown_name
+from .scope import LoweringState
 from .values import Scalar, Value
 
 TIME = "time"
