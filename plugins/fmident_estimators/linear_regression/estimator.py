@@ -268,7 +268,7 @@ def _tell(
             shown = "" if unit in (None, "1") else f" {unit}"
             monitor.note(
                 f"Base parameter {text} = {row['value']:.5g} +- {row['standard_error']:.2g}{shown}"
-                f" ({row['relative_standard_deviation']:.2%})."
+                f" ({_precision(row['relative_standard_deviation'])})."
             )
         names = ", ".join(f"'{base.names[j]}'" for j in base.dependent)
         monitor.note(
@@ -289,6 +289,10 @@ def _tell(
             f"The condition number of the regressor is {regression.condition:.2g}: the motion"
             " hardly tells some of the parameters apart; choose one that excites them."
         )
+
+
+def _precision(relative: float) -> str:
+    return f"{relative:.2%}" if relative < 1.0 else "hardly to be told from zero"
 
 
 def _validation_note(errors: dict[str, dict[str, float]]) -> str:

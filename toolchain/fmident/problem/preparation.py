@@ -96,4 +96,4 @@ def _whole(section: Section, key: str, default: int | None) -> int | None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise section.wrong(key, value, "a whole number")
-    return value
+    return int(value)

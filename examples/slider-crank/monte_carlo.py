@@ -1,0 +1,121 @@
+"""Errors of the base parameters over noise draws, beside those of the paper.
+
+Each draw puts fresh noise on crank angle and torque and runs the problem file as it is.
+
+    python examples/slider-crank/monte_carlo.py [--draws 100] [--friction]
+
+Ends with 1 when a mean error is above the paper's, or when other base parameters are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import generate
+import numpy as np
+import pandas as pd
+
+import fmident
+
+HERE = Path(__file__).parent
+
+PAPER = {"inertia1": 0.31, "momentX1": 1.11, "inertia2": 1.82, "momentX2": 1.24}
+"""Table 2: errors in %, of the base parameter that begins with this one."""
+
+BASE = {
+    "inertia1 + 0.0064*mass2 + 0.0064*mass3": generate.TRUTH["inertia1"]
+    + generate.LENGTH1**2 * (generate.TRUTH["mass2"] + generate.TRUTH["mass3"]),
+    "momentX1 + 0.08*mass2 + 0.08*mass3": generate.TRUTH["momentX1"]
+    + generate.LENGTH1 * (generate.TRUTH["mass2"] + generate.TRUTH["mass3"]),
+    "momentY1": 0.0,
+    "inertia2 + 0.0625*mass3": generate.TRUTH["inertia2"]
+    + generate.LENGTH2**2 * generate.TRUTH["mass3"],
+    "momentX2 + 0.25*mass3": generate.TRUTH["momentX2"]
+    + generate.LENGTH2 * generate.TRUTH["mass3"],
+    "momentY2": 0.0,
+}
+"""Equation 9 with the values of Table 1."""
+
+
+def table_of(result: fmident.EstimationResult) -> Mapping[str, Any]:
+    """Return the base parameters that a run found."""
+    table = result.settings["base_parameters"]
+    assert isinstance(table, Mapping)
+    return table
+
+
+def main() -> int:
+    """Run the draws and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--friction", action="store_true")
+    args = parser.parse_args()
+
+    friction = generate.WITH_FRICTION if args.friction else generate.FRICTION
+    truth = BASE
+    if args.friction:  # with prior knowledge of the two moments that are zero
+        truth = {name: true for name, true in BASE.items() if true}
+        truth["coulombForce"] = friction["coulombForce"]
+    suffix = "-friction" if args.friction else ""
+    problem_file = HERE / ("friction.toml" if args.friction else "problem.toml")
+    text = problem_file.read_text(encoding="utf-8")
+    motions = {"training": generate.TRAINING, "validation": generate.VALIDATION}
+    torques = {name: generate.true_torque(m, friction) for name, m in motions.items()}
+    values, inside = [], np.zeros(len(truth), dtype=int)
+    conditions, held_out = [], []
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "problem.toml"
+        file.write_text(text.replace('"data/', f'"{folder}/'), encoding="utf-8")
+        for draw in range(args.draws):
+            generator = np.random.default_rng(args.seed + draw)
+            for name, motion in motions.items():
+                rows: pd.DataFrame = generate.measured(motion, torques[name], generator)
+                rows.to_csv(Path(folder) / f"{name}{suffix}.csv", index=False)
+            problem = fmident.load_problem(file, overrides={"evaluation.check": False})
+            result = fmident.estimate(problem)
+            found = table_of(result)
+            if list(found) != list(truth):
+                print(f"draw {draw}: other base parameters: {list(found)}")
+                return 1
+            values.append([row["value"] for row in found.values()])
+            for i, (row, true) in enumerate(zip(found.values(), truth.values(), strict=True)):
+                inside[i] += abs(row["value"] - true) <= 1.96 * row["standard_error"]
+            conditions.append(result.settings["condition_number"])
+            held_out.append(result.settings["validation_relative_error"]["validation"]["tau"])
+    seconds = time.perf_counter() - began
+
+    table = np.array(values)
+    passed = True
+    print(f"{args.draws} draws")
+    print(
+        f"{'base parameter':<41}{'true':>11}{'mean':>12}{'std':>10}"
+        f"{'mean error':>12}{'paper':>8}{'in 95 %':>9}"
+    )
+    for i, (name, true) in enumerate(truth.items()):
+        column = table[:, i]
+        paper = PAPER.get(name.split(" ")[0])
+        error = 100 * np.abs(column / true - 1).mean() if true else None
+        if error is not None and paper is not None and error > paper:
+            passed = False
+        shown = f"{np.abs(column).mean():.2g} abs" if error is None else f"{error:.3f} %"
+        print(
+            f"{name:<41}{true:>11.5g}{column.mean():>12.5g}{column.std(ddof=1):>10.2g}{shown:>12}"
+            f"{'' if paper is None else f'{paper:.2f} %':>8}{inside[i] / args.draws:>9.0%}"
+        )
+    print(
+        f"condition number {np.mean(conditions):.1f}; torque of the validation predicted to"
+        f" {np.mean(held_out):.2%}; {seconds / args.draws:.2f} s per draw"
+    )
+    print("below the paper's errors" if passed else "ABOVE the paper's errors")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
