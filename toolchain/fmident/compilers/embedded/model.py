@@ -97,7 +97,8 @@ class OdeModel:
     states, derivatives, inputs, outputs, locals, parameters, calculated
         Scalar variables, in the order of the vectors.
     calculated_parameters
-        ``(p) -> (c)``
+        ``(p) -> (c)``. Integer, Boolean and String parameters are fixed when the model is
+        compiled and stand in no vector.
     initial_states
         ``(t, u, p, c) -> (x)``: start values and initial equations.
     rhs
@@ -109,9 +110,11 @@ class OdeModel:
     local_values
         ``(t, x, u, p, c) -> (w)``
     assert_values
-        ``(t, x, u, p, c) -> (a)``; an element not greater than 0 means violated.
+        ``(t, x, u, p, c) -> (a)``; an element not greater than 0 means violated. The front end
+        gives 1 where the condition holds and 0 where it does not.
     asserts
-        Messages, in the order of ``a``.
+        Messages, in the order of ``a``. What varies with time in a message stands in it as
+        ``<expression>``.
     output_dependencies, derivative_dependencies
         For each output (derivative): names of the states and inputs it depends on.
     experiment

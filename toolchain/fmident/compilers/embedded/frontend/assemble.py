@@ -28,7 +28,6 @@ from .scope import LoweringState
 from .system import (
     ModelScope,
     Unknowns,
-    is_top_level,
     lower_equations,
     lower_initial_equations,
 )
@@ -202,7 +201,9 @@ class _Builder:
 
     def _is_output(self, name: str) -> bool:
         variable, _ = self._unknowns.declared[name]
-        return is_top_level(variable.name) and variable.causality == "output"
+        root, *fields = variable.name.split(".")
+        whole = not fields or root in self._flat.record_instances
+        return whole and variable.causality == "output"
 
     def _variable(self, name: str, kind: str) -> ScalarVariable:
         variable, position = self._unknowns.declared[name]
