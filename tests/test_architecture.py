@@ -17,7 +17,9 @@ LAYERS = (
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 
-COMPOSITION = {"__init__", "__main__", "api", "builds", "catalog_builds", "cli", "overrides", "validation"}
+COMPOSITION = {
+    "__init__", "__main__", "api", "builds", "catalog_builds", "cli", "overrides", "validation",
+}  # fmt: skip
 """These wire the layers together and may import all of them."""
 
 LONGEST_MODULE = 500

@@ -39,6 +39,10 @@ class ParameterEstimate:
         this value.
     fixed
         It was not searched.
+    variable
+        The FMU variable it sets; ``None`` for a parameter of the measurement model only.
+    experiments
+        Those it acts on; ``None`` means all.
     """
 
     name: str
@@ -52,6 +56,8 @@ class ParameterEstimate:
     upper: float
     at_bound: bool
     fixed: bool
+    variable: str | None = None
+    experiments: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,8 @@ def _parameter_estimates(
                 upper=q.upper,
                 at_bound=False if j is None else bool(held[j]),
                 fixed=q.fixed,
+                variable=q.variable,
+                experiments=q.experiments,
             )
         )
     return tuple(estimates)

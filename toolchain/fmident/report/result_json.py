@@ -61,6 +61,8 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
                 "fixed": e.fixed,
                 "bounds": [e.lower, e.upper],
                 "description": e.description,
+                "variable": e.variable,
+                "experiments": None if e.experiments is None else list(e.experiments),
             }
             for e in result.estimates
         },

@@ -121,6 +121,8 @@ def _estimate(name: str, stored: dict[str, Any]) -> ParameterEstimate:
         upper=_number(upper, math.inf),
         at_bound=stored["at_bound"],
         fixed=stored.get("fixed", False),
+        variable=stored.get("variable", name),
+        experiments=None if (acts := stored.get("experiments")) is None else tuple(acts),
     )
 
 
