@@ -4,6 +4,8 @@ from math import cos, sin
 
 import pytest
 
+from fmident.errors import CompilationError
+
 from .conftest import Compile
 
 LIBRARY = """package L
@@ -155,3 +157,14 @@ def test_state_select_decides(compile_text: Compile) -> None:
     compiled = compile_text(LIBRARY, "L.Chosen")
     assert [s.name for s in compiled.model.states] == ["y"]
     assert compiled.at({"y": 4.0}).rates["y"] == pytest.approx(-4.0)
+
+
+def test_two_fixed_starts_for_one_state_are_refused(compile_text: Compile) -> None:
+    with pytest.raises(CompilationError) as caught:
+        compile_text(
+            "model M\n  Real x(start=1, fixed=true), y(start=1, fixed=true);\nequation\n"
+            "  y = 2*x;\n  der(x) + der(y) = -3*x;\nend M;\n"
+        )
+    (found,) = caught.value.diagnostics
+    assert found.rule == "fixed-algebraic"
+    assert "'y = 2*x'" in found.message

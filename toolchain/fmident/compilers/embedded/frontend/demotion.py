@@ -83,10 +83,19 @@ def demote_states(
         states.remove(name)
         targets[name] = unknowns.variables[name]
         symbol = unknowns.derivatives[name]
-        text = f"der({name}), differentiated"
-        equations.append(ScalarEquation(symbol, rate, text, part[0].span))
-        done.append(Demotion(name, part[0].text, part[0].span))
+        source = _containing(part, unknowns.variables[name])
+        text = f"der({source.text})"
+        equations.append(ScalarEquation(symbol, rate, text, source.span))
+        done.append(Demotion(name, source.text, source.span))
     return done
+
+
+def _containing(part: Sequence[ScalarEquation], symbol: v.SX) -> ScalarEquation:
+    """Return the first equation that contains `symbol`."""
+    for equation in part:
+        if v.is_symbolic(equation.residual) and ca.depends_on(equation.residual, symbol):
+            return equation
+    return part[0]
 
 
 def _demote(

@@ -160,11 +160,15 @@ def _check_fixed_others(solution: Solution, unknowns: Unknowns, lowering: Loweri
             same = _same_value(alias.sign * mine, theirs)
             if same and is_fixed(other, where, lowering):
                 continue
+        reason = next(
+            (f": it follows from '{d.text}'" for d in solution.demotions if d.name == name), ""
+        )
         raise Refusal(
             "fixed-algebraic",
-            f"'{name}' has fixed=true, but it is not a state",
+            f"'{name}' has fixed=true, but it is not a state{reason}",
             variable.span,
-            "put start and fixed=true on the variable under der()",
+            "put start and fixed=true on the states: "
+            + (", ".join(f"'{s}'" for s in solution.states) or "there are none"),
         )
 
 
