@@ -10,10 +10,12 @@ from fmident.cli.console import out, tell, tell_all
 from fmident.cli.usage import assignments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fmident.errors import Diagnostic
+    from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
+    from fmident.report.contract import Reporter
 
 HELP = "identify the parameters of a problem file"
 EXAMPLE = """\
@@ -46,6 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--force", action="store_true", help="replace an earlier result instead of keeping it"
+    )
+    parser.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        choices=("modifier", "record", "ssv"),
+        help="write the values into the result folder as Modelica or SSV, too; may be repeated",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no table")
 
@@ -82,7 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         result = api.estimate(problem, host=host, observers=observers, report=show)
     finally:
         progress.finish()
-    kept, failed = write_folder(result, problem, folder, host.reporters, replace=arguments.force)
+    reporters = [*host.reporters, *_exports(arguments.export)]
+    kept, failed = write_folder(result, problem, folder, reporters, replace=arguments.force)
     tell_all(failed)
     if not arguments.quiet:
         out()
@@ -96,6 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
         tell("interrupted: the result holds the best parameters so far")
         return _INTERRUPTED
     return 1 if result.status == "failed" else 0
+
+
+def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:
+    """Return the reporters of the forms that were asked for."""
+    if not forms:
+        return []
+    from fmident.plugins.registry import Origin, Registration
+    from fmident.report.export import export_reporters
+
+    origin = Origin("(command line)")
+    return [Registration(n, item, item.summary, origin) for n, item in export_reporters(forms)]
 
 
 def _warnings(diagnostics: Iterable[Diagnostic]) -> None:

@@ -1,0 +1,54 @@
+"""What is said beside a value."""
+
+from __future__ import annotations
+
+import math
+
+from fmident.report.export.tree import Leaf
+from fmident.report.export.values import ExportedValue, Exports
+from fmident.report.numbers import plain
+
+
+def header(exports: Exports) -> list[str]:
+    """Return how the values came about, and what could not be exported."""
+    from fmident import __version__
+
+    lines = [f"Identified with fmident {__version__} ({exports.source})"]
+    lines += [f"Left out: '{name}' {reason}" for name, reason in exports.left_out.items()]
+    return lines
+
+
+def remark(leaf: Leaf) -> str:
+    """Return unit, standard error and interval of a leaf, in one line."""
+    if not leaf.shape:
+        return of_value(leaf.elements[0])
+    units = sorted({e.unit for e in leaf.elements if e.unit})
+    parts = [
+        f"[{','.join(map(str, index))}] {of_value(element, unit=False)}"
+        for index, element in zip(indices(leaf), leaf.elements, strict=True)
+        if element.origin != "default"
+    ]
+    return "; ".join([*units, *parts])
+
+
+def of_value(value: ExportedValue, *, unit: bool = True) -> str:
+    """Return unit, standard error and interval of one value."""
+    parts = [value.unit] if unit and value.unit and value.unit != "1" else []
+    if value.origin == "fixed":
+        parts.append("fixed, not identified")
+    if math.isfinite(value.standard_error):
+        parts.append(f"standard error {plain(value.standard_error, 3)}")
+    low, high = value.interval_95
+    if math.isfinite(low) and math.isfinite(high):
+        parts.append(f"95 % interval {plain(low, 6)} to {plain(high, 6)}")
+    elif value.origin == "identified":
+        parts.append("without an interval")
+    return ", ".join(parts)
+
+
+def indices(leaf: Leaf) -> list[tuple[int, ...]]:
+    """Return the indices of a leaf's elements, in their order."""
+    found: list[tuple[int, ...]] = [()]
+    for size in leaf.shape:
+        found = [(*index, k) for index in found for k in range(1, size + 1)]
+    return found

@@ -1,0 +1,112 @@
+"""A Modelica record with the identified values."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+
+from fmident.errors import EstimationError
+from fmident.report.export.comments import header, indices, remark
+from fmident.report.export.modifier import checked_class, instance_name
+from fmident.report.export.tree import Branch, Leaf, build_tree, real
+from fmident.report.export.values import Exports
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_DATA = "data"
+
+
+def record(exports: Exports, *, class_name: str | None = None, name: str | None = None) -> str:
+    """Return a file with one record; components become records inside it.
+
+    Parameters
+    ----------
+    exports
+        From :func:`~fmident.report.export.exported_values`.
+    class_name
+        Full name of the class that the values are for; by default what the FMU calls its
+        model.
+    name
+        Of the record; by default ``CLASSIdentified``.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        A name that is no Modelica name; elements of an array that are not known.
+    """
+    model = checked_class(class_name or exports.model)
+    own = name if name is not None else f"{model.rpartition('.')[2]}Identified"
+    if not _IDENTIFIER.fullmatch(own):
+        raise EstimationError(f"'{own}' cannot be the name of a record")
+    tree = build_tree(exports)
+    lines = [
+        f"record {own} {string(f'Identified parameters of {model}')}",
+        *_members(tree, 1),
+        f"  annotation (Documentation(info={string(_documentation(exports, model, own, tree))}));",
+        f"end {own};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def string(text: str) -> str:
+    """Return a Modelica string."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _members(branch: Branch, depth: int) -> list[str]:
+    lines: list[str] = []
+    pad = "  " * depth
+    for name, child in branch.children.items():
+        if isinstance(child, Leaf):
+            lines.append(pad + _declaration(child))
+            continue
+        kind = f"{name[0].upper()}{name[1:]}Data"
+        lines += [
+            f"{pad}record {kind} {string(f'Parameters of {name}')}",
+            *_members(child, depth + 1),
+            f"{pad}end {kind};",
+            f"{pad}{kind} {name} {string(f'Parameters of {name}')};",
+        ]
+    return lines
+
+
+def _declaration(leaf: Leaf) -> str:
+    first = leaf.elements[0]
+    size = f"[{', '.join(map(str, leaf.shape))}]" if leaf.shape else ""
+    unit = ""
+    if first.unit:
+        unit = f"({'each ' if leaf.shape else ''}unit={string(first.unit)})"
+    texts = [t for t in (" ".join(first.description.split()), remark(leaf)) if t]
+    text = f" {string('; '.join(texts))}" if texts else ""
+    return f"parameter Real {leaf.name}{size}{unit} = {leaf.literal()}{text}{_annotation(leaf)};"
+
+
+def _annotation(leaf: Leaf) -> str:
+    """Return the uncertainty for programs, as an annotation of this tool."""
+    parts = []
+    for index, element in zip(indices(leaf), leaf.elements, strict=True):
+        if math.isfinite(element.standard_error):
+            low, high = element.interval_95
+            said = [f"standardError={real(element.standard_error)}"]
+            if math.isfinite(low) and math.isfinite(high):
+                said.append(f"interval95={{{real(low)}, {real(high)}}}")
+            if index:
+                said.insert(0, f"element={{{', '.join(map(str, index))}}}")
+            parts.append(f"__fmident({', '.join(said)})")
+    # An annotation may hold a name once: only scalars say it to programs.
+    return f" annotation ({parts[0]})" if len(parts) == 1 and not leaf.shape else ""
+
+
+def _documentation(exports: Exports, model: str, own: str, tree: Branch) -> str:
+    use = f"{own} {_DATA}; {model} {instance_name(model)}({_use(tree, _DATA)});"
+    said = "".join(f"<p>{html.escape(line)}.</p>" for line in header(exports))
+    return f"<html>{said}<p>Use:</p><pre>{html.escape(use, quote=False)}</pre></html>"
+
+
+def _use(branch: Branch, place: str) -> str:
+    return ", ".join(
+        f"{name} = {place}.{name}"
+        if isinstance(child, Leaf)
+        else f"{name}({_use(child, f'{place}.{name}')})"
+        for name, child in branch.children.items()
+    )

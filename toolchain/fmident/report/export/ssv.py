@@ -1,0 +1,87 @@
+"""A parameter set of the System Structure and Parameterization standard.
+
+Source: SSP 1.0, section 6 (System Structure Parameter Values) and 4.5.3 (units).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from fmident.errors import UnitError
+from fmident.report.export.comments import of_value
+from fmident.report.export.values import ExportedValue, Exports
+from fmident.units import BASE_SYMBOLS, parse_unit
+
+SSV = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
+
+
+def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
+    """Write an SSV file, by the FMU's own names of variables.
+
+    Parameters
+    ----------
+    exports
+        From :func:`~fmident.report.export.exported_values`.
+    path
+        The file.
+    name
+        Of the parameter set; by default that of the model.
+    """
+    from fmident import __version__
+
+    ElementTree.register_namespace("ssv", SSV)
+    ElementTree.register_namespace("ssc", SSC)
+    root = Element(
+        f"{{{SSV}}}ParameterSet",
+        {
+            "version": "1.0",
+            "name": name or exports.model,
+            "description": f"Identified parameters of {exports.model} ({exports.source})",
+            "generationTool": f"fmident {__version__}",
+        },
+    )
+    parameters = SubElement(root, f"{{{SSV}}}Parameters")
+    for value in exports.values:
+        attributes = {"name": value.name}
+        if said := _text(value):
+            attributes["description"] = said
+        parameter = SubElement(parameters, f"{{{SSV}}}Parameter", attributes)
+        real = SubElement(parameter, f"{{{SSV}}}Real", {"value": repr(float(value.value))})
+        if value.unit:
+            real.set("unit", value.unit)
+    _units(root, exports)
+    ElementTree.indent(root)
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _text(value: ExportedValue) -> str:
+    parts = [" ".join(value.description.split()), of_value(value, unit=False)]
+    return "; ".join(part for part in parts if part)
+
+
+def _units(root: Element, exports: Exports) -> None:
+    """Define every unit that is used, as the standard demands."""
+    used = sorted({value.unit for value in exports.values if value.unit})
+    if not used:
+        return
+    units = SubElement(root, f"{{{SSV}}}Units")
+    for name in used:
+        unit = SubElement(units, f"{{{SSC}}}Unit", {"name": name})
+        try:
+            meaning = parse_unit(name)
+        except UnitError:
+            SubElement(unit, f"{{{SSC}}}BaseUnit")
+            continue
+        base = {
+            symbol: str(int(exponent))
+            for symbol, exponent in zip(BASE_SYMBOLS, meaning.exponents, strict=True)
+            if exponent and exponent.denominator == 1
+        }
+        if meaning.factor != 1.0:
+            base["factor"] = repr(meaning.factor)
+        if meaning.offset != 0.0:
+            base["offset"] = repr(meaning.offset)
+        SubElement(unit, f"{{{SSC}}}BaseUnit", base)
