@@ -215,7 +215,9 @@ for k in range(3000):
         assert (os.fstat(1).st_ino, os.fstat(2).st_ino) == terminal, k
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
 assert np.array_equal(simulator.simulate(setup), expected)
-print("interrupted", interrupted > 100, len(os.listdir("/proc/self/fd")) < 40)
+# Between os.dup and noting its result lies one bytecode: about one signal in a hundred loses
+# a descriptor there. A capture that forgot to close would lose one in each run.
+print("interrupted", interrupted > 100, len(os.listdir("/proc/self/fd")) < 150)
 """
 
 

@@ -12,6 +12,7 @@ from fmident.fmu.fmu import Fmu, open_fmu, read_description
 from fmident.fmu.guard import Survival, check_survives
 from fmident.fmu.log import LogRecord
 from fmident.fmu.probe import Influence, influence, interpolates_inputs
+from fmident.fmu.ramps import InputRamps, with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator, Statistics
 
@@ -19,6 +20,7 @@ __all__ = [
     "ArchiveLimits",
     "Fmu",
     "Influence",
+    "InputRamps",
     "LogRecord",
     "ModelDescription",
     "SimulationSetup",
@@ -32,4 +34,5 @@ __all__ = [
     "interpolates_inputs",
     "open_fmu",
     "read_description",
+    "with_ramps",
 ]

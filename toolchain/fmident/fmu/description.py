@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from fmident.errors import FmuError, did_you_mean
+from fmident.fmu.ramps import InputRamps
 
 VariableType = Literal["Real", "Integer", "Boolean", "String", "Enumeration"]
 Value = float | int | bool | str
@@ -109,6 +110,9 @@ class ModelDescription:
     output_dependencies
         For outputs with declared dependencies: output name -> names it depends on
         directly. Outputs without the attribute are left out (they may depend on all).
+    input_ramps
+        Extra inputs by which the engine makes inputs follow straight lines; ``None`` for
+        most FMUs.
     """
 
     name: str
@@ -131,6 +135,7 @@ class ModelDescription:
     provides_directional_derivative: bool = False
     log_categories: tuple[str, ...] = ()
     output_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    input_ramps: InputRamps | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:
@@ -161,8 +166,9 @@ class ModelDescription:
 
     @cached_property
     def inputs(self) -> tuple[Variable, ...]:
-        """Variables of causality "input"."""
-        return tuple(v for v in self.variables if v.causality == "input")
+        """Variables of causality "input", without those that belong to the engine."""
+        hidden = self.input_ramps.names if self.input_ramps is not None else frozenset()
+        return tuple(v for v in self.variables if v.causality == "input" and v.name not in hidden)
 
     @cached_property
     def outputs(self) -> tuple[Variable, ...]:

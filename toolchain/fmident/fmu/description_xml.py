@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
 from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
+from fmident.fmu.ramps import InputRamps
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 SUPPORTED = "fmident runs FMI 2.0 FMUs for Co-Simulation"
@@ -155,7 +156,24 @@ class _Reader:
                 c.get("name", "") for c in root.iterfind("LogCategories/Category")
             ),
             output_dependencies=self._read_dependencies(variables),
+            input_ramps=self._read_ramps(variables),
         )
+
+    def _read_ramps(self, variables: Sequence[Variable]) -> InputRamps | None:
+        found = self.root.find("VendorAnnotations/Tool[@name='fmident']/InputRamps")
+        if found is None:
+            return None
+        slopes = {r.get("input", ""): r.get("slope", "") for r in found.iterfind("Ramp")}
+        ramps = InputRamps(found.get("referenceTime", ""), slopes)
+        known = {v.name for v in variables if v.causality == "input"}
+        missing = sorted((ramps.names | slopes.keys()) - known)
+        if missing:
+            self.fail(
+                f"the annotation on input ramps names {', '.join(map(repr, missing))},"
+                " which is no input of the FMU",
+                "the FMU was changed after fmident built it: build it again",
+            )
+        return ramps
 
     def _number(self, text: str, what: str) -> float:
         try:

@@ -24,6 +24,7 @@ from fmident.fmu.library import DISCARD
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.program import FAILED_CALL, FAILED_STATUS, FAILED_STEP, NOT_FINITE
+from fmident.fmu.ramps import with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.values import Assignment
 
@@ -297,8 +298,11 @@ class Simulator:
     ) -> Plan:
         plan = self._plans.get(setup)
         if plan is None:
-            plan = Plan(setup, self.fmu.description, self._library)
-            update = self.input_update
+            ramps = self.fmu.description.input_ramps
+            ramped = ramps is not None and setup.interpolation in ("auto", "linear")
+            resolved = with_ramps(setup, ramps) if ramps is not None and ramped else setup
+            plan = Plan(resolved, self.fmu.description, self._library)
+            update = "before_step" if ramped else self.input_update
             if update == "auto":
                 from fmident.fmu.probe import find_input_update
 
