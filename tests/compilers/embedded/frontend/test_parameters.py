@@ -223,3 +223,32 @@ def test_condition_in_a_binding_leaves_the_parameter_settable(compile_text: Comp
     )
     assert {v.name for v in model.model.parameters} == {"k", "m"}
     assert model.at(p={"k": 3.0}).outputs == {"y": 3.0}
+
+
+def test_attributes_of_arrays_and_types(compile_text: Compile) -> None:
+    compiled = compile_text(
+        'model M\n  type Length = Real(unit="m", nominal=1e-3, min=-1);\n  parameter Real q = 3;\n'
+        "  Real x[3](start={1, 2, q}, fixed={true, false, true}, nominal={1e-6, 1, 10},\n"
+        '    min={-1, -2, -3}, each unit="m", each max=2*q);\n  Length y[2](each start=4);\n'
+        "equation\n  der(x) = zeros(3);\n  der(y) = zeros(2);\nend M;\n"
+    )
+    states = {v.name: v for v in compiled.model.states}
+    assert [states[f"x[{i}]"].start for i in (1, 2, 3)] == [1.0, 2.0, None]
+    assert [states[f"x[{i}]"].nominal for i in (1, 2, 3)] == [1e-6, 1.0, 10.0]
+    assert [states[f"x[{i}]"].minimum for i in (1, 2, 3)] == [-1.0, -2.0, -3.0]
+    assert states["x[1]"].maximum is None
+    assert (states["y[2]"].unit, states["y[2]"].nominal, states["y[2]"].start) == ("m", 1e-3, 4.0)
+    assert list(compiled.at(p={"q": 7.0}).x) == [1.0, 2.0, 7.0, 4.0, 4.0]
+    free = [d.message for d in compiled.diagnostics if d.rule == "start-not-fixed"]
+    assert [m.split("'")[1] for m in free] == ["x[2]", "y[1]", "y[2]"]
+
+
+def test_final_modifiers(compile_text: Compile) -> None:
+    model = compile_text(
+        "package L\n  model A\n    parameter Real p = 1;\n    output Real y = p;\n  end A;\n"
+        "  model M\n    parameter Real q = 2;\n    A a(final p=3), b(p=4), c(final p=q);\n"
+        "  end M;\nend L;\n",
+        "L.M",
+    )
+    assert {v.name: v.start for v in model.model.parameters} == {"q": 2.0, "b.p": 4.0}
+    assert model.at(p={"q": 5.0}).calculated == {"a.p": 3.0, "c.p": 5.0}
