@@ -43,7 +43,8 @@ def recursion(
 
     The gain does not depend on the size of a constant R; the covariance is scaled with the
     noise of the residuals afterwards. `squared` is the sum of ``lambda^(2 age) phi phi^T``
-    that eq. 11 needs; `memory` keeps the weighted sum of squared residuals and of the weights.
+    that eq. 11 needs; `memory` keeps the weighted sum of squared residuals and of the weights. As
+    in eq. 3, all of them are discounted for the next row already.
     """
     r = theta.size
     denominator = 1.0
@@ -60,10 +61,10 @@ def recursion(
         for j in range(i + 1):
             updated = (inverse[i, j] - gain[i] * gain[j] / denominator) / forgetting
             inverse[i, j] = inverse[j, i] = updated
-            summed = forgetting * forgetting * squared[i, j] + phi[i] * phi[j]
+            summed = forgetting * forgetting * (squared[i, j] + phi[i] * phi[j])
             squared[i, j] = squared[j, i] = summed
-    memory[COST] = forgetting * memory[COST] + innovation * innovation / denominator
-    memory[WEIGHT] = forgetting * memory[WEIGHT] + 1.0
+    memory[COST] = forgetting * (memory[COST] + innovation * innovation / denominator)
+    memory[WEIGHT] = forgetting * (memory[WEIGHT] + 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -185,9 +186,10 @@ def update(
         memory[WEIGHT] = m
     else:
         recursion(theta, inverse, squared, phi, gain, target, forgetting, memory)
+        memory[USED] += 1.0
     variance = noise * noise
     if not np.isfinite(variance):
-        free = memory[WEIGHT] - r
+        free = memory[WEIGHT] - (r if memory[USED] <= targets.size else forgetting * r)
         variance = memory[COST] / free if free > 0.0 else np.nan
     # Eq. 11: P S P; without forgetting S is the inverse of P, and this is P.
     for i in range(r):

@@ -58,9 +58,7 @@ class KalmanBucy:
         if q <= n:
             raise ValueError(f"a filter of order {q} has no derivative of order {n}")
         if start <= r:
-            raise ValueError(
-                f"start = {start} rows cannot determine {r} coefficients and the noise"
-            )
+            raise ValueError(f"start = {start} rows are too few for {r} coefficients and the noise")
         if not 0.0 < forgetting <= 1.0:
             raise ValueError(f"forgetting must lie in ]0, 1], not {forgetting}")
         self.equation = equation

@@ -1,0 +1,154 @@
+"""Filter, recursion and covariance, against closed forms, plain least squares, Monte-Carlo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fmident_estimators.kalman_bucy import KalmanBucy, differentiator, kernels
+from fmident_estimators.linear_equation import LinearEquation
+
+STEP = 1e-3
+TIMES = np.arange(3001) * STEP
+MSD = LinearEquation(2, ("a1", "a0"), {"b0": 1.0})
+
+
+def oscillation(omega: float = 20.0, theta1: float = 2.0, theta2: float = 133.0):
+    """Steady response of x'' + theta1 x' + theta2 x = u, so that no free motion is in it."""
+    gain = 1.0 / (theta2 - omega**2 + 1j * omega * theta1)
+    return (gain * np.exp(1j * omega * TIMES)).imag, np.sin(omega * TIMES)
+
+
+def filtered(filter_, signal):
+    state, states = filter_.steady(signal[0]), []
+    for k, x in enumerate(signal):
+        if k:
+            state = filter_.transition @ state + filter_.before * signal[k - 1] + filter_.now * x
+        states.append(state * filter_.scales)
+    return np.array(states)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_states_are_derivatives_of_the_filtered_signal(order: int) -> None:
+    cutoff, omega = 15.0, 12.0
+    states = filtered(differentiator(order, cutoff, STEP), np.sin(omega * TIMES))
+    corner = 2.0 * np.pi * cutoff
+    gain = (corner / (1j * omega + corner)) ** order
+    # The straight lines between samples carry the fundamental with this factor.
+    gain *= np.sinc(omega * STEP / (2.0 * np.pi)) ** 2
+    late = slice(2000, None)
+    for i in range(order):
+        exact = (gain * (1j * omega) ** i * np.exp(1j * omega * TIMES)).imag[late]
+        np.testing.assert_allclose(states[late, i], exact, atol=5e-5 * abs(gain) * omega**i)
+
+
+def test_a_ramp_is_followed_exactly() -> None:
+    filter_ = differentiator(3, 15.0, STEP)
+    states = filtered(filter_, 2.0 + 3.0 * TIMES)
+    delay = 3.0 / (2.0 * np.pi * 15.0)
+    np.testing.assert_allclose(states[-1], [2.0 + 3.0 * (TIMES[-1] - delay), 3.0, 0.0], atol=1e-9)
+
+
+def test_without_noise_the_truth_is_found() -> None:
+    x, u = oscillation()
+    found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=300)
+    thetas, _, flags = found.batch(x, u)
+    assert (flags[:319] == kernels.FILLING).all()
+    assert (flags[319:] == kernels.OK).all()
+    np.testing.assert_allclose(thetas[-1], [2.0, 133.0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+def test_the_recursion_is_weighted_least_squares(forgetting: float) -> None:
+    x, u = oscillation()
+    x = x + 1e-4 * np.random.default_rng(0).normal(size=x.size)
+    filter_ = differentiator(3, 20.0, STEP)
+    found = KalmanBucy(MSD, filter_, settle=100, start=10, forgetting=forgetting)
+    thetas, covariances, _ = found.batch(x[:800], u[:800])
+    states, drive = filtered(filter_, x[:800]), filtered(filter_, u[:800])
+    rows = states[100:, [1, 0]]
+    targets = drive[100:, 0] - states[100:, 2]
+    # The ten rows of the start entered together, and eq. 3 discounts only after a row was
+    # used: they weigh as much as the first row after them.
+    age = np.minimum(np.arange(rows.shape[0])[::-1], rows.shape[0] - 11)
+    weights = forgetting ** age.astype(float)
+    normal = rows.T @ (weights[:, np.newaxis] * rows)
+    expected = np.linalg.solve(normal, rows.T @ (weights * targets))
+    np.testing.assert_allclose(thetas[-1], expected, rtol=1e-7)
+    residual = targets - rows @ expected
+    variance = np.sum(weights * residual**2) / (np.sum(weights) - 2)
+    inverse = np.linalg.inv(normal)
+    squared = rows.T @ (weights[:, np.newaxis] ** 2 * rows)
+    np.testing.assert_allclose(covariances[-1], variance * inverse @ squared @ inverse, rtol=1e-5)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.98])
+def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
+    """Of the recursion itself, with independent errors, as eq. 11 counts them."""
+    rng = np.random.default_rng(5)
+    count, sigma, truth = 400, 0.3, np.array([2.0, -1.0])
+    rows = np.column_stack([np.sin(0.1 * np.arange(count)), np.ones(count)])
+    finals, predicted = [], None
+    for _ in range(1200):
+        targets = rows @ truth + sigma * rng.normal(size=count)
+        theta, inverse, squared = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
+        memory, gain = np.zeros(kernels.MEMORY), np.zeros(2)
+        assert kernels.begin(theta, inverse, rows, targets, 40, 1e-8)
+        squared += rows[:40].T @ rows[:40]
+        for k in range(40, count):
+            kernels.recursion(
+                theta, inverse, squared, rows[k], gain, targets[k], forgetting, memory
+            )
+        finals.append(theta)
+        predicted = sigma**2 * inverse @ squared @ inverse
+    found = np.cov(np.array(finals).T)
+    np.testing.assert_allclose(np.diag(found), np.diag(predicted), rtol=0.17)
+    assert (
+        np.abs(np.mean(finals, axis=0) - truth).max() < 5.0 * np.sqrt(np.diag(found) / 1200).max()
+    )
+
+
+def test_forgetting_follows_a_change() -> None:
+    x1, u = oscillation(theta2=133.0)
+    x2, _ = oscillation(theta2=150.0)
+    x = np.where(TIMES < 1.5, x1, x2)
+    finals = {}
+    for forgetting in (1.0, 0.99):
+        found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=100, forgetting=forgetting)
+        finals[forgetting] = found.batch(x, u)[0][-1][1]
+    assert finals[0.99] == pytest.approx(150.0, rel=0.01)
+    assert abs(finals[1.0] / 150.0 - 1.0) > 0.02
+
+
+def test_streaming_is_the_batch_to_rounding() -> None:
+    x, u = oscillation()
+    x = x + 1e-3 * np.random.default_rng(1).normal(size=x.size)
+    batch, stream = (
+        KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=50, forgetting=0.995)
+        for _ in range(2)
+    )
+    thetas, covariances, flags = batch.batch(x, u)
+    for k in range(x.size):
+        assert stream.update(x[k], u[k]) == flags[k]
+        if flags[k] == kernels.OK:
+            np.testing.assert_allclose(stream.coefficients, thetas[k], rtol=1e-9)
+            np.testing.assert_allclose(stream.covariance, covariances[k], rtol=1e-7)
+
+
+def test_rest_is_singular_until_something_moves() -> None:
+    x, u = oscillation()
+    found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=0)
+    assert [found.update(0.0, 0.0) for _ in range(100)] == [1] * 19 + [2] * 81
+    flags = [found.update(a, b) for a, b in zip(x[1:], u[1:], strict=True)]
+    assert flags[-1] == kernels.OK
+    assert found.update(np.nan, 0.0) == kernels.MISSING
+
+
+def test_refusals() -> None:
+    filter_ = differentiator(2, 20.0, STEP)
+    with pytest.raises(ValueError, match="no derivative of order 2"):
+        KalmanBucy(MSD, filter_)
+    with pytest.raises(ValueError, match="forgetting must lie"):
+        KalmanBucy(MSD, differentiator(3, 20.0, STEP), forgetting=0.0)
+    with pytest.raises(ValueError, match="too few"):
+        KalmanBucy(MSD, differentiator(3, 20.0, STEP), start=2)
