@@ -227,7 +227,8 @@ def test_condition_in_a_binding_leaves_the_parameter_settable(compile_text: Comp
 
 def test_attributes_of_arrays_and_types(compile_text: Compile) -> None:
     compiled = compile_text(
-        'model M\n  type Length = Real(unit="m", nominal=1e-3, min=-1);\n  parameter Real q = 3;\n'
+        'model M\n  type Length = Real(unit="m", nominal=1e-3, min=-1);\n'
+        "  parameter Real q = 3;\n"
         "  Real x[3](start={1, 2, q}, fixed={true, false, true}, nominal={1e-6, 1, 10},\n"
         '    min={-1, -2, -3}, each unit="m", each max=2*q);\n  Length y[2](each start=4);\n'
         "equation\n  der(x) = zeros(3);\n  der(y) = zeros(2);\nend M;\n"
