@@ -75,10 +75,13 @@ class Omc:
         if function == "checkModel":
             return f'"Check of {name} completed successfully."', ""
         prefix = re.findall(r'fileNamePrefix="(\w+)"', expression)[0]
-        own = [f for f in self.loaded if f.stem == name]
-        others = [f.parent if f.name == "package.mo" else f for f in self.loaded if f not in own]
+        packages = [f.parent for f in self.loaded if f.name == "package.mo"]
+        files = [f for f in self.loaded if f.name != "package.mo"]
+        own = [Path("all.mo").absolute()] if files else []
+        for file in own:  # in one file, as omc has them in one memory
+            file.write_text("\n".join(f.read_text() for f in files))
         fmu = Path(f"{prefix}.fmu").absolute()
-        EmbeddedCompiler().build(BuildRequest(name, (*own, *others), fmu))
+        EmbeddedCompiler().build(BuildRequest(name, (*own, *packages), fmu))
         with zipfile.ZipFile(fmu, "a") as archive:
             archive.writestr(f"resources/{prefix}_flags.json", b'{"s": "cvode"}')
         return f'"{fmu}"', ""
