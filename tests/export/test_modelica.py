@@ -160,9 +160,8 @@ def test_record_says_unit_description_and_uncertainty(
     text = record(exported_values(result, plant))
     assert text.startswith('record PlantIdentified "Identified parameters of Plants.Plant"\n')
     assert f'parameter Real k(unit="N/m") = {K!r} "Stiffness, \\"k\\" of the spring; N/m,' in text
-    assert (
-        f'parameter Real c[3](each unit="N/kg") = {{1.0, {SECOND!r}, 3.0}} "Mass; N/kg; [2]' in text
-    )
+    values = f"{{1.0, {SECOND!r}, 3.0}}"
+    assert f'c[3](each unit="N/kg") = {values} "Coefficients; N/kg; [2] standard error' in text
     assert "annotation (__fmident(standardError=0.2, interval95={" in text
     assert text.rstrip().endswith("end PlantIdentified;")
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.catalog.entry import Signal, SmokeExperiment
-from fmident.compilers.openmodelica.ramps import RampInputs, ramp_inputs, ramp_setup
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
 from fmident.fmu.setup import Interpolation
@@ -72,20 +71,7 @@ class Bench:
         self.fmu: Fmu = open_fmu(plan.path)
         self.description = self.fmu.description
         self._simulator: Simulator | None = None
-        self._ramped: dict[int, tuple[SimulationSetup, SimulationSetup]] = {}
         self._interpolation: Interpolation | None = None
-
-    @cached_property
-    def ramps(self) -> RampInputs | None:
-        """Inputs that this FMU takes as ramps."""
-        return ramp_inputs(self.plan.path)
-
-    @property
-    def hidden_inputs(self) -> frozenset[str]:
-        """Inputs that belong to fmident, not to the user's class."""
-        if self.ramps is None:
-            return frozenset()
-        return frozenset((self.ramps.reference_time, *self.ramps.slopes.values()))
 
     @property
     def simulator(self) -> Simulator:
@@ -99,13 +85,12 @@ class Bench:
         if self.description.only_once_per_process and self._simulator is not None:
             self._simulator.close()
             self._simulator = None
-        update: Literal["auto", "before_step"] = "auto" if self.ramps is None else "before_step"
         # The compiled loop costs a second of start-up, more than short runs take.
         longest = max(
             (r.trajectory.times.size * r.experiment.refine for r in self.plan.references),
             default=self.plan.smoke.samples,
         )
-        return self.fmu.simulator(input_update=update, compiled=longest > _MANY_STEPS)
+        return self.fmu.simulator(compiled=longest > _MANY_STEPS)
 
     def simulate(
         self,
@@ -113,18 +98,8 @@ class Bench:
         values: Mapping[str, Value] | None = None,
         simulator: Simulator | None = None,
     ) -> F64:
-        """Run a setup; inputs follow straight lines wherever the FMU can be made to do so."""
-        return (simulator or self.simulator).simulate(self.engine_setup(setup), values)
-
-    def engine_setup(self, setup: SimulationSetup) -> SimulationSetup:
-        """Return a setup as this FMU needs it; always the same for the same setup."""
-        if self.ramps is None:
-            return setup
-        known = self._ramped.get(id(setup))
-        if known is None or known[0] is not setup:
-            known = setup, ramp_setup(setup, self.ramps)
-            self._ramped[id(setup)] = known
-        return known[1]
+        """Run a setup with the shared instance, or with another one."""
+        return (simulator or self.simulator).simulate(setup, values)
 
     # -------------------------------------------------------------- experiments
 
@@ -216,7 +191,7 @@ class Bench:
 
         FMUs of OpenModelica announce interpolation and hold the inputs all the same.
         """
-        if self.ramps is not None or not setup.input_names:
+        if self.description.input_ramps is not None or not setup.input_names:
             return "auto"
         if not self.description.can_interpolate_inputs:
             return "hold"
@@ -225,6 +200,11 @@ class Bench:
                 return "mean"
             self._interpolation = "linear"
         return self._interpolation
+
+    def follows_lines(self, setup: SimulationSetup) -> bool:
+        """Whether inputs are straight lines between the samples of a setup."""
+        ramps = self.description.input_ramps is not None and setup.interpolation == "auto"
+        return ramps or setup.interpolation == "linear"
 
     @cached_property
     def _known(self) -> frozenset[str]:

@@ -18,10 +18,10 @@ def check_contents(bench: Bench) -> Check:
     about = bench.description
     detail = ", ".join(
         (
-            _count(len(about.inputs) - len(bench.hidden_inputs), "input"),
-            _count(len(about.outputs), "output"),
-            f"{_count(len(about.settable_parameters), 'parameter')} that can be set",
-            _count(len(about.variables), "variable"),
+            count(len(about.inputs), "input"),
+            count(len(about.outputs), "output"),
+            f"{count(len(about.settable_parameters), 'parameter')} that can be set",
+            count(len(about.variables), "variable"),
         )
     )
     if not about.outputs:
@@ -29,5 +29,6 @@ def check_contents(bench: Bench) -> Check:
     return Check("contents", bool(about.outputs), detail)
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return number and noun, in the plural where it is due."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

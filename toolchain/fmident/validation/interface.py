@@ -11,6 +11,7 @@ from fmident.fmu import Variable, influence
 from fmident.units import parse_unit
 from fmident.validation.bench import Bench, Experiment
 from fmident.validation.check import Check
+from fmident.validation.contents import count
 
 _ROWS = 200
 
@@ -20,9 +21,8 @@ def check_interface(bench: Bench) -> Check:
     interface = bench.plan.interface
     assert interface is not None  # the check is asked for only then
     about = bench.description
-    inputs = [v for v in about.inputs if v.name not in bench.hidden_inputs]
     wrong = [
-        *_differences("input", interface.inputs, inputs),
+        *_differences("input", interface.inputs, about.inputs),
         *_differences("output", interface.outputs, about.outputs),
     ]
     for name, unit in interface.identifiable.items():
@@ -40,8 +40,8 @@ def check_interface(bench: Bench) -> Check:
     return Check(
         "interface",
         True,
-        f"{len(interface.inputs)} inputs, {len(interface.outputs)} outputs, "
-        f"{len(interface.identifiable)} identifiable parameters as in the catalogue",
+        f"{count(len(interface.inputs), 'input')}, {count(len(interface.outputs), 'output')}, "
+        f"{count(len(interface.identifiable), 'identifiable parameter')} as in the catalogue",
     )
 
 
@@ -97,7 +97,7 @@ def _thinned(experiment: Experiment) -> Experiment:
 
 def _effects(bench: Bench, experiment: Experiment, names: Sequence[str]) -> dict[str, float]:
     """Return parameters that have an effect: the largest change over range of any output."""
-    setup = bench.engine_setup(experiment.setup)
+    setup = experiment.setup
     base = bench.simulator.simulate(setup, experiment.values)
     spans = {
         n: max(float(column.max() - column.min()), 1e-300)

@@ -57,7 +57,10 @@ def check_memory(bench: Bench) -> Check:
         for earlier, later in pairwise(marks)
     )
     leaks = per_run > ALLOWED_PER_RUN
-    detail = f"{growth / 1024:+.0f} KiB over {counted} resets, at least {per_run:+.0f} bytes per run throughout"
+    detail = (
+        f"{growth / 1024:+.0f} KiB over {counted} resets, "
+        f"throughout at least {per_run:+.0f} bytes per run"
+    )
     if counted < bench.plan.resets:
         detail += f"; ended after {bench.plan.memory_budget:g} s"
     if leaks:

@@ -67,7 +67,7 @@ def _run(bench: Bench, experiment: Experiment, coarse: F64, grid: F64) -> F64:
     """Return outputs at the coarse instants, simulated on `grid`."""
     setup = experiment.setup
     assert setup.inputs is not None  # set by SimulationSetup itself
-    lines = bench.ramps is not None or setup.interpolation == "linear"
+    lines = bench.follows_lines(setup)
     rows = np.searchsorted(setup.times, coarse)
     columns = []
     for values in setup.inputs[rows].T:
@@ -81,7 +81,7 @@ def _run(bench: Bench, experiment: Experiment, coarse: F64, grid: F64) -> F64:
         times=grid,
         inputs=inputs,
         tolerance=None,
-        interpolation="linear" if lines and bench.ramps is None else "hold",
+        interpolation=setup.interpolation if lines else "hold",
     )
     stride = (grid.size - 1) // (coarse.size - 1)
     result: F64 = bench.simulate(own, experiment.values)[::stride]
