@@ -15,7 +15,7 @@ EXAMPLE = """\
 
 _PACKAGES = (
     "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "pyceres", "pluggy",
-    "matplotlib", "jinja2", "lark", "OMPython",
+    "matplotlib", "jinja2", "OMPython",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from fmident.errors import CompilationError, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
-_PYTHON_PACKAGES = ("rumoca", "casadi", "lark")
+_PYTHON_PACKAGES = ("rumoca", "casadi")
 _OPTIONS = ("optimization",)
 
 
@@ -96,7 +96,7 @@ def _code_hash() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parent
     for file in sorted(package.rglob("*")):
-        if file.suffix in (".py", ".c", ".h", ".lark") and file.is_file():
+        if file.suffix in (".py", ".c", ".h") and file.is_file():
             digest.update(file.relative_to(package).as_posix().encode() + b"\0")
             digest.update(file.read_bytes() + b"\0")
     for name in _PYTHON_PACKAGES:
