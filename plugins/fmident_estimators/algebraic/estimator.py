@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Location, ProblemError
+from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.online import (
     Flag,
     OnlineEstimate,
@@ -45,14 +45,19 @@ class AlgebraicTracker(Tracker):
         From coefficients to parameters.
     columns
         Places of u (-1 without) and y in a sample.
+    limits
+        Largest relative standard errors, shape (n,); infinite where any will do.
     """
 
-    def __init__(self, window: AlgebraicWindow, setup: Setup, columns: tuple[int, int]) -> None:
+    def __init__(
+        self, window: AlgebraicWindow, setup: Setup, columns: tuple[int, int], limits: F64
+    ) -> None:
         self._stream = AlgebraicStream(window)
         self._step = window.design.step
         self._map = setup.parameters
         self._u, self._y = columns
         self._before: float | None = None
+        self._limits = limits
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
         """Take one sample; after a gap in the times the window fills anew."""
@@ -66,7 +71,7 @@ class AlgebraicTracker(Tracker):
         theta = self._stream.coefficients
         errors = self._map.standard_errors(theta, self._stream.covariance)
         values = self._map(theta)
-        if not np.isfinite(values).all():
+        if not _is_usable(values, errors, self._limits):
             self.flag = Flag.SINGULAR
             return None
         return OnlineEstimate(time, values, errors)
@@ -100,7 +105,8 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         """
         setup = read_setup(problem, options, self.name)
         window = make_window(problem, experiment, setup, options)
-        return AlgebraicTracker(window, setup, setup.columns(experiment))
+        limits = precision_limits(problem, experiment, setup, options)
+        return AlgebraicTracker(window, setup, setup.columns(experiment), limits)
 
     def track(
         self,
@@ -119,8 +125,8 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         values = setup.parameters(thetas)
         errors = setup.parameters.standard_errors(thetas, covariances)
         flags = np.array([_FLAGS[int(f)] for f in found], dtype=np.uint8)
-        undefined = (flags == Flag.GOOD) & ~np.isfinite(values).all(axis=1)
-        flags[undefined] = Flag.SINGULAR
+        limits = precision_limits(problem, experiment, setup, options)
+        flags[(flags == Flag.GOOD) & ~_is_usable(values, errors, limits)] = Flag.SINGULAR
         values[flags != Flag.GOOD] = np.nan
         errors[flags != Flag.GOOD] = np.nan
         return time_series(problem, experiment, values, errors, flags)
@@ -181,3 +187,41 @@ def make_window(
         )
     except ValueError as error:
         raise ProblemError(f"[estimator]: 'algebraic': {error}", location=location) from error
+
+
+def precision_limits(
+    problem: Problem, experiment: Experiment, setup: Setup, options: AlgebraicOptions
+) -> F64:
+    """Return the largest relative standard errors of the free parameters, shape (n,).
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A name is no free parameter, or the noise is unknown.
+    """
+    location = Location(str(problem.source)) if problem.source is not None else None
+    names = [q.name for q in problem.free]
+    limits = np.full(len(names), np.inf)
+    for name, limit in options.precision.items():
+        if name not in names:
+            raise ProblemError(
+                f"[estimator]: precision gives '{name}', which is no free parameter",
+                location=location,
+                hint=did_you_mean(name, names, kind="parameter"),
+            )
+        limits[names.index(name)] = float(limit)
+    measurement = setup.measurement(experiment)
+    if options.precision and measurement.sigma is None:
+        raise ProblemError(
+            f"[estimator]: precision needs the noise of '{measurement.name}'",
+            location=location,
+            hint="give its sigma in [experiments.outputs]",
+        )
+    return limits
+
+
+def _is_usable(values: F64, errors: F64, limits: F64) -> Any:
+    """Return whether estimates are finite and precise enough, shape () or (k,)."""
+    with np.errstate(invalid="ignore"):
+        precise = np.isinf(limits) | (errors <= limits * np.abs(values))
+    return (np.isfinite(values) & precise).all(axis=-1)

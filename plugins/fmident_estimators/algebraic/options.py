@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from fmident_estimators.algebraic.weights import Quadrature
 from fmident_estimators.linear_equation import EquationOptions
@@ -27,6 +27,10 @@ class AlgebraicOptions(EquationOptions):
     singular
         A window counts as singular when the scaled matrix's triangular factor has a diagonal
         element smaller than this times the largest.
+    precision
+        Free parameter to the largest predicted standard error, relative to the estimate, with
+        which a window still counts; others are flagged as singular, and the estimate before
+        holds. Needs the output's sigma. By default only exactly singular windows are left out.
     final
         The estimate that is returned: ``"weighted"``, the mean of all windows, each weighted by
         its inverse predicted variance; or ``"last"``, for parameters that change.
@@ -37,6 +41,7 @@ class AlgebraicOptions(EquationOptions):
     rows: int = 0
     quadrature: Quadrature = "product-4"
     singular: float = 1e-10
+    precision: dict[str, Any] = field(default_factory=dict)
     final: Literal["weighted", "last"] = "weighted"
 
     def __post_init__(self) -> None:
@@ -45,3 +50,6 @@ class AlgebraicOptions(EquationOptions):
             raise ValueError(f"window must be positive, not {self.window}")
         if not 0.0 < self.singular < 1.0:
             raise ValueError(f"singular must lie between 0 and 1, not {self.singular}")
+        for name, limit in self.precision.items():
+            if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0.0:
+                raise ValueError(f"precision.{name} must be a positive number, not {limit!r}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fmident.plugins.hookspecs import hookimpl
 from fmident_estimators.kalman_bucy.differentiator import Differentiator, differentiator
 from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator, KalmanBucyOptions
+from fmident_estimators.kalman_bucy.excitation import best_ratio, unit_response, variance_factor
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ __all__ = [
     "KalmanBucy",
     "KalmanBucyEstimator",
     "KalmanBucyOptions",
+    "best_ratio",
     "differentiator",
     "fmident_register_estimators",
+    "unit_response",
+    "variance_factor",
 ]
 
 
