@@ -81,7 +81,10 @@ class Bench:
         return self._simulator
 
     def new_simulator(self) -> Simulator:
-        """Return a fresh instance; the shared one is closed first if only one is allowed."""
+        """Return a fresh instance; the shared one is closed first if only one is allowed.
+
+        What it prints is not captured: it must outlive a crash, see the parent.
+        """
         if self.description.only_once_per_process and self._simulator is not None:
             self._simulator.close()
             self._simulator = None
@@ -90,7 +93,7 @@ class Bench:
             (r.trajectory.times.size * r.experiment.refine for r in self.plan.references),
             default=self.plan.smoke.samples,
         )
-        return self.fmu.simulator(compiled=longest > _MANY_STEPS)
+        return self.fmu.simulator(compiled=longest > _MANY_STEPS, capture_output=False)
 
     def simulate(
         self,

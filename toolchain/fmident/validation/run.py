@@ -173,7 +173,8 @@ class _Child:
         self.lost = Check(at, False, what, seconds=time.perf_counter() - began)
 
     def _last_words(self) -> str:
-        self._said.seek(0)
+        size = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, size - 2 * _LAST_WORDS))
         text = " ".join(self._said.read().decode(errors="replace").split())
         return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
 

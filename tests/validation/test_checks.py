@@ -1,0 +1,197 @@
+"""Every check passes on a good FMU and fails on one with the flaw that it looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.catalog import Interface, ReferenceExperiment, Signal, SmokeExperiment
+from fmident.errors import DataError, FmuError
+from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
+from fmident.validation.plan import Reference, read_trajectory
+
+from ..fmu.build import real
+
+BuildFlawed = Callable[..., Path]
+
+INTERFACE = Interface({"u": "N"}, {"x": "m"}, {"k": "1"})
+SMOKE = SmokeExperiment(samples=201, inputs={"u": Signal(1.0, ((0.5, 1.0, 0.0),))})
+
+
+def run(plan: FmuPlan, timeout: float = 20.0) -> FmuReport:
+    (report,) = validate([plan], timeout=timeout, jobs=1)
+    return report
+
+
+def by_name(report: FmuReport) -> dict[str, Check]:
+    return {c.name: c for c in report.checks}
+
+
+def plan(path: Path, **changes: object) -> FmuPlan:
+    return replace(FmuPlan(path, INTERFACE, smoke=SMOKE, resets=200), **changes)  # type: ignore[arg-type]
+
+
+def write_reference(
+    folder: Path, *, shift: float = 0.0, header: str = "time [s],u [N],x [mm]", k: float = 2.0
+) -> Path:
+    """Write x(t) for u = 1 in mm; `shift` is added at t = 1 s."""
+    times = np.linspace(0.0, 2.0, 201)
+    x = k * (1.0 - np.exp(-times))
+    x[100] += shift
+    rows = [f"{t:.17g},1,{1e3 * v:.17g}" for t, v in zip(times, x, strict=True)]
+    file = folder / "reference.csv"
+    file.write_text("\n".join(["# made by the test", f"# parameters: k={k}", header, *rows]))
+    return file
+
+
+def test_good_fmu_passes_everything(flawed: BuildFlawed, tmp_path: Path) -> None:
+    experiment = ReferenceExperiment(write_reference(tmp_path), tube=1e-12)
+    references = (Reference(read_trajectory(experiment.file), experiment),)
+    report = run(plan(flawed(), references=references))
+    assert [(c.name, c.word) for c in report.checks] == [
+        (name, "ok")
+        for name in (
+            "identity", "contents", "model description", "interface", "simulation",
+            "reference reference", "parameters", "repeatability", "memory", "step sizes",
+        )
+    ]  # fmt: skip
+    assert report.passed
+    assert report.deviation is not None
+    assert report.deviation < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("flaw", "name", "fragment"),
+    [
+        ("REMEMBERS", "repeatability", "'x' differs by"),
+        ("LEAKS", "memory", "bytes per run"),
+        ("EULER", "step sizes", "2h against h/2"),
+        ("CRASHES_LATE", "memory", "SIGABRT"),
+    ],
+)
+def test_a_flaw_fails_its_own_check_only(
+    flawed: BuildFlawed, flaw: str, name: str, fragment: str
+) -> None:
+    report = run(plan(flawed(flaw), resets=1000))
+    failed = [c for c in report.checks if not c.passed]
+    assert [c.name for c in failed] == [name]
+    assert fragment in failed[0].detail
+    assert not any(c.skipped for c in report.checks)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "fragment"),
+    [
+        ("CRASHES", "native code crashed (SIGABRT); it said: last words"),
+        ("ENDS", "native code ended the process with exit code 0"),
+        ("HANGS", "did not answer within 1 s and was ended"),
+    ],
+)
+def test_native_code_that_dies_in_the_simulation(
+    flawed: BuildFlawed, flaw: str, fragment: str
+) -> None:
+    report = run(plan(flawed(flaw)), timeout=1.0 if flaw == "HANGS" else 20.0)
+    checks = by_name(report)
+    assert not checks["simulation"].passed
+    assert checks["simulation"].detail.startswith(fragment)
+    assert [c.name for c in report.checks if c.skipped] == [
+        "parameters", "repeatability", "memory", "step sizes",
+    ]  # fmt: skip
+    assert not report.passed
+
+
+def test_what_an_fmu_prints_does_no_harm(flawed: BuildFlawed) -> None:
+    assert run(plan(flawed("NOISY"))).passed
+
+
+def test_interface_that_differs(flawed: BuildFlawed) -> None:
+    wanted = Interface({"u": "m", "force": "N"}, {}, {"k": "1", "dead": "", "kk": "1", "x": "m"})
+    checks = by_name(run(plan(flawed(), interface=wanted)))
+    assert checks["interface"].detail.split("; ") == [
+        "input 'force' is missing",
+        "input 'u' has the unit 'N', not 'm'",
+        "output 'x' is not in the catalogue",
+        "there is no parameter 'kk' (nearest parameter: 'k')",
+        "parameter 'x' cannot be set: calculated by the model",
+    ]
+
+
+def test_parameter_without_effect(flawed: BuildFlawed) -> None:
+    frozen = Interface({"u": "N"}, {"x": "m"}, {"k": "1", "dead": ""})
+    checks = by_name(run(plan(flawed(), interface=frozen)))
+    assert checks["interface"].passed
+    assert checks["parameters"].detail == "no output changes with 'dead': frozen in the FMU"
+
+
+def test_reference_that_is_left(flawed: BuildFlawed, tmp_path: Path) -> None:
+    experiment = ReferenceExperiment(write_reference(tmp_path, shift=0.01), tube=1e-3)
+    references = (Reference(read_trajectory(experiment.file), experiment),)
+    check = by_name(run(plan(flawed(), references=references)))["reference reference"]
+    assert not check.passed
+    assert "'x' deviates most: 5.8e-03 of its range at t = 1 s, allowed 1e-03" in check.detail
+    wider = replace(experiment, tubes={"x": 6e-3})
+    references = (Reference(read_trajectory(experiment.file), wider),)
+    assert by_name(run(plan(flawed(), references=references)))["reference reference"].passed
+
+
+@pytest.mark.parametrize(
+    ("header", "fragment"),
+    [
+        ("time,u,y", "nearest variable"),
+        ("time,u,x [kg]", "'x'"),
+    ],
+)
+def test_reference_that_does_not_fit(
+    flawed: BuildFlawed, tmp_path: Path, header: str, fragment: str
+) -> None:
+    experiment = ReferenceExperiment(write_reference(tmp_path, header=header))
+    references = (Reference(read_trajectory(experiment.file), experiment),)
+    check = by_name(run(plan(flawed(), references=references)))["reference reference"]
+    assert not check.passed
+    assert "y" in check.detail or fragment in check.detail
+
+
+def test_users_reference_may_hold_more(flawed: BuildFlawed, tmp_path: Path) -> None:
+    text = write_reference(tmp_path).read_text().replace("u [N]", "somewhat")
+    (tmp_path / "reference.csv").write_text(text.replace("k=2.0", "k=2.0 other=1"))
+    references = [ReferenceExperiment(tmp_path / "reference.csv", tube=1e-9)]
+    check = by_name(run(plan_fmu(flawed(), None, references, resets=10)))["reference reference"]
+    assert check.passed
+    assert check.detail.endswith("not in the FMU: somewhat, other")
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("x,y\n1,2\n", "column 'time'"),
+        ("time,x\n0,1\n1,\n", "gap"),
+        ("# parameters: a=1 b\ntime,x\n0,1\n1,2\n", "'b' is not of the form name=value"),
+        ("# parameters: a=one\ntime,x\n0,1\n1,2\n", "'a=one' is not of the form"),
+    ],
+)
+def test_trajectory_that_cannot_be_read(tmp_path: Path, text: str, fragment: str) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text(text)
+    with pytest.raises(DataError, match=fragment):
+        read_trajectory(file)
+
+
+def test_no_output(flawed: BuildFlawed) -> None:
+    path = flawed(variables=real("x", 2, "local"))
+    checks = by_name(run(FmuPlan(path, resets=5)))
+    assert not checks["contents"].passed
+
+
+def test_file_that_is_no_fmu(tmp_path: Path, flawed: BuildFlawed) -> None:
+    bad = tmp_path / "bad.fmu"
+    bad.write_text("no zip")
+    good, broken = validate([FmuPlan(flawed(), resets=5), FmuPlan(bad)], jobs=2)
+    assert good.passed
+    assert not broken.passed
+    assert "zip" in (broken.unusable or "")
+    with pytest.raises(FmuError, match="zip"):
+        validate_fmu(bad)

@@ -1,0 +1,119 @@
+"""``fmident validate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fmident.cli import main
+
+Capture = pytest.CaptureFixture[str]
+BuildFlawed = Callable[..., Path]
+
+CATALOG = """\
+[libraries.Lib]
+sources = ["Lib.mo"]
+
+[[fmus]]
+class = "Lib.Good"
+inputs = { u = "N" }
+outputs = { x = "m" }
+identifiable = { k = "1" }
+smoke.inputs = { u = { offset = 1.0, sines = [[0.5, 1.0, 0.0]] } }
+
+[[fmus]]
+class = "Lib.Missing"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, flawed: BuildFlawed, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working directory with a catalogue and the FMU of one of its two entries."""
+    (tmp_path / "fmus").mkdir()
+    (tmp_path / "fmus" / "Lib.mo").write_text("package Lib end Lib;")
+    (tmp_path / "fmus" / "catalog.toml").write_text(CATALOG)
+    (tmp_path / "fmus" / "Lib.Good.fmu").write_bytes(flawed().read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_catalogue_beside_the_fmu_counts(folder: Path, capsys: Capture) -> None:
+    assert main(["validate", "fmus/Lib.Good.fmu", "--resets", "20"]) == 0
+    assert "1 identifiable parameter as in the catalogue" in capsys.readouterr().out
+    catalog = folder / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG.replace('x = "m"', 'x = "m", y = "m"'))
+    assert main(["validate", "fmus/Lib.Good.fmu", "--resets", "20"]) == 1
+    assert "output 'y' is missing" in capsys.readouterr().out
+
+
+def test_all_names_what_is_missing(
+    folder: Path, capsys: Capture, embedded_compiler: object
+) -> None:
+    assert main(["validate", "--all", "--resets", "20", "--junit", "out/j.xml"]) == 1
+    shown = capsys.readouterr()
+    assert "Lib.Missing.fmu" in shown.err
+    assert "fmident build --all" in shown.err
+    root = ElementTree.parse(folder / "out" / "j.xml").getroot()
+    assert [s.get("name") for s in root] == ["Lib.Good"]
+    assert root.get("failures") == "0"
+
+
+def test_users_own_reference(folder: Path, capsys: Capture) -> None:
+    times = np.linspace(0.0, 1.0, 51)
+    rows = [f"{t},{float(2 * (1 - np.exp(-t)))!r}" for t in times]
+    (folder / "x.csv").write_text("
+".join(["time,x", *rows]))
+        "\n".join(["time,x", *(r.replace("np.float64(", "").replace(")", "") for r in rows)])
+    )
+    command = ["validate", "fmus/Lib.Good.fmu", "--resets", "20", "--reference", "x.csv"]
+    assert main(command) == 0
+    assert "reference x" in capsys.readouterr().out
+    changed = (folder / "x.csv").read_text().replace("\n0.5,", "\n0.5,1")
+    (folder / "x.csv").write_text(changed)
+    assert main(command) == 1
+    assert "at t = 0.5 s" in capsys.readouterr().out
+
+
+def test_many_fmus_make_one_table(folder: Path, flawed: BuildFlawed, capsys: Capture) -> None:
+    bad = folder / "bad.fmu"
+    bad.write_text("no zip")
+    names = [str(flawed(f)) for f in ("NOTHING", "EULER", "CRASHES")]
+    assert main(["validate", *names, str(bad), "--resets", "20"]) == 2
+    shown = capsys.readouterr().out
+    table, _, rest = shown.partition("\n\n")
+    assert table.splitlines()[0].split() == [
+        "FMU", "checks", "reference", "step", "sizes", "s", "result",
+    ]  # fmt: skip
+    assert len(table.splitlines()) == 6
+    assert "SIGABRT" in rest
+    assert "zip" in rest
+    assert rest.rstrip().endswith("0 of 4 FMUs passed; deviations are over a signal's range") or (
+        "1 of 4 FMUs passed" in rest
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        ([], "--all"),
+        (["--all", "x.fmu"], "--all"),
+        (["x.fmu", "--resets", "0"], "--resets"),
+        (["x.fmu", "--tube", "-1"], "tube"),
+        (["x.fmu", "--catalog", "none.toml"], "none.toml"),
+        (["x.fmu", "--reference", "none.csv"], "none.csv"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str],
+    fragment: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["validate", *arguments]) == 2
+    assert fragment in capsys.readouterr().err
