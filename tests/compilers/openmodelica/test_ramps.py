@@ -2,7 +2,7 @@
 
 The embedded compiler interpolates inputs linearly. So the same class, plain with linear
 inputs and wrapped with ramps, must give the same trajectories: that proves the wrapper's
-text, the renaming and the way the ramps are fed, without OpenModelica.
+text, the renaming and the annotation that the engine reads, without OpenModelica.
 """
 
 from __future__ import annotations
@@ -16,13 +16,7 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica.ramps import (
-    RampInputs,
-    hide_wrapper,
-    lost_interface,
-    ramp_inputs,
-    ramp_setup,
-)
+from fmident.compilers.openmodelica.ramps import hide_wrapper, lost_interface
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
@@ -188,39 +182,6 @@ def test_an_interface_that_changes_is_refused() -> None:
     assert lost_interface(plain, plain) == []
 
 
-def test_annotation_that_does_not_fit(tmp_path: Path) -> None:
-    file = tmp_path / "modelDescription.xml"
-    root = describe([scalar("u", "input")])
-    tool = ElementTree.SubElement(
-        ElementTree.SubElement(root, "VendorAnnotations"), "Tool", {"name": "fmident"}
-    )
-    ramps = ElementTree.SubElement(tool, "InputRamps", {"referenceTime": "t0"})
-    ElementTree.SubElement(ramps, "Ramp", {"input": "u", "slope": "du"})
-    ElementTree.ElementTree(root).write(file)
-    with pytest.raises(CompilationError, match="'du', 't0'"):
-        ramp_inputs(file)
-    ElementTree.ElementTree(describe([])).write(file)
-    assert ramp_inputs(file) is None
-    file.write_text("<broken")
-    with pytest.raises(CompilationError, match="not a model description"):
-        ramp_inputs(file)
-
-
-def test_setup_of_ramps() -> None:
-    ramps = RampInputs("t0", {"u": "du", "w": "dw"})
-    times = np.array([0.0, 0.5, 1.5])
-    inputs = np.array([[1.0, 7.0], [2.0, 7.0], [0.0, 8.0]])
-    setup = ramp_setup(SimulationSetup(times, ("u", "on"), inputs, ("y",), {"k": 1.0}, 1e-8), ramps)
-    assert setup.input_names == ("u", "on", "du", "t0")
-    assert setup.interpolation == "hold"
-    assert (setup.start_values, setup.tolerance) == ({"k": 1.0}, 1e-8)
-    np.testing.assert_array_equal(setup.inputs, [[1, 7, 0, 0], [2, 7, 2, 0.5], [0, 8, -2, 1.5]])
-    value, _, slope, reference = setup.inputs[2]
-    assert value + slope * (0.5 - reference) == 2.0  # the line through both points
-    bare = ramp_setup(SimulationSetup(times, ("on",), inputs[:, 1:], ("y",)), ramps)
-    assert bare.input_names == ("on",)
-
-
 def build_embedded(name: str, sources: tuple[Path, ...], folder: Path) -> Path:
     output = folder / f"{name}.fmu"
     EMBEDDED.EmbeddedCompiler().build(BuildRequest(name, sources, output))
@@ -253,11 +214,9 @@ def test_ramps_do_what_linear_interpolation_does(tmp_path: Path) -> None:
             )
             for way in ("linear", "hold")
         }
-    ramps_of_slide = ramp_inputs(ramped)
-    assert ramps_of_slide is not None
     setup = SimulationSetup(times, ("u",), u[:, None], outputs, {}, 1e-9)
-    with open_fmu(ramped) as fmu, fmu.simulator(input_update="before_step") as simulator:
-        ramps = simulator.simulate(ramp_setup(setup, ramps_of_slide))
+    with open_fmu(ramped) as fmu, fmu.simulator() as simulator:
+        ramps = simulator.simulate(setup)
     with open_fmu(ramped) as fmu, fmu.simulator() as simulator:
         held = simulator.simulate(
             SimulationSetup(times, ("u",), u[:, None], outputs, {}, 1e-9, "hold")
@@ -280,8 +239,9 @@ def test_the_wrapped_fmu_is_valid_and_offers_the_same(tmp_path: Path) -> None:
         v.name for v in after.settable_parameters
     }
     assert [v.name for v in after.outputs] == [v.name for v in before.outputs]
-    extra = {v.name for v in after.inputs} - {v.name for v in before.inputs}
-    assert extra == {"fmident.slope.u", "fmident.referenceTime"}
+    assert [v.name for v in after.inputs] == [v.name for v in before.inputs]
+    assert after.input_ramps is not None
+    assert after.input_ramps.names == {"fmident.slope.u", "fmident.referenceTime"}
     assert after.variable("u").unit == before.variable("u").unit == "N"
     assert check_fmu(ramped, solver="", integrates=False) == []
 

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica import (
-    OpenModelicaCompiler,
-    check_interface,
-    ramp_inputs,
-    ramp_setup,
-)
+from fmident.compilers.openmodelica import OpenModelicaCompiler, check_interface
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
 
@@ -70,15 +65,14 @@ def test_cosimulation_is_no_euler_and_takes_the_tolerance(tmp_path: Path, record
 def test_ramps_are_linear_inputs(tmp_path: Path, recorded) -> None:
     """A mass on a spring under a triangular force, against a fine simulation."""
     fmu = build("Good", recorded.MODELS / "Good.mo", tmp_path, 1e-10)
-    ramps = ramp_inputs(fmu)
-    assert ramps is not None
+    assert read_description(fmu).input_ramps is not None
     results = []
     for every in (50, 1):
         times = np.linspace(0.0, 1.0, 1001)[::every]
         force = np.interp(times, np.linspace(0.0, 1.0, 21), np.arange(21) % 2)
         setup = SimulationSetup(times, ("F",), force[:, None], ("x", "v"))
-        with open_fmu(fmu) as opened, opened.simulator(input_update="before_step") as simulator:
-            results.append(simulator.simulate(ramp_setup(setup, ramps))[:: 50 // every])
+        with open_fmu(fmu) as opened, opened.simulator() as simulator:
+            results.append(simulator.simulate(setup)[:: 50 // every])
     coarse, fine = results
     assert np.max(np.abs(coarse - fine) / np.ptp(fine, axis=0)) < 1e-5
 

@@ -9,14 +9,10 @@ says, as diagnostics), ``wrapper`` and ``ramps`` (inputs as ramps, tolerance), `
 from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 from fmident.compilers.openmodelica.interface import check_interface, frozen_parameters
 from fmident.compilers.openmodelica.options import OpenModelicaOptions
-from fmident.compilers.openmodelica.ramps import RampInputs, ramp_inputs, ramp_setup
 
 __all__ = [
     "OpenModelicaCompiler",
     "OpenModelicaOptions",
-    "RampInputs",
     "check_interface",
     "frozen_parameters",
-    "ramp_inputs",
-    "ramp_setup",
 ]

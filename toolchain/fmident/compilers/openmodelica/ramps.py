@@ -11,21 +11,17 @@ the ramps is recorded for the engine in the description's vendor annotation::
       </Tool>
     </VendorAnnotations>
 
-An input then follows ``u + slope*(time - referenceTime)``.
+An input then follows ``u + slope*(time - referenceTime)``. The engine reads this
+(:mod:`fmident.fmu.ramps`) and feeds slopes and time at each communication point.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
-
-import numpy as np
 
 from fmident.compilers.openmodelica.wrapper import (
     COMPONENT,
@@ -35,7 +31,6 @@ from fmident.compilers.openmodelica.wrapper import (
     slope_name,
 )
 from fmident.errors import CompilationError
-from fmident.fmu import SimulationSetup
 
 TOOL = "fmident"
 PREFIX = "fmident."
@@ -44,108 +39,6 @@ PREFIX = "fmident."
 _INSIDE = re.compile(rf"\b{COMPONENT}\.")
 _DERIVATIVE = re.compile(r"der\((.*)\)")
 _BEHIND_ANNOTATIONS = ("ModelVariables",)
-
-
-@dataclass(frozen=True)
-class RampInputs:
-    """How inputs of an FMU follow straight lines.
-
-    Parameters
-    ----------
-    reference_time
-        Input that takes the time at which the values hold, s.
-    slopes
-        Input -> the input that takes its slope, in the input's unit per second.
-    """
-
-    reference_time: str
-    slopes: Mapping[str, str]
-
-
-def ramp_inputs(path: Path) -> RampInputs | None:
-    """Read from an FMU which of its inputs are ramps.
-
-    Parameters
-    ----------
-    path
-        The FMU, or its unpacked ``modelDescription.xml``.
-
-    Returns
-    -------
-    RampInputs or None
-        ``None`` for FMUs that were built without ramps.
-
-    Raises
-    ------
-    CompilationError
-        The file cannot be read, or its annotation names variables that are not there.
-    """
-    root = _read_root(path)
-    found = root.find(f"VendorAnnotations/Tool[@name='{TOOL}']/InputRamps")
-    if found is None:
-        return None
-    ramps = RampInputs(
-        found.get("referenceTime", ""),
-        {r.get("input", ""): r.get("slope", "") for r in found.iter("Ramp")},
-    )
-    names = {v.get("name") for v in root.iter("ScalarVariable")}
-    missing = {ramps.reference_time, *ramps.slopes, *ramps.slopes.values()} - names
-    if missing:
-        raise CompilationError(
-            f"{path}: the annotation on input ramps names"
-            f" {', '.join(sorted(map(repr, missing)))}, which the FMU does not have",
-            hint="the FMU was changed after fmident built it: build it again",
-        )
-    return ramps
-
-
-def ramp_setup(setup: SimulationSetup, ramps: RampInputs) -> SimulationSetup:
-    """Return a setup that makes inputs follow straight lines.
-
-    Parameters
-    ----------
-    setup
-        What to simulate.
-    ramps
-        As :func:`ramp_inputs` reads them.
-
-    Returns
-    -------
-    SimulationSetup
-        With columns for slopes and reference time. It must run with a simulator of
-        ``input_update="before_step"``: row i + 1 is set before the step from t_i to
-        t_(i+1), and gives the line through both points,
-        ``u_(i+1) + (u_(i+1) - u_i)/(t_(i+1) - t_i)*(t - t_(i+1))``. So outputs at
-        t_(i+1) belong to u_(i+1), whether or not the FMU computes them anew when
-        inputs are set.
-    """
-    assert setup.inputs is not None  # set by SimulationSetup itself
-    driven = [n for n in setup.input_names if n in ramps.slopes]
-    if not driven or setup.times.size < 2:
-        return replace(setup, interpolation="hold")
-    places = [setup.input_names.index(n) for n in driven]
-    slopes = np.zeros((setup.times.size, len(driven)))
-    slopes[1:] = np.diff(setup.inputs[:, places], axis=0) / np.diff(setup.times)[:, np.newaxis]
-    return replace(
-        setup,
-        input_names=(
-            *setup.input_names,
-            *(ramps.slopes[n] for n in driven),
-            ramps.reference_time,
-        ),
-        inputs=np.column_stack([setup.inputs, slopes, setup.times]),
-        interpolation="hold",
-    )
-
-
-def _read_root(path: Path) -> Element:
-    try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                return ElementTree.fromstring(archive.read("modelDescription.xml"))
-        return ElementTree.parse(path).getroot()
-    except (ElementTree.ParseError, KeyError, OSError) as error:
-        raise CompilationError(f"{path}: not a model description: {error}") from error
 
 
 def without_false_claims(description: Element) -> Element:
