@@ -15,6 +15,7 @@ from fmident.errors import Diagnostic, Location, ProblemError
 from fmident.overrides import apply_overrides
 
 if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
     from fmident.plugins import Host
@@ -37,6 +38,7 @@ def load_problem(
     host: Host | None = None,
     overrides: Mapping[str, object] | None = None,
     report: Report = warn,
+    text: str | None = None,
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -52,6 +54,8 @@ def load_problem(
         Dotted key of the file to value, such as ``{"estimator.solver": "scipy"}``.
     report
         Takes warnings of plugins and of the compiler; Python warnings by default.
+    text
+        What to read in place of the file's content.
 
     Returns
     -------
@@ -77,7 +81,8 @@ def load_problem(
             report([*built.result.diagnostics, Diagnostic("note", note)])
         return built.fmu
 
-    text = apply_overrides(problems.read_problem_file(path), chosen, str(path))
+    content = problems.read_problem_file(path) if text is None else text
+    text = apply_overrides(content, chosen, str(path))
     found = problems.load_problem(path, text=text, resolve_model=resolve, reader=host.read_data)
     report(found.notes)
     return found
@@ -138,6 +143,20 @@ def estimate(
             )
     events.finished(result)
     return result
+
+
+def estimator_options(problem: Problem, estimator: Estimator[Any]) -> Any:
+    """Return the estimator's options as the problem gives them.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Unknown or wrong options.
+    """
+    from fmident.estimation.options import build_options
+
+    location = Location(str(problem.source)) if problem.source is not None else None
+    return build_options(estimator, problem.estimator.options, location)
 
 
 def _host(host: Host | None, report: Report) -> Host:

@@ -21,6 +21,7 @@ HELP = "identify the parameters of a problem file"
 EXAMPLE = """\
   fmident estimate problem.toml -o results
   fmident estimate problem.toml --set estimator.solver=scipy
+  logger | fmident estimate problem.toml --follow -
 
 The result folder holds result.json, report.html, parameters.csv, fit.csv,
 history.csv and problem.toml. It appears when it is complete. A result that stands
@@ -56,6 +57,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("modifier", "record", "ssv"),
         help="write the values into the result folder as Modelica or SSV, too; may be repeated",
     )
+    parser.add_argument(
+        "--follow",
+        metavar="DATA",
+        help="print estimates as samples arrive, from a CSV file that may still grow or from - "
+        "(standard input); takes the place of the first experiment's data",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="with --follow: how long to wait for more at the end of a file (default 0)",
+    )
+    parser.add_argument(
+        "--print-every",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="with --follow: print every N-th estimate only",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no table")
 
 
@@ -76,6 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.report.terminal import summary
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
+    if arguments.follow is not None:
+        from fmident.cli import follow
+
+        return follow.run(arguments, overrides)
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
     show = _warnings if arguments.quiet else tell_all
@@ -117,6 +142,13 @@ def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:
 
     origin = Origin("(command line)")
     return [Registration(n, item, item.summary, origin) for n, item in export_reporters(forms)]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _warnings(diagnostics: Iterable[Diagnostic]) -> None:

@@ -1,0 +1,241 @@
+"""``fmident estimate --follow``: estimates as samples arrive."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from fmident.cli.console import out, tell, tell_all
+from fmident.errors import DataError, EstimationError, Location, ProblemError
+
+if TYPE_CHECKING:
+    from fmident.data.follow import RowReader
+    from fmident.data.table import Table
+    from fmident.estimation.online import OnlineEstimate
+    from fmident.problem.model import Problem
+
+FIRST_ROWS = 20
+"""Rows that are read before the first is used: they tell columns, units, sampling interval."""
+
+_INTERRUPTED = 130
+_NOT_LIVE = ("window", "every", "prepare", "fill_inputs")
+
+
+def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
+    """Print one line of CSV for each estimate, until the data end or Ctrl-C.
+
+    Returns
+    -------
+    int
+        0, or 1 when no sample led to an estimate, or 130 after Ctrl-C.
+    """
+    from fmident import api
+    from fmident.data.follow import lines_of
+    from fmident.estimation.online import OnlineEstimator
+    from fmident.evaluation import Evaluator, InProcessExecutor
+    from fmident.fmu import open_fmu
+    from fmident.overrides import apply_overrides
+    from fmident.plugins import load_plugins
+    from fmident.problem import read_problem_file
+
+    host = load_plugins(without=arguments.no_plugin)
+    tell_all(host.diagnostics)
+    text = apply_overrides(read_problem_file(arguments.problem), overrides, str(arguments.problem))
+    table = _experiment_table(text, arguments.problem)
+    name = "standard input" if arguments.follow == "-" else arguments.follow
+    last: OnlineEstimate | None = None
+    flag = "no data"
+    try:
+        with ExitStack() as stack:
+            stream = _open(arguments.follow, stack)
+            patience = 0.0 if arguments.follow == "-" else arguments.patience
+            lines = lines_of(stream, patience)
+            first = list(itertools.islice(lines, 1 + FIRST_ROWS))
+            head = _head(first, name, stack)
+            problem = api.load_problem(
+                arguments.problem, host=host, report=tell_all, text=_redirected(text, head)
+            )
+            estimator = host.estimators.get(problem.estimator.name)()
+            if not isinstance(estimator, OnlineEstimator):
+                online = [
+                    n
+                    for n, r in host.estimators.registrations.items()
+                    if issubclass(r.item, OnlineEstimator)
+                ]
+                raise EstimationError(
+                    f"the estimator '{estimator.name}' cannot follow data",
+                    hint=f"those that can: {', '.join(online)}",
+                )
+            reader = _row_reader(problem, table, head, name)
+            options = api.estimator_options(problem, estimator)
+            fmu = stack.enter_context(open_fmu(problem.fmu))
+            evaluator = stack.enter_context(Evaluator(problem, InProcessExecutor(problem, fmu)))
+            tracker = estimator.start(problem, problem.experiments[0], evaluator, options)
+            out(_header(problem))
+            rows = itertools.chain(first[1:], lines)
+            for count, (number, line) in enumerate(rows):
+                estimate = tracker.update(*reader.read(line, number))
+                flag = tracker.flag.name.lower()
+                if estimate is not None:
+                    last = estimate
+                    if count % arguments.print_every == 0:
+                        out(_line(estimate))
+                        sys.stdout.flush()
+    except KeyboardInterrupt:
+        tell(_closing(last, flag))
+        return _INTERRUPTED
+    tell(_closing(last, flag))
+    return 0 if last is not None else 1
+
+
+def _open(path: str, stack: ExitStack) -> TextIO:
+    if path == "-":
+        return sys.stdin
+    if not Path(path).is_file():
+        raise DataError(
+            f"there is no data file '{path}'", hint="check the path, or use - for a pipe"
+        )
+    return stack.enter_context(Path(path).open(encoding="utf-8-sig", newline=""))
+
+
+def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
+    """Write header and first rows to a file of their own, from which the problem is loaded."""
+    if len(first) < 3:
+        raise DataError(
+            f"{name} ends after {len(first)} lines: a header and two rows are needed",
+            hint="--patience waits longer for a file that grows",
+        )
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fmident-follow-")))
+    head = folder / "first-rows.csv"
+    head.write_text("".join(line.rstrip("\r\n") + "\n" for _, line in first), encoding="utf-8")
+    return head
+
+
+def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
+    """Return the first experiment's table.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        There is none, or it asks for something that needs all samples at once.
+    """
+    try:
+        experiments = tomllib.loads(text).get("experiments")
+    except tomllib.TOMLDecodeError as error:
+        raise ProblemError(f"not TOML: {error}", location=Location(str(path))) from error
+    if not isinstance(experiments, list) or not experiments or "data" not in experiments[0]:
+        raise ProblemError(
+            "--follow takes the place of the first experiment's data, but there is none",
+            location=Location(str(path)),
+            hint="add an [[experiments]] table with data, inputs and outputs",
+        )
+    table: Mapping[str, Any] = experiments[0]
+    for key in _NOT_LIVE:
+        if key in table:
+            raise ProblemError(
+                f"'{key}' of the first experiment needs all samples at once",
+                location=Location(str(path)),
+                hint="remove it to follow data",
+            )
+    return table
+
+
+def _redirected(text: str, head: Path) -> str:
+    """Return the problem file's text with the first experiment's data replaced."""
+    document = tomllib.loads(text)
+    document["experiments"][0]["data"] = str(head)
+    begin = text.index("[[experiments]]")
+    changed, count = re.subn(
+        r"(?m)^(\s*data\s*=\s*)(\"[^\"\n]*\"|'[^'\n]*')",
+        lambda found: f"{found[1]}'{head}'",
+        text[begin:],
+        count=1,
+    )
+    changed = text[:begin] + changed
+    if count != 1 or tomllib.loads(changed) != document:
+        raise ProblemError(
+            "--follow cannot replace 'data' of the first experiment in the way it is written",
+            hint='put data = "..." on a line of its own right below [[experiments]]',
+        )
+    return changed
+
+
+def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
+    """Return how a line of text becomes a sample of the first experiment."""
+    from fmident.data import read_table, time_column
+    from fmident.data.csv_text import read_csv_text
+    from fmident.data.follow import RowReader
+    from fmident.data.table import split_header
+    from fmident.fmu import read_description
+    from fmident.problem.quantities import to_unit
+
+    text = read_csv_text(head)
+    names = [split_header(cell)[0] for cell in text.header]
+    read = read_table(head)
+    description = read_description(problem.fmu)
+    experiment = problem.experiments[0]
+    columns: list[tuple[str, str | None, str | None]] = [
+        (time_column(read, table.get("time")), None, "s")
+    ]
+    for variable in experiment.inputs:
+        column, unit = _column(table["inputs"][variable])
+        columns.append((column, unit, description.variable(variable).unit))
+    for m in experiment.measurements:
+        entry = table["outputs"][m.name]
+        if isinstance(entry, Mapping) and "data" in entry:
+            raise ProblemError(f"output '{m.name}' comes from a file of its own")
+        columns.append((m.column, _column(entry)[1], m.unit))
+    factors, offsets = [], []
+    for column, unit, wanted in columns:
+        given = unit or _unit(read, column)
+        ends = to_unit(np.array([0.0, 1.0]), given, wanted, f"column '{column}'", Location(name))
+        offsets.append(float(ends[0]))
+        factors.append(float(ends[1] - ends[0]))
+    return RowReader(
+        name,
+        text.separator,
+        len(text.header),
+        np.array([names.index(column) for column, _, _ in columns], dtype=np.intp),
+        np.array(factors),
+        np.array(offsets),
+        len(experiment.inputs),
+    )
+
+
+def _column(entry: Any) -> tuple[str, str | None]:
+    if isinstance(entry, Mapping):
+        return str(entry["column"]), entry.get("unit")
+    return str(entry), None
+
+
+def _unit(table: Table, column: str) -> str | None:
+    return table.units.get(column)
+
+
+def _header(problem: Problem) -> str:
+    cells: Iterator[str] = itertools.chain.from_iterable(
+        (q.name, f"{q.name} standard error") for q in problem.free
+    )
+    return ",".join(["time", *cells])
+
+
+def _line(estimate: OnlineEstimate) -> str:
+    pairs = zip(estimate.values, estimate.standard_errors, strict=True)
+    cells = (f"{value:.9g},{'' if np.isnan(error) else f'{error:.3g}'}" for value, error in pairs)
+    return ",".join([f"{estimate.time:.9g}", *cells])
+
+
+def _closing(last: OnlineEstimate | None, flag: str) -> str:
+    if last is None:
+        return f"no estimate (the last sample: {flag})"
+    return f"last estimate at t = {last.time:g} s"

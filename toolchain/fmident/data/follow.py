@@ -1,0 +1,117 @@
+"""Rows of a CSV file or a pipe as they arrive, in the units of an experiment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.data.csv_text import GAPS
+from fmident.errors import DataError, Location
+
+_PAUSE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """From a line of text to time, inputs and outputs.
+
+    Parameters
+    ----------
+    name
+        Of the stream, for messages.
+    separator
+        Between cells.
+    width
+        Number of cells.
+    places
+        Of the time, the inputs and the outputs among the cells, shape (1 + inputs + outputs,).
+    factors, offsets
+        From the cells' units to the experiment's, same shape.
+    inputs
+        Number of inputs.
+    """
+
+    name: str
+    separator: str
+    width: int
+    places: npt.NDArray[np.intp]
+    factors: F64
+    offsets: F64
+    inputs: int
+
+    def read(self, line: str, number: int) -> tuple[float, F64, F64]:
+        """Return time, inputs and outputs; NaN where a cell is a gap.
+
+        Raises
+        ------
+        fmident.errors.DataError
+            Too few cells, a cell that is no number, or no time.
+        """
+        cells = line.rstrip("\r\n").split(self.separator)
+        where = Location(self.name, number)
+        if len(cells) < self.width:
+            raise DataError(
+                f"the row has {len(cells)} cells, the header has {self.width}", location=where
+            )
+        values = np.array([_number(cells[k], where, self.separator) for k in self.places])
+        values = values * self.factors + self.offsets
+        if not np.isfinite(values[0]):
+            raise DataError("the time is missing", location=where)
+        split = 1 + self.inputs
+        return float(values[0]), values[1:split], values[split:]
+
+
+def lines_of(
+    stream: TextIO,
+    patience: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[tuple[int, str]]:
+    """Yield line numbers and complete lines, comments and empty lines left out.
+
+    Parameters
+    ----------
+    stream
+        A file that may still be written to, or a pipe.
+    patience
+        How long to wait for more at the end of a file, s. A pipe ends when its writer does.
+    clock, sleep
+        For tests.
+    """
+    number, rest = 0, ""
+    last = clock()
+    while True:
+        piece = stream.readline()
+        if not piece:
+            if clock() - last >= patience:
+                break
+            sleep(_PAUSE)
+            continue
+        last = clock()
+        rest += piece
+        if not rest.endswith("\n"):
+            continue  # the writer is in the middle of a line
+        number += 1
+        line, rest = rest, ""
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line
+    if rest.strip() and not rest.lstrip().startswith("#"):
+        yield number + 1, rest
+
+
+def _number(cell: str, where: Location, separator: str) -> float:
+    text = cell.strip().strip('"')
+    if text.lower() in GAPS:
+        return float("nan")
+    if separator != ",":
+        text = text.replace(",", ".")
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"'{cell.strip()}' is not a number", location=where) from None
