@@ -112,6 +112,7 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         strong=f"{STRONG_CORRELATION:.2f}" if correlated_pairs(result) else "",
         plots=[_plot(fit, plots.fit_plot(fit, strips, excerpt=excerpt)) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
+        series=_series(result),
         histogram=_optional_image(plots.residual_histogram(result.fits)),
         history=_optional_image(plots.cost_history(result.history)),
         duration=duration(result.seconds),
@@ -120,6 +121,16 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         settings=_settings(result.settings),
         fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
     )
+
+
+def _series(result: EstimationResult) -> list[tuple[str, str]]:
+    """Return experiment and plot of each series of estimates."""
+    if not result.series:
+        return []
+    from fmident.report.series_plot import series_plot
+
+    final = np.array([e.value for e in result.estimates if not e.fixed])
+    return [(s.experiment, _image(series_plot(s, final))) for s in result.series[:_MOST_PLOTS]]
 
 
 def _row(e: ParameterEstimate) -> _Row:

@@ -36,7 +36,7 @@ _EXCERPT_HEIGHT, _EXCERPT_SHARE, _LONG = 2.3, 0.06, 1000
 _LARGEST_GAP = 20
 """More missing samples than this in a row leave a gap in the line."""
 
-_STYLE: Any = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -81,7 +81,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
         An SVG document.
     """
     part = _excerpt(fit) if excerpt else None
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         height = _FIT_HEIGHT if part is None else _FIT_HEIGHT + _EXCERPT_HEIGHT
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         ratios = [2.2, 1.0] if part is None else [2.2, 1.0, 1.9]
@@ -103,7 +103,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
             panels[2].set_title("excerpt, shaded above", fontsize=9, color="#5b6673", loc="left")
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)
-        return _svg(figure, f"{fit.experiment}/{fit.name}")
+        return svg_of(figure, f"{fit.experiment}/{fit.name}")
 
 
 def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
@@ -125,7 +125,7 @@ def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
     edges = np.linspace(-reach, reach, 61)
     inside = np.clip(whitened, -reach, reach)
     grid = np.linspace(-reach, reach, 241)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
         axes = figure.subplots()
         axes.hist(inside, bins=list(edges), density=True, color="#bccbdc", label="residuals")
@@ -135,7 +135,7 @@ def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
         axes.set_ylabel("density")
         axes.set_xlim(-reach, reach)
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
-        return _svg(figure, "histogram")
+        return svg_of(figure, "histogram")
 
 
 def cost_history(history: Sequence[Iteration]) -> bytes | None:
@@ -151,7 +151,7 @@ def cost_history(history: Sequence[Iteration]) -> bytes | None:
     finite = np.isfinite(costs)
     if np.count_nonzero(finite) < 2:
         return None
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
         axes = figure.subplots()
         axes.plot(
@@ -166,7 +166,7 @@ def cost_history(history: Sequence[Iteration]) -> bytes | None:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("iteration")
         axes.set_ylabel("cost")
-        return _svg(figure, "history")
+        return svg_of(figure, "history")
 
 
 def envelope(times: F64, values: F64, strips: int) -> tuple[F64, F64]:
@@ -285,7 +285,8 @@ def _label(name: str, unit: str | None) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def _svg(figure: Figure, salt: str) -> bytes:
+def svg_of(figure: Figure, salt: str) -> bytes:
+    """Return a figure as SVG; `salt` makes names in it differ from those of other figures."""
     buffer = io.BytesIO()
     # Without salt and date two runs of the same data give the same bytes.
     with mpl.rc_context({"svg.hashsalt": salt}):

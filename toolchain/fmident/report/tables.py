@@ -1,4 +1,4 @@
-"""``parameters.csv``, ``fit.csv`` and ``history.csv``: the result for spreadsheets."""
+"""The result for spreadsheets: ``parameters.csv``, ``fit.csv``, ``history.csv``, ``series.csv``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fmident.report.contract import Reporter
+from fmident.report.series_table import series_table
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class CsvReporter(Reporter):
-    """Writes the three tables."""
+    """Writes the tables; ``series.csv`` for online estimators only."""
 
-    summary = "parameters.csv, fit.csv and history.csv"
+    summary = "parameters.csv, fit.csv, history.csv and, of online estimators, series.csv"
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
@@ -28,6 +29,10 @@ class CsvReporter(Reporter):
         fit_table(result.fits).to_csv(folder / "fit.csv", index=False, float_format="%.9g")
         names = [e.name for e in result.estimates if not e.fixed]
         history_table(result.history, names).to_csv(folder / "history.csv", index=False)
+        if result.series:
+            series_table(result.series).to_csv(
+                folder / "series.csv", index=False, float_format="%.9g"
+            )
 
 
 def fit_table(fits: Iterable[OutputFit]) -> pd.DataFrame:

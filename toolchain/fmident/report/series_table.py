@@ -1,0 +1,29 @@
+"""``series.csv``: the estimates of online estimators over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from fmident.estimation.online import TimeSeriesEstimate
+
+_FLAGS = ("", "filling", "singular", "missing")
+
+
+def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
+    """Return one row per sample: experiment, time, flag, value and standard error of each."""
+    parts = []
+    for s in series:
+        columns: dict[str, object] = {
+            "experiment": s.experiment,
+            "time": s.times,
+            "flag": [_FLAGS[f] for f in s.flags],
+        }
+        for j, name in enumerate(s.names):
+            columns[name] = s.values[:, j]
+            columns[f"{name} standard error"] = s.standard_errors[:, j]
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
