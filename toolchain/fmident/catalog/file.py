@@ -88,7 +88,7 @@ def read_catalog(path: str | Path) -> Catalog:
         for other in entries:
             if entry.class_name == other.class_name:
                 raise section.error(
-                    f"the class '{entry.class_name}' has an entry in line {other.line} already",
+                    f"the class '{entry.class_name}' has an entry already, in line {other.line}",
                     "class",
                 )
             if entry.file == other.file:

@@ -23,6 +23,7 @@ SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
 PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
+USES = "FmidentUses"
 
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
@@ -61,6 +62,10 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
         answer = _run(stage.request(class_name), Path(scratch))
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
+        if stage.may_lack_libraries(answer["error"]):
+            again = _run(stage.request_with_all(class_name), Path(scratch))
+            if "flat" in again:
+                return Flattened(again["flat"], stage.sources(again))
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
             probed = _run(stage.probe(class_name, int(unbalanced.group(1))), Path(scratch))
@@ -80,7 +85,9 @@ class _Stage:
     """Shows rumoca the user's files only.
 
     rumoca reads every Modelica file beside the one that it is given. So a single file is
-    copied into a folder of its own; packages are read where they stand.
+    copied into a folder of its own; packages are read where they stand. Of the other
+    sources it reads only those that a ``uses`` annotation of the entry names, not those
+    that they use in turn: a dummy package :data:`USES` names them all.
     """
 
     def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:
@@ -93,6 +100,11 @@ class _Stage:
             for i, other in enumerate(others)
             if other is not tree
         ]
+        names = [_top_level(other) for other in others if other is not tree]
+        self._uses = _uses_package(names) if names else ""
+        if names and self._entry.name != "package.mo":
+            with self._entry.open("a", encoding="utf-8") as staged:
+                staged.write(self._uses)
 
     def _staged(self, tree: SourceTree, folder: str) -> Path:
         if tree.entry.name == "package.mo":
@@ -112,6 +124,20 @@ class _Stage:
             "roots": self._roots,
         }
 
+    def may_lack_libraries(self, error: str) -> bool:
+        """Return whether a library that another one uses may be all that is missing."""
+        in_package = self._tree.entry.name == "package.mo"
+        return in_package and bool(self._roots) and "unresolved" in error
+
+    def request_with_all(self, class_name: str) -> dict[str, Any]:
+        """Return the request to compile the class of a package with all other sources."""
+        return {
+            "entry": str(self._scratch / "uses" / "uses.mo"),
+            "text": self._uses + _uses_package([_top_level(self._tree)], f"{USES}Own"),
+            "class_name": class_name,
+            "roots": [*self._roots, str(self._entry.parent)],
+        }
+
     def probe(self, class_name: str, surplus: int) -> dict[str, Any]:
         """Return the request to compile the class balanced by dummy variables or equations."""
         count = abs(surplus)
@@ -119,7 +145,7 @@ class _Stage:
         if surplus < 0:
             text += f"equation\n  {PROBE_VARIABLE} = zeros({count});\n"
             text += f"  {PROBE_VARIABLE} = ones({count});\n"
-        text += f"end {PROBE};\n"
+        text += f"end {PROBE};\n{self._uses}"
         roots = list(self._roots)
         if self._tree.entry.name == "package.mo":
             entry = self._scratch / "probe" / "probe.mo"
@@ -152,6 +178,25 @@ class _Stage:
         return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
 
 
+def _top_level(tree: SourceTree) -> str:
+    return next(iter(tree.classes), "").split(".")[0]
+
+
+def _uses_package(names: Sequence[str], package: str = USES) -> str:
+    used = ", ".join(f'{name}(version="")' for name in names if name)
+    return f"\npackage {package} annotation(uses({used})); end {package};\n"
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """Return the environment of the worker.
+
+    rumoca keeps parsed files in the user's cache: leave nothing behind there. It would also
+    read MODELICAPATH itself: what belongs to a class is decided before, and hashed.
+    """
+    others = {k: v for k, v in os.environ.items() if k != "MODELICAPATH"}
+    return {**others, "XDG_CACHE_HOME": str(scratch / "cache")}
+
+
 def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
     worker = Path(__file__).with_name("rumoca_worker.py")
     try:
@@ -162,8 +207,7 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             text=True,
             timeout=TIME_LIMIT_S,
             check=False,
-            # rumoca keeps parsed files in the user's cache; leave nothing behind there.
-            env={**os.environ, "XDG_CACHE_HOME": str(scratch / "cache")},
+            env=_environment(scratch),
         )
     except subprocess.TimeoutExpired:
         raise CompilationError(

@@ -1,0 +1,131 @@
+"""``fmident build --all``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fmident.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+LIBRARY = """\
+package Lib
+  model Spring
+    parameter Real k(unit="N/m") = 3 "Stiffness";
+    input Real s(unit="m") "Extension";
+    output Real f(unit="N") "Force";
+  equation
+    f = k*s;
+    annotation (experiment(StopTime=1));
+  end Spring;
+  model Broken
+    output Real x;
+  equation
+    x = y;
+    annotation (experiment(StopTime=1));
+  end Broken;
+end Lib;
+"""
+CATALOG = """\
+[libraries.Lib]
+sources = ["../modelica/Lib.mo"]
+compilers = ["embedded", "nobody"]
+
+[[fmus]]
+class = "Lib.Spring"
+inputs = { s = "m" }
+outputs = { f = "N" }
+identifiable = { k = "N/m" }
+smoke.inputs = { s = { sines = [[0.1, 1.0, 0.0]] } }
+"""
+BROKEN = '\n[[fmus]]\nclass = "Lib.Broken"\n'
+ELSEWHERE = '\n[[fmus]]\nclass = "Lib.Broken"\ncompilers = ["nobody"]\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedded_compiler: object) -> Path:
+    """Return a working directory with a library and a catalogue."""
+    for name in ("modelica", "fmus"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "modelica" / "Lib.mo").write_text(LIBRARY)
+    (tmp_path / "fmus" / "catalog.toml").write_text(CATALOG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(shown: str) -> dict[str, str]:
+    """Return class and last column of the table."""
+    table = shown.partition("\n\n")[0].splitlines()[2:]
+    return {line.split()[0]: line.split("  ")[-1].strip() for line in table}
+
+
+def test_builds_once_and_checks_the_interface(project: Path, capsys: Capture) -> None:
+    assert main(["build", "--all"]) == 0
+    assert rows(capsys.readouterr().out) == {"Lib.Spring": "built"}
+    assert (project / "fmus" / "Lib.Spring.fmu").exists()
+    assert main(["build", "--all"]) == 0
+    assert rows(capsys.readouterr().out) == {"Lib.Spring": "up to date"}
+    assert main(["validate", "--all", "--resets", "20"]) == 0
+
+
+def test_an_interface_that_differs_fails(project: Path, capsys: Capture) -> None:
+    catalog = project / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG.replace('k = "N/m"', 'k = "N/m", d = "1"'))
+    assert main(["build", "--all", "-o", "elsewhere"]) == 1
+    shown = capsys.readouterr().out
+    assert rows(shown) == {"Lib.Spring": "failed"}
+    assert "there is no parameter 'd'" in shown
+    assert (project / "elsewhere" / "Lib.Spring.fmu").exists()
+
+
+def test_a_class_that_is_refused_costs_its_own_row(project: Path, capsys: Capture) -> None:
+    catalog = project / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG + BROKEN)
+    assert main(["build", "--all"]) == 1
+    shown = capsys.readouterr().out
+    assert rows(shown) == {"Lib.Spring": "built", "Lib.Broken": "refused"}
+    assert "Lib.mo:13" in shown
+
+
+def test_what_no_compiler_here_can_build_is_left_out(project: Path, capsys: Capture) -> None:
+    catalog = project / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG + ELSEWHERE)
+    assert main(["build", "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert rows(shown) == {"Lib.Spring": "built", "Lib.Broken": "left out"}
+    assert main(["build", "--all", "--compiler", "embedded"]) == 0
+    assert "the catalogue has it built by nobody" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["--all", "Lib.Spring"], "--all"),
+        (["--all", "--option", "a=b"], "catalogue"),
+        (["--all", "--compiler", "embeded"], "'embedded'"),
+        (["--all", "--catalog", "none.toml"], "none.toml"),
+        (["Lib.Spring", "--catalog", "fmus/catalog.toml"], "--catalog"),
+        (["Lib.Spring", "--class", "Lib.Spring"], "--class"),
+        ([], "--all"),
+    ],
+)
+def test_mistakes(project: Path, arguments: list[str], fragment: str, capsys: Capture) -> None:
+    assert project
+    assert main(["build", *arguments]) == 2
+    assert fragment in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_our_catalogue_builds_and_validates(
+    tmp_path: Path, embedded_compiler: object, capsys: Capture
+) -> None:
+    catalog = str(Path(__file__).parents[2] / "fmus" / "catalog.toml")
+    folder = str(tmp_path)
+    built = main(["build", "--all", "--catalog", catalog, "-o", folder, "--compiler", "embedded"])
+    assert built == 0, capsys.readouterr().out
+    junit = tmp_path / "junit.xml"
+    command = ["validate", "--all", "--catalog", catalog, "--folder", folder, "--junit", str(junit)]
+    assert main(command) == 0, capsys.readouterr().out
+    assert len(list(tmp_path.glob("*.fmu"))) == 20

@@ -1,0 +1,194 @@
+"""Reading the catalogue."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.catalog import CatalogError, Signal, find_catalog, read_catalog
+from fmident.catalog.file import expand_name
+from fmident.validation import read_trajectory
+
+ROOT = Path(__file__).parents[2]
+OURS = ROOT / "fmus" / "catalog.toml"
+
+GOOD = """\
+[libraries.Lib]
+sources = ["Lib.mo"]
+
+[libraries.Lib.compiler.openmodelica]
+tolerance = 1e-9
+tube = 1e-3
+options = { fmi_flags = "s:cvode" }
+
+[[fmus]]
+class = "Lib.Robot"
+step_tube = 1e-5
+
+[fmus.inputs]
+"q[1:2]" = "rad"
+
+[fmus.outputs]
+tau = "N.m"
+
+[fmus.identifiable]
+mass = "kg"
+ratio = "1"
+
+[[fmus.references]]
+file = "run.csv"
+tube = 1e-7
+tubes = { tau = 1e-6 }
+inputs = { "q[1]" = { offset = 1.0, sines = [[2.0, 0.5, 0.0]] }, "q[2]" = 3 }
+refine = 10
+
+[[fmus]]
+class = "Lib.Axis"
+compilers = ["embedded"]
+file = "axis.fmu"
+
+[fmus.smoke]
+stop = 2.0
+samples = 11
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "Lib.mo").write_text("package Lib end Lib;")
+    (tmp_path / "run.csv").write_text("time,tau\n0,1\n1,2\n")
+    (tmp_path / "catalog.toml").write_text(GOOD)
+    return tmp_path
+
+
+def test_everything_is_read(folder: Path) -> None:
+    catalog = read_catalog(folder / "catalog.toml")
+    robot, axis = catalog.entries
+    assert robot.class_name == "Lib.Robot"
+    assert robot.file == "Lib.Robot.fmu"
+    assert robot.sources == (folder / "Lib.mo",)
+    assert robot.compilers == ("embedded", "openmodelica")
+    assert robot.settings_of("embedded").tolerance is None
+    assert robot.settings_of("openmodelica").tolerance == 1e-9
+    assert robot.settings_of("openmodelica").options == {"fmi_flags": "s:cvode"}
+    assert robot.interface.inputs == {"q[1]": "rad", "q[2]": "rad"}
+    assert robot.interface.identifiable == {"mass": "kg", "ratio": "1"}
+    assert robot.step_tube == 1e-5
+    (reference,) = robot.references
+    assert (reference.tube, reference.tubes, reference.refine) == (1e-7, {"tau": 1e-6}, 10)
+    assert reference.inputs == {"q[1]": Signal(1.0, ((2.0, 0.5, 0.0),)), "q[2]": Signal(3.0)}
+    assert axis.file == "axis.fmu"
+    assert axis.compilers == ("embedded",)
+    assert (axis.smoke.stop, axis.smoke.samples) == (2.0, 11)
+    assert catalog.entry("Lib.Axis") is axis
+    assert catalog.entry_of_fmu("Lib.Robot", Path("any.fmu")) is robot
+    assert catalog.entry_of_fmu("other", Path("x/axis.fmu")) is axis
+    assert catalog.entry_of_fmu("other", Path("other.fmu")) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "fragments"),
+    [
+        ("step_tube = 1e-5", "steptube = 1e-5", 11, ("'steptube'", "'step_tube'")),
+        ("[fmus.outputs]", "[fmus.output]", 16, ("'output'", "'outputs'")),
+        ("refine = 10", "refin = 10", 28, ("'refin'", "'refine'")),
+        ("refine = 10", "refine = 0", 28, ("'refine'", "at least 1")),
+        ('tau = "N.m"', 'tau = "Nmm"', 17, ("'tau'", "Nmm")),
+        ('mass = "kg"', "mass = 3", 20, ("'mass'", "a string")),
+        ('"run.csv"', '"rum.csv"', 24, ("rum.csv", "'run.csv'")),
+        ("tube = 1e-7", "tube = -1", 25, ("'tube'", "positive")),
+        ("[2.0, 0.5, 0.0]", "[2.0, 0.5]", 27, ("'sines'", "phase")),
+        ('class = "Lib.Axis"', 'class = "Lib.Robot"', 31, ("already, in line 9",)),
+        ('class = "Lib.Axis"', 'class = "Lob.Axis"', 31, ("Lob", "'Lib'")),
+        ('class = "Lib.Axis"', 'class = "Lib Axis"', 31, ("not the full name",)),
+        ('class = "Lib.Axis"\n', "", 30, ("needs the key 'class'",)),
+        ('["embedded"]', '["embeded"]', 32, ("'embeded'", "'embedded'")),
+        ('["Lib.mo"]', '["Lob.mo"]', 2, ("Lob.mo",)),
+        ("compiler.openmodelica]", "compiler.omc]", 4, ("'omc'",)),
+        ("samples = 11", "samples = 1", 37, ("'samples'",)),
+        ("stop = 2.0", "stop = ", 36, ("not TOML",)),
+    ],
+)
+def test_mistakes_are_answered_with_their_line(
+    folder: Path, old: str, new: str, line: int, fragments: tuple[str, ...]
+) -> None:
+    assert GOOD.count(old) == 1
+    file = folder / "catalog.toml"
+    file.write_text(GOOD.replace(old, new))
+    with pytest.raises(CatalogError) as caught:
+        read_catalog(file)
+    assert caught.value.location is not None
+    assert caught.value.location.line == line
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+
+
+def test_files_that_are_no_catalogue(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="there is no catalogue"):
+        read_catalog(tmp_path / "none.toml")
+    with pytest.raises(CatalogError, match=r"fmus/catalog\.toml"):
+        find_catalog(tmp_path)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(CatalogError, match="UTF-8"):
+        read_catalog(tmp_path / "bytes.toml")
+    (tmp_path / "empty.toml").write_text("[libraries]\n")
+    with pytest.raises(CatalogError, match="fmus"):
+        read_catalog(tmp_path / "empty.toml")
+
+
+def test_unknown_class_names_the_nearest(folder: Path) -> None:
+    with pytest.raises(CatalogError, match=r"'Lib\.Robot'"):
+        read_catalog(folder / "catalog.toml").entry("Lib.Robt")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("m", ["m"]),
+        ("q[2]", ["q[2]"]),
+        ("q[1:3]", ["q[1]", "q[2]", "q[3]"]),
+        ("a[1:2].b[2:3]", ["a[1].b[2]", "a[1].b[3]", "a[2].b[2]", "a[2].b[3]"]),
+        ("A[1,1:2]", ["A[1,1]", "A[1,2]"]),
+    ],
+)
+def test_ranges_in_names(text: str, names: list[str]) -> None:
+    assert expand_name(text) == names
+
+
+def test_signal_is_offset_and_sines() -> None:
+    times = np.array([0.0, 0.25, 0.5])
+    signal = Signal(1.0, ((2.0, 1.0, 0.0), (0.5, 2.0, np.pi / 2)))
+    np.testing.assert_allclose(signal.values(times), [1.5, 2.5, 1.5], atol=1e-15)
+
+
+def test_our_catalogue_is_found_from_inside() -> None:
+    assert find_catalog(ROOT / "modelica" / "Mechanisms") == OURS
+
+
+def test_our_catalogue_holds_every_machine() -> None:
+    """Every class with an experiment that has outputs, but for examples."""
+    wanted = set()
+    for library in ("Mechanisms", "MechanismsMSL"):
+        for file in (ROOT / "modelica" / library).rglob("*.mo"):
+            text = file.read_text()
+            parts = file.relative_to(ROOT / "modelica").with_suffix("").parts
+            if re.search(r"\bexperiment\s*\(", text) and "Examples" not in parts:
+                wanted.add(".".join(parts))
+    assert {e.class_name for e in read_catalog(OURS).entries} == wanted
+
+
+def test_our_references_are_all_used_and_fit() -> None:
+    """Each file of fmus/reference belongs to an entry, and names signals of its interface."""
+    used = set()
+    for entry in read_catalog(OURS).entries:
+        for reference in entry.references:
+            used.add(reference.file.name)
+            trajectory = read_trajectory(reference.file)
+            known = {*entry.interface.inputs, *entry.interface.outputs, *reference.without}
+            inner = {n for n in trajectory.signals if "." in n}
+            assert set(trajectory.signals) - inner <= known
+            assert trajectory.times.size > 100
+    assert used == {f.name for f in (ROOT / "fmus" / "reference").glob("*.csv")}
