@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,17 @@ def test_ordinary_failures_come_through(trouble: Path, tmp_path: Path) -> None:
     with pytest.raises(FmuError, match="no such FMU"):
         check_survives(tmp_path / "none.fmu", SETUP)
     check_survives(trouble, SETUP, {"kind": WARN})
+
+
+@pytest.mark.parametrize("kind", [CRASH, EXIT, ERROR, WARN])
+def test_nothing_is_left_behind(
+    trouble: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: int
+) -> None:
+    """However the child ends: crash, exit, an error of the FMU, or well."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if kind == WARN:
+        check_survives(trouble, SETUP, {"kind": kind})
+    else:
+        with pytest.raises(SimulationError):
+            check_survives(trouble, SETUP, {"kind": kind})
+    assert list(tmp_path.iterdir()) == []

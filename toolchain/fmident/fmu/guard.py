@@ -113,6 +113,8 @@ def check_survives(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                # What the child unpacks goes with this folder, however the child ends.
+                env={**os.environ, "TMPDIR": folder, "TEMP": folder, "TMP": folder},
             )
             hung = False
             try:

@@ -176,3 +176,177 @@ def test_calls_are_followed(compile_text: Compile, name: str) -> None:
     assert mark in found.message
     assert found.location is not None
     assert found.location.line == text.split(equation)[0].count("\n") + 1
+
+
+SIZES = {
+    "length": ('input Real u(unit="m");\n  output Real y(unit="mm");', "y = u;", False),
+    "length, converted": (
+        'input Real u(unit="m");\n  output Real y(unit="mm");',
+        "y = 1000*u;",
+        True,
+    ),
+    "angle": ('input Real u(unit="deg");\n  output Real y(unit="rad");', "y = u;", False),
+    "sine of degrees": ('input Real u(unit="deg");\n  output Real y;', "y = sin(u);", False),
+    "sine, converted": (
+        'input Real u(unit="deg");\n  output Real y;',
+        "y = sin(3.14159265*u/180);",
+        True,
+    ),
+    "frequency": ("q", "q = sqrt(k/m)*time;"),
+    "ratio": ("q", "q = x/L + one - 1;"),
+    "square root of squares": ("r3", "r3 = {sqrt(x*x), L, 0};"),
+    "zero": ("a", "a = if one > 0 then F/m else 0;"),
+    "smooth sign": ("a", "a = F/m*tanh(v/v0);"),
+    "power of a ratio": ("q", "q = (x/L)^free;"),
+    "exponent of half": ("v1", ""),
+    "atan2": ("phi", "phi = atan2(x, L);"),
+}
+ACCEPTED["literal in a sum"] = ("q", "q = 1 + x/L;")
+ACCEPTED["exponent of half"] = ("q", "q = (k/m)^0.5 - w + (k/m)^(1/2);")
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_mismatch(compile_text: Compile, name: str) -> None:
+    variable, equation, *units = MISMATCHES[name]
+    with pytest.raises(CompilationError) as caught:
+        compile_text(model(**{variable: equation}))
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    left = equation.split("=")[0].strip()
+    assert f"'{left} = " in found.message
+    for unit in units:
+        assert unit in found.message
+    assert found.location is not None
+    assert found.location.line == model(**{variable: equation}).split(equation)[0].count("\n") + 1
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_no_false_alarm(compile_text: Compile, name: str) -> None:
+    variable, equation = ACCEPTED[name]
+    compile_text(model(**{variable: equation}))
+
+
+def test_binding_of_a_parameter(compile_text: Compile) -> None:
+    with pytest.raises(CompilationError) as caught:
+        compile_text(
+            'model M\n  parameter Real m(unit="kg") = 1;\n  parameter Real l(unit="m") = 2*m;\n'
+            "  output Real y = l;\nend M;\n"
+        )
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    assert found.location is not None
+    assert found.location.line == 3
+
+
+def test_unit_that_cannot_be_read_is_a_warning(compile_text: Compile) -> None:
+    compiled = compile_text(
+        'model M\n  parameter Real m(unit="kilo") = 1;\n  output Real y = m;\nend M;\n'
+    )
+    (found,) = compiled.diagnostics
+    assert (found.severity, found.rule) == ("warning", "unknown-unit")
+    assert "'m'" in found.message
+
+
+FUNCTIONS = """function coulomb
+  input Real v;
+  input Real Fc;
+  input Real width;
+  output Real f;
+algorithm
+  f := Fc*tanh(v/width);
+end coulomb;
+function length
+  input Real r[:];
+  output Real l;
+algorithm
+  l := 0;
+  for i in 1:size(r, 1) loop
+    l := l + r[i]^2;
+  end for;
+  l := sqrt(l);
+end length;
+function larger
+  input Real a;
+  input Real b;
+  output Real c;
+algorithm
+  if a > b then
+    c := a;
+  else
+    c := b;
+  end if;
+end larger;
+"""
+
+CALLS = {
+    "force and torque": ("q = coulomb(v, F, v0) - F + coulomb(w, tau, w)/L;", ""),
+    "result": ("E = coulomb(v, F, v0);", "coulomb(v, F, v0)"),
+    "exchanged arguments": ("q = coulomb(v, v0, F);", "f := Fc*tanh(v/width)"),
+    "loop": ("q = length(r3) - L;", ""),
+    "result of a loop": ("q = length(r3) - v;", "length(r3)"),
+    "branches": ("q = larger(x, L) + L;", ""),
+    "relation in a function": ("q = larger(x, v);", "if a > b"),
+    "literals": ("q = larger(x, 3) + coulomb(v, 2.5, 0.001)*F;", ""),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_followed(compile_text: Compile, name: str) -> None:
+    equation, mark = CALLS[name]
+    variable = equation.split(" =")[0]
+    text = FUNCTIONS + model(**{variable: equation})
+    if not mark:
+        compile_text(text)
+        return
+    with pytest.raises(CompilationError) as caught:
+        compile_text(text)
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    assert mark in found.message
+    assert found.location is not None
+    assert found.location.line == text.split(equation)[0].count("\n") + 1
+
+
+SIZES = {
+    "length": ('input Real u(unit="m");\n  output Real y(unit="mm");', "y = u;", False),
+    "length, converted": (
+        'input Real u(unit="m");\n  output Real y(unit="mm");',
+        "y = 1000*u;",
+        True,
+    ),
+    "angle": ('input Real u(unit="deg");\n  output Real y(unit="rad");', "y = u;", False),
+    "sine of degrees": ('input Real u(unit="deg");\n  output Real y;', "y = sin(u);", False),
+    "sine, converted": (
+        'input Real u(unit="deg");\n  output Real y;',
+        "y = sin(3.14159265*u/180);",
+        True,
+    ),
+    "speed": (
+        'input Real u(unit="rev/min");\n  output Real y(unit="rad/s");',
+        "y = 2*u - u;",
+        True,
+    ),
+    "frequency": ('input Real u(unit="1/min");\n  output Real y(unit="1/s");', "y = u;", False),
+    "temperature": ('input Real u(unit="degC");\n  output Real y(unit="K");', "y = u;", False),
+    "product": (
+        'input Real u(unit="mm");\n  input Real F(unit="kN");\n  output Real y(unit="N.m");',
+        "y = F*u;",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_of_units_are_compared(compile_text: Compile, name: str) -> None:
+    """A host converts data to the declared unit: a factor that is missing would be silent."""
+    declarations, equation, fits = SIZES[name]
+    text = f"model M\n  {declarations}\nequation\n  {equation}\nend M;\n"
+    if fits:
+        compile_text(text)
+        return
+    with pytest.raises(CompilationError) as caught:
+        compile_text(text)
+    (found,) = caught.value.diagnostics
+    assert found.rule == "unit-mismatch"
+    assert found.location is not None
+    assert found.location.line == text.split(equation)[0].count("\n") + 1

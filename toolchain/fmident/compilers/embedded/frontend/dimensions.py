@@ -3,12 +3,14 @@
 A variable without a unit fits everything. A literal such as 2, 0.5 or 1.25 is a pure number
 in a product and fits everything in a sum or on one side of an equation; so does what is made
 of literals and dimensionless values only (``10*sin(x)`` can be a force). Any other literal,
-such as 9.81 or 0.001, may stand for a quantity, and what it multiplies fits everything. Only
-dimensions are compared, not factors such as mm against m; the radian counts as dimensionless.
+such as 9.81 or 0.001, may stand for a quantity, and what it multiplies fits everything. The
+size of units counts as well, mm against m or deg against rad, except where a literal is a
+factor, which may convert them. The radian counts as dimensionless.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,7 +118,16 @@ class DimensionalAnalysis:
                 hint="correct the equation or the declared units; a variable without a unit fits "
                 "everything",
             )
-        return Dimension(a.unit, scaled=a.scaled or b.scaled)
+        scaled = a.scaled or b.scaled
+        if not scaled and not _same_size(a.unit, b.unit):
+            raise Refusal(
+                "unit-mismatch",
+                f"units differ in size in '{self.text}': '{expression_text(left)}' is in "
+                f"{_shown(a.unit)} and '{expression_text(right)}' in {_shown(b.unit)}; Modelica "
+                "does not convert",
+                hint="declare both in the same unit, or write the factor into the equation",
+            )
+        return Dimension(a.unit, scaled=scaled)
 
     def dimension(self, node: sx.Expression) -> Dimension:
         """Return the dimension of an expression.
@@ -226,6 +237,14 @@ class DimensionalAnalysis:
     def _expect_pure(self, node: sx.Call, argument: Dimension) -> None:
         if argument.open or argument.scaled or argument.unit is None:
             return
+        if argument.unit.dimensionless and not _same_size(argument.unit, DIMENSIONLESS):
+            raise Refusal(
+                "unit-mismatch",
+                f"units do not match in '{self.text}': the argument of '{node.name}', "
+                f"'{expression_text(node.arguments[0])}', is in {_shown(argument.unit)}; it must "
+                "be in rad or a plain number",
+                hint="write the factor into the equation, such as pi/180",
+            )
         if not argument.unit.dimensionless:
             raise Refusal(
                 "unit-mismatch",
@@ -254,6 +273,11 @@ def _product(a: Dimension, b: Dimension, sign: int) -> Dimension:
     scaled = a.scaled or b.scaled
     pure = (a.pure or b.pure) and a.unit.dimensionless and b.unit.dimensionless
     return Dimension(unit, pure, scaled)
+
+
+def _same_size(a: Unit, b: Unit) -> bool:
+    """Return whether the number 1 means the same in two units of one dimension."""
+    return math.isclose(a.factor, b.factor, rel_tol=1e-9) and a.offset == b.offset
 
 
 def _is_coefficient(value: float) -> bool:
