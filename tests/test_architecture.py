@@ -13,7 +13,7 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_types", "errors", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
-    "evaluation", "statistics", "estimation", "report", "plugins",
+    "evaluation", "statistics", "estimation", "design", "report", "plugins",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 

@@ -15,10 +15,12 @@ from fmident.errors import Diagnostic, Location, ProblemError
 from fmident.overrides import apply_overrides
 
 if TYPE_CHECKING:
+    from fmident.design import Design, DesignTask
     from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
     from fmident.plugins import Host
+    from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
 
 Report = Callable[[Iterable[Diagnostic]], None]
@@ -71,21 +73,51 @@ def load_problem(
 
     host = _host(host, report)
     chosen = dict(overrides or {})
-
-    def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
-        from fmident.builds import resolve_class
-
-        built = resolve_class(host, class_name, table, base)
-        if built.result is not None:
-            note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
-            report([*built.result.diagnostics, Diagnostic("note", note)])
-        return built.fmu
-
     content = problems.read_problem_file(path) if text is None else text
     text = apply_overrides(content, chosen, str(path))
-    found = problems.load_problem(path, text=text, resolve_model=resolve, reader=host.read_data)
+    found = problems.load_problem(
+        path, text=text, resolve_model=_resolver(host, report), reader=host.read_data
+    )
     report(found.notes)
     return found
+
+
+def design(
+    path: str | Path, *, host: Host | None = None, report: Report = warn
+) -> tuple[DesignTask, Design]:
+    """Find the motion that a design file asks for.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+    host
+        Plugins; loaded when not given.
+    report
+        Takes warnings of plugins and of the compiler; Python warnings by default.
+
+    Returns
+    -------
+    task
+        What was asked for.
+    design
+        The motion and what it promises.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
+    """
+    from fmident.design import design_excitation, load_design
+    from fmident.evaluation import Evaluator, InProcessExecutor
+    from fmident.fmu import open_fmu
+
+    task = load_design(path, resolve_model=_resolver(_host(host, report), report))
+    with (
+        open_fmu(task.problem.fmu) as fmu,
+        Evaluator(task.problem, InProcessExecutor(task.problem, fmu)) as evaluator,
+    ):
+        return task, design_excitation(evaluator, task.axes, task.sigmas, task.settings)
 
 
 def estimate(
@@ -157,6 +189,21 @@ def estimator_options(problem: Problem, estimator: Estimator[Any]) -> Any:
 
     location = Location(str(problem.source)) if problem.source is not None else None
     return build_options(estimator, problem.estimator.options, location)
+
+
+def _resolver(host: Host, report: Report) -> ModelResolver:
+    """Return what finds or builds the FMU of a class."""
+
+    def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
+        from fmident.builds import resolve_class
+
+        built = resolve_class(host, class_name, table, base)
+        if built.result is not None:
+            note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
+            report([*built.result.diagnostics, Diagnostic("note", note)])
+        return built.fmu
+
+    return resolve
 
 
 def _host(host: Host | None, report: Report) -> Host:

@@ -32,7 +32,7 @@ from fmident.cli.usage import (
 from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = (
-    "build", "validate", "simulate", "estimate", "report", "export", "plugins", "doctor",
+    "build", "validate", "simulate", "estimate", "design", "report", "export", "plugins", "doctor",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141

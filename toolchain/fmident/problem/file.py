@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from fmident.data import Experiment, Reader
-from fmident.errors import FmuError, Location, ProblemError, did_you_mean
+from fmident.errors import CompilationError, FmuError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable, read_description
 from fmident.fmu.setup import INTERPOLATIONS
 from fmident.problem.experiments import read_experiments
@@ -74,21 +74,15 @@ def load_problem(
         text = read_problem_file(path)
     root = Section(Source(path, text), (), _parse(text, path))
     base = path.parent
-    model = root.table("model")
-    fmu = _fmu(model, base, resolve_model)
-    description = read_description(fmu)
-    shared = (
-        start_values(model.table("start_values"), description) if model.has("start_values") else {}
-    )
-    model.finish()
+    fmu, description, shared = read_model(root, base, resolve_model)
     experiments = read_experiments(root.source, _experiment_tables(root), description, base, reader)
-    parameters = _parameters(root, description, experiments)
+    parameters = read_parameters(root, description, experiments)
     problem = Problem(
         fmu=fmu,
         parameters=parameters,
         experiments=experiments,
         estimator=_estimator(root),
-        evaluation=_evaluation(root),
+        evaluation=read_evaluation(root),
         start_values=shared,
         source=path,
         text=text,
@@ -98,6 +92,40 @@ def load_problem(
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
     return problem
+
+
+def read_model(
+    root: Section, base: Path, resolve_model: ModelResolver | None
+) -> tuple[Path, ModelDescription, dict[str, float | int | bool | str]]:
+    """Read ``[model]``.
+
+    Parameters
+    ----------
+    root
+        The file.
+    base
+        Folder to which paths are relative.
+    resolve_model
+        Finds or builds the FMU of ``model.class``.
+
+    Returns
+    -------
+    fmu, description, start_values
+    """
+    model = root.table("model")
+    has_start_values = model.has("start_values")
+    fmu = _fmu(model, base, resolve_model)
+    description = read_description(fmu)
+    shared = start_values(model.table("start_values"), description) if has_start_values else {}
+    return fmu, description, dict(shared)
+
+
+def read_toml(path: str | Path, text: str | None = None) -> Section:
+    """Return a TOML file as its outermost table; `text` in place of its content if given."""
+    path = Path(path)
+    if text is None:
+        text = read_problem_file(path)
+    return Section(Source(path, text), (), _parse(text, path))
 
 
 def read_problem_file(path: str | Path) -> str:
@@ -144,19 +172,19 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
 
 def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:
+    """Return the FMU; every key of ``[model]`` has been checked before one is built."""
     name, class_name = model.text("fmu", None), model.text("class", None)
+    given = [key for key in ("sources", "compiler", "fmu_folder") if model.has(key)]
+    model.finish()
     if (name is None) == (class_name is None):
         raise model.error(
             "[model] needs either 'fmu' or 'class'" + (", not both" if name is not None else ""),
             hint='fmu = "path.fmu" for an existing FMU, class = "Package.Model" to build one',
         )
-    for key in ("sources", "compiler"):
-        if model.has(key) and class_name is None:
-            raise model.error(f"'{key}' belongs to 'class', not to 'fmu'", key)
     if class_name is not None:
-        if resolve_model is None:
-            raise model.error("'class' needs a compiler; give 'fmu' instead", "class")
-        return resolve_model(class_name, model.as_dict(), base)
+        return _built(model, class_name, base, resolve_model)
+    for key in given:
+        raise model.error(f"'{key}' belongs to 'class', not to 'fmu'", key)
     path: Path = base / name
     if not path.exists():
         near = [p.name for p in path.parent.glob("*.fmu")] if path.parent.is_dir() else []
@@ -166,6 +194,32 @@ def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Pat
             hint=did_you_mean(path.name, near, kind="FMU") if near else "build it: fmident build",
         )
     return path
+
+
+def _built(
+    model: Section, class_name: str, base: Path, resolve_model: ModelResolver | None
+) -> Path:
+    if resolve_model is None:
+        raise model.error("'class' needs a compiler; give 'fmu' instead", "class")
+    model.text("compiler", None)
+    model.text("fmu_folder", None)
+    sources = model.raw("sources", [])
+    if not isinstance(sources, str):
+        sources = model.words("sources") or ()
+    for source in [sources] if isinstance(sources, str) else sources:
+        if not (base / source).exists():
+            raise model.error(
+                f"there is no source '{base / source}'",
+                "sources",
+                hint="paths are relative to the problem file; name a Modelica file, a package's"
+                " folder or the folder above it",
+            )
+    try:
+        return resolve_model(class_name, model.as_dict(), base)
+    except CompilationError as error:
+        if error.diagnostics:  # these have places of their own
+            raise
+        raise model.error(error.message, "class", hint=error.hint) from error
 
 
 def _experiment_tables(root: Section) -> list[Any]:
@@ -179,9 +233,20 @@ def _experiment_tables(root: Section) -> list[Any]:
     return tables
 
 
-def _parameters(
+def read_parameters(
     root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
 ) -> tuple[Parameter, ...]:
+    """Read the tables ``[parameters.NAME]``.
+
+    Parameters
+    ----------
+    root
+        The file.
+    description
+        Of the FMU.
+    experiments
+        Whose measurement models may refer to parameters of their own.
+    """
     tables = root.table("parameters", {})
     measured = {
         value
@@ -316,7 +381,8 @@ def _estimator(root: Section) -> EstimatorSettings:
     return EstimatorSettings(name, options)
 
 
-def _evaluation(root: Section) -> EvaluationSettings:
+def read_evaluation(root: Section) -> EvaluationSettings:
+    """Read ``[evaluation]`` of the file, which may be absent."""
     section = root.table("evaluation", {})
     default = EvaluationSettings()
     settings = EvaluationSettings(

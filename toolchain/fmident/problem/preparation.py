@@ -91,9 +91,9 @@ def read_preparation(section: Section) -> Preparation:
 
 
 def _whole(section: Section, key: str, default: int | None) -> int | None:
-    value = section.raw(key, default)
-    if value is default:
+    if not section.has(key):
         return default
+    value = section.raw(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise section.wrong(key, value, "a whole number")
     return int(value)

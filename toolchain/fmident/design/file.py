@@ -1,0 +1,174 @@
+"""Read a design file (TOML): the model and its parameters as in a problem file, and the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from fmident.data.experiment import Experiment, Measurement
+from fmident.design.excitation import Criterion, DesignSettings
+from fmident.design.fourier import Axis
+from fmident.errors import FmuError, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription
+from fmident.problem.file import (
+    ModelResolver,
+    read_evaluation,
+    read_model,
+    read_parameters,
+    read_toml,
+)
+from fmident.problem.model import EstimatorSettings, Problem
+from fmident.toml_file import Section
+
+
+@dataclass(frozen=True)
+class DesignTask:
+    """What a design file asks for.
+
+    Parameters
+    ----------
+    problem
+        Model and parameters; its one experiment is a place holder without motion.
+    axes
+        What moves.
+    sigmas
+        Output variables that will be measured, with the standard deviation of their noise.
+    settings
+        Period, harmonics, criterion.
+    units
+        Of the inputs.
+    """
+
+    problem: Problem
+    axes: tuple[Axis, ...]
+    sigmas: Mapping[str, float]
+    settings: DesignSettings
+    units: Mapping[str, str | None]
+
+
+def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None) -> DesignTask:
+    """Read a design file.
+
+    Parameters
+    ----------
+    path
+        The TOML file: ``[model]`` and ``[parameters]`` as in a problem file, ``[outputs]`` with
+        a standard deviation for each, ``[design]``, and one ``[[axes]]`` for each axis.
+    resolve_model
+        Finds or builds the FMU of ``model.class``.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Anything that is wrong in the file, with its line.
+    """
+    path = Path(path)
+    root = read_toml(path)
+    fmu, description, shared = read_model(root, path.parent, resolve_model)
+    sigmas = _sigmas(root.table("outputs"), description)
+    axes = _axes(root, description)
+    settings = _settings(root.table("design"))
+    parameters = read_parameters(root, description, ())
+    evaluation = read_evaluation(root)
+    root.finish()
+    inputs = [name for axis in axes for name in axis.inputs if name is not None]
+    times = settings.coarse[:2]
+    still = Experiment(
+        "design",
+        times,
+        {name: np.zeros(times.size) for name in inputs},
+        tuple(
+            Measurement(name, name, name, np.zeros(times.size), np.array(sigma))
+            for name, sigma in sigmas.items()
+        ),
+    )
+    problem = Problem(
+        fmu=fmu,
+        parameters=parameters,
+        experiments=(still,),
+        estimator=EstimatorSettings("least-squares"),
+        evaluation=evaluation,
+        start_values=shared,
+        source=path,
+    )
+    if not problem.free:
+        raise root.error("there is no free parameter to design for", "parameters")
+    units = {name: description.variable(name).unit for name in inputs}
+    return DesignTask(problem, axes, sigmas, settings, units)
+
+
+def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]:
+    sigmas = {}
+    for name, _ in section.items():
+        try:
+            description.variable(name)
+        except FmuError as error:
+            raise section.error(error.message, name, hint=error.hint) from error
+        value = section.number(name)
+        if not (np.isfinite(value) and value > 0.0):
+            raise section.error(f"the standard deviation of '{name}' must be positive", name)
+        sigmas[name] = float(value)
+    if not sigmas:
+        raise section.error(
+            "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
+        )
+    section.finish()
+    return sigmas
+
+
+def _settings(section: Section) -> DesignSettings:
+    default = DesignSettings(1.0)
+    values: dict[str, Any] = {"period": section.number("period")}
+    values["rate"] = section.number("rate", default.rate)
+    for key in ("harmonics", "starts", "iterations", "seed"):
+        value = section.raw(key, getattr(default, key))
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise section.wrong(key, value, "a whole number")
+        values[key] = value
+    values["criterion"] = section.choice("criterion", get_args(Criterion), default.criterion)
+    section.finish()
+    try:
+        return DesignSettings(**values)
+    except ProblemError as error:
+        raise section.error(error.message, hint=error.hint) from error
+
+
+def _axes(root: Section, description: ModelDescription) -> tuple[Axis, ...]:
+    tables = root.raw("axes", [])
+    if not isinstance(tables, list) or not tables:
+        raise root.error("nothing moves", hint="add a table [[axes]] for each axis")
+    axes = []
+    for number, table in enumerate(tables):
+        section = Section(root.source, ("axes", number), table)
+        names = {key: section.text(key, None) for key in ("position", "speed", "acceleration")}
+        for key, name in names.items():
+            if name is not None:
+                _refuse_no_input(section, key, name, description)
+        limits = section.pair("position_limits")
+        try:
+            axis = Axis(
+                **names,
+                turns=section.number("turns", 0.0),
+                position_limits=(-np.inf, np.inf) if limits is None else limits,
+                speed_limit=section.number("speed_limit", np.inf),
+                acceleration_limit=section.number("acceleration_limit", np.inf),
+            )
+        except ProblemError as error:
+            raise section.error(error.message, hint=error.hint) from error
+        section.finish()
+        axes.append(axis)
+    return tuple(axes)
+
+
+def _refuse_no_input(section: Section, key: str, name: str, description: ModelDescription) -> None:
+    inputs = [v.name for v in description.inputs]
+    if name not in inputs:
+        raise section.error(
+            f"'{name}' is not an input of the FMU",
+            key,
+            hint=did_you_mean(name, inputs, kind="input"),
+        )
