@@ -33,18 +33,22 @@ class Oscillator:
 
     @property
     def theta1(self) -> float:
+        """c/m, 1/s."""
         return self.damping / self.mass
 
     @property
     def theta2(self) -> float:
+        """k/m, 1/s2."""
         return self.stiffness / self.mass
 
     @property
     def omega0(self) -> float:
+        """Natural angular frequency without damping, rad/s."""
         return float(np.sqrt(self.theta2))
 
     @property
     def times(self) -> np.ndarray:
+        """Instants of the samples, s."""
         return np.arange(round(self.span / self.step) + 1) * self.step
 
     def drive(self, ratio: float, times: np.ndarray | None = None) -> np.ndarray:
@@ -72,10 +76,15 @@ class Oscillator:
         v0 = start[1] - (1j * omega * forced(begin)).imag
         matrix = np.array([[1.0, 1.0], [root, root.conjugate()]])
         free = np.linalg.solve(matrix, np.array([x0, v0], dtype=complex))
-        waves = [free[0] * np.exp(root * (t - begin)), free[1] * np.exp(root.conjugate() * (t - begin))]
-        x = forced(t).imag + (waves[0] + waves[1]).real
-        v = (1j * omega * forced(t)).imag + (root * waves[0] + root.conjugate() * waves[1]).real
+        pair = np.array([root, root.conjugate()])
+        waves = free[:, np.newaxis] * np.exp(np.outer(pair, t - begin))
+        x = forced(t).imag + waves.sum(axis=0).real
+        v = (1j * omega * forced(t)).imag + (pair @ waves).real
         return x, v
+
+    def response_at(self, ratio: float, other: Oscillator) -> np.ndarray:
+        """Return x from rest, driven at a ratio to the natural frequency of `other`."""
+        return self.response(ratio * other.omega0 / self.omega0)[0]
 
 
 def noise_level(signal: np.ndarray, snr: float) -> float:
@@ -84,6 +93,7 @@ def noise_level(signal: np.ndarray, snr: float) -> float:
 
 
 def main() -> None:
+    """Write the data file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--snr", type=float, default=80.0, help="dB")
     parser.add_argument("--ratio", type=float, default=10.0, help="omega1/omega0")
@@ -97,9 +107,7 @@ def main() -> None:
     target = FOLDER / "data" / "sine.csv"
     target.parent.mkdir(exist_ok=True)
     table = np.column_stack([system.times, force, noisy])
-    np.savetxt(
-        target, table, fmt="%.10g", delimiter=",", header="time,force,position", comments=""
-    )
+    np.savetxt(target, table, fmt="%.10g", delimiter=",", header="time,force,position", comments="")
     print(f"{target}: {x.size} samples, sigma = {sigma:.4g} m")
 
 

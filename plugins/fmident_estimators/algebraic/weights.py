@@ -31,7 +31,7 @@ import numpy as np
 
 from fmident._types import F64
 
-Quadrature = Literal["simpson", "product-2", "product-4", "product-6"]
+Quadrature = Literal["simpson", "product-2", "product-4", "product-5", "product-6"]
 
 
 def kernel(order: int, mu: int, i: int, tau: F64) -> F64:
@@ -74,7 +74,7 @@ def row_weights(
     order, mu
         As for :func:`kernel`.
     intervals
-        Number of sampling intervals in the window, a multiple of 2 (of 4, 6 for the rules
+        Number of sampling intervals in the window, a multiple of 2 (of 4, 5, 6 for the rules
         named so).
     step
         Sampling interval, s.
@@ -83,8 +83,9 @@ def row_weights(
         ``"product-2"``: the signal alone is interpolated as in Simpson's rule, by a parabola
         over each two intervals, and its product with the kernel is integrated exactly; a
         constant or linear signal then has no error at all, and short windows far less.
-        ``"product-4"``, ``"product-6"``: the same with polynomials of degree 4 or 6; the error
-        falls with the sixth or eighth power of the sampling interval instead of the fourth.
+        ``"product-4"``, ``"product-5"``, ``"product-6"``: the same with polynomials of degree 4, 5
+        or 6; the error falls with the sixth (4, 5) or eighth power of the sampling interval
+        instead of the fourth.
     """
     degree = degree_of(quadrature)
     if intervals < degree or intervals % degree:
