@@ -164,6 +164,18 @@ def test_embedded_compiler_builds_their_package(
         assert simulator.simulate(setup)[-1, 0] == pytest.approx(20.0)
 
 
+def test_library_of_fmident_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedded_compiler: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MODELICAPATH", raising=False)
+    text = "model M\n  extends Mechanisms.Oscillators.MassSpringDamper(k=7);\nend M;\n"
+    Path("M.mo").write_text(text)
+    assert main(["build", "M.mo"]) == 0
+    with open_fmu("M.fmu") as fmu:
+        assert fmu.description.variable("k").start == 7.0
+
+
 def test_single_model_needs_no_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, embedded_compiler: object
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.staleness import is_stale
+from fmident.compilers.libraries import own_source
+from fmident.compilers.staleness import is_stale, source_files
 from fmident.errors import CompilationError, PluginError, did_you_mean
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def build(
     fmident.errors.PluginError
         There is no such compiler.
     """
-    named = Library(expand(sources), None) if sources else None
+    named = Library(with_libraries(expand(sources)), None) if sources else None
     library = named or find_library(class_name, [Path.cwd()])
     if output is None:
         output = _default_folder(library.project) / f"{class_name}.fmu"
@@ -97,6 +99,7 @@ def build(
         choose_compiler(host, compiler),
         BuildRequest(class_name, library.sources, output, tolerance, dict(options or {})),
         force,
+        elsewhere="give another place with -o",
     )
 
 
@@ -146,11 +149,12 @@ def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: P
     class_name
         Full Modelica name.
     table
-        The ``[model]`` table: ``sources``, relative to `base`, and ``compiler`` count.
+        The ``[model]`` table: ``sources`` and ``fmu_folder``, both relative to `base`, and
+        ``compiler`` count.
     base
         Folder of the problem file. Without ``sources``, the source is looked for there and
-        above, then from the working directory. The FMU goes into ``fmus/`` of the project
-        that holds the source, else of `base`.
+        above, then from the working directory. Without ``fmu_folder``, the FMU goes into
+        ``fmus/`` of the project that holds the source, else of `base`.
 
     Raises
     ------
@@ -160,15 +164,29 @@ def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: P
     sources = table.get("sources", ())
     named = [sources] if isinstance(sources, str) else list(sources)
     if named:
-        library = Library(expand(base / str(source) for source in named), None)
+        library = Library(with_libraries(expand(base / str(s) for s in named)), None)
     else:
-        library = find_library(class_name, [base, Path.cwd()])
-    output = (library.project or base) / "fmus" / f"{class_name}.fmu"
+        library = find_library(
+            class_name, [base, Path.cwd()], otherwise='name its folder: sources = ["FOLDER"]'
+        )
+    given = table.get("fmu_folder")
+    folder = (library.project or base) / "fmus" if given is None else base / str(given)
     compiler = choose_compiler(host, str(table.get("compiler", "auto")))
-    return _build(compiler, BuildRequest(class_name, library.sources, output), force=False)
+    return _build(
+        compiler,
+        BuildRequest(class_name, library.sources, folder / f"{class_name}.fmu"),
+        force=False,
+        elsewhere='name another folder for it: fmu_folder = "FOLDER" in [model], or '
+        "--set model.fmu_folder=FOLDER",
+    )
 
 
-def find_library(class_name: str, starts: Iterable[Path]) -> Library:
+def find_library(
+    class_name: str,
+    starts: Iterable[Path],
+    *,
+    otherwise: str = "name its folder with --source",
+) -> Library:
     """Find the source of a class by its top-level package.
 
     Parameters
@@ -177,6 +195,8 @@ def find_library(class_name: str, starts: Iterable[Path]) -> Library:
         Full Modelica name.
     starts
         ``modelica/`` is looked for in these folders and all above them, then in fmident.
+    otherwise
+        For the hint: how the user can say where the source is.
 
     Raises
     ------
@@ -194,7 +214,7 @@ def find_library(class_name: str, starts: Iterable[Path]) -> Library:
                 packages = expand([place])
                 known |= {_package_name(p) for p in packages}
                 if any(_package_name(p) == top for p in packages):
-                    return Library(_needed(top, packages), folder)
+                    return Library(_with_shipped(_needed(top, packages)), folder)
     shipped = shipped_library()
     if shipped is not None and shipped not in looked:
         looked.append(shipped)
@@ -205,7 +225,7 @@ def find_library(class_name: str, starts: Iterable[Path]) -> Library:
     places = ", ".join(f"'{p}'" for p in looked) or "any folder 'modelica' here or above"
     raise CompilationError(
         f"there is no Modelica package '{top}' in {places}",
-        hint=f"{did_you_mean(top, known, kind='package')}; or name its folder with --source",
+        hint=f"{did_you_mean(top, known, kind='package')}; or {otherwise}",
     )
 
 
@@ -246,6 +266,25 @@ def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Return sources that the user named and, behind them, the libraries that they use.
+
+    These are found as OpenModelica finds them; the library that comes with fmident is there
+    in any case.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        One of the sources is no Modelica.
+    """
+    shipped = shipped_library()
+    more = [] if shipped is None else [shipped]
+    found = [own_source(source, more=more).sources for source in sources]
+    used = (library for libraries in found for library in libraries[1:])
+    by_place = {p.resolve(): p for p in (*(f[0] for f in found), *used)}
+    return tuple(by_place.values())
+
+
 def choose_compiler(host: Host, name: str) -> Compiler:
     """Return a compiler that can run here.
 
@@ -282,10 +321,31 @@ def choose_compiler(host: Host, name: str) -> Compiler:
     raise CompilationError("no compiler can run here: " + "; ".join(reasons))
 
 
-def _build(compiler: Compiler, request: BuildRequest, force: bool) -> Built:
+def _build(compiler: Compiler, request: BuildRequest, force: bool, elsewhere: str) -> Built:
     if not force and not is_stale(request.output, request, compiler):
         return Built(request.output, None)
+    _refuse_unwritable(request.output, elsewhere)
     return Built(request.output, compiler.build(request))
+
+
+def _refuse_unwritable(output: Path, elsewhere: str) -> None:
+    """Say before compiling that there is no place for the FMU."""
+    if output.is_dir():
+        raise CompilationError(
+            f"the FMU '{output}' cannot be written: it is a folder", hint=elsewhere
+        )
+    parent = output.parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise CompilationError(
+            f"the FMU '{output}' cannot be written: '{parent}' is a file", hint=elsewhere
+        )
+    if not os.access(parent, os.W_OK):
+        raise CompilationError(
+            f"the FMU '{output}' cannot be written: nothing may be written to '{parent}'",
+            hint=elsewhere,
+        )
 
 
 def _default_folder(project: Path | None) -> Path:
@@ -296,15 +356,43 @@ def _default_folder(project: Path | None) -> Path:
 
 
 def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the package called `top` and, behind it, those that its annotation uses.
+    """Return the package called `top` and, behind it, those of `packages` that it needs.
 
     The others are left out, so that a change in them does not make its FMUs stale.
     """
     (own,) = [p for p in packages if _package_name(p) == top]
-    text = (own / "package.mo" if own.is_dir() else own).read_text(encoding="utf-8")
-    uses = "".join(re.findall(r"\buses\s*\(((?:[^()]|\([^()]*\))*)\)", text))
-    others = [p for p in packages if re.search(rf"\b{re.escape(_package_name(p))}\b", uses)]
-    return (own, *(p for p in others if p != own))
+    return _with_mentioned((own,), packages)
+
+
+def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the packages of fmident's own library that the sources need and do not hold."""
+    shipped = shipped_library()
+    return tuple(sources) if shipped is None else _with_mentioned(sources, expand([shipped]))
+
+
+def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the candidates that the sources mention, and what these mention in turn."""
+    found = list(sources)
+    waiting = list(sources)
+    while waiting:
+        names = {_package_name(p) for p in found}
+        words = _words(waiting.pop(0))
+        for candidate in candidates:
+            if _package_name(candidate) in words - names:
+                found.append(candidate)
+                waiting.append(candidate)
+    return tuple(found)
+
+
+_NO_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _words(source: Path) -> set[str]:
+    """Return all words in the code of a source; texts and comments are left out."""
+    files = [file for _, file in source_files([source]) if file.suffix == ".mo"]
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
+    return {word for text in texts for word in _WORD.findall(_NO_CODE.sub(" ", text))}
 
 
 def _package_name(source: Path) -> str:

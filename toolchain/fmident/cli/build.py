@@ -114,9 +114,11 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
         if named is not None:
             raise UsageError(f"--class belongs to a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
+    from fmident.builds import shipped_library
     from fmident.compilers.libraries import own_source
 
-    own = own_source(path)
+    shipped = shipped_library()
+    own = own_source(path, more=[] if shipped is None else [shipped])
     tell_all(own.notes)
     if named is None:
         if len(own.classes) > 1 or own.sources[0].is_dir():
@@ -124,7 +126,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
                 f"'{target}' holds more than one class", hint="say which: --class PACKAGE.MODEL"
             )
         named = own.classes[0]
-    return named, (*own.sources, *arguments.source)
+    return named, (own.sources[0], *arguments.source)
 
 
 def _build_all(arguments: argparse.Namespace, host: Host) -> int:

@@ -49,7 +49,12 @@ class OwnSource:
     notes: tuple[Diagnostic, ...]
 
 
-def own_source(path: Path, environment: Mapping[str, str] | None = None) -> OwnSource:
+def own_source(
+    path: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    more: Sequence[Path] = (),
+) -> OwnSource:
     """Find what belongs to a user's file.
 
     Parameters
@@ -58,6 +63,8 @@ def own_source(path: Path, environment: Mapping[str, str] | None = None) -> OwnS
         A Modelica file (which may lie inside a package), or a folder with ``package.mo``.
     environment
         Variables; those of the process by default.
+    more
+        Folders to look in when all others have nothing.
 
     Raises
     ------
@@ -65,7 +72,8 @@ def own_source(path: Path, environment: Mapping[str, str] | None = None) -> OwnS
         There is no such file, or it is no Modelica.
     """
     own = _package_of(path)
-    folders = search_folders(own, os.environ if environment is None else environment)
+    usual = search_folders(own, os.environ if environment is None else environment)
+    folders = tuple(dict.fromkeys((*usual, *more)))
     found: dict[str, Path] = {}
     notes: list[Diagnostic] = []
     classes = _classes_of(own)
