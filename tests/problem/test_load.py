@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fmident.data import Decimation
+from fmident.errors import ProblemError
 from fmident.problem import Problem
 
 from .conftest import DATA, PROBLEM, Case
@@ -228,11 +229,19 @@ def test_a_single_sample_of_another_file(case: Case) -> None:
     np.testing.assert_array_equal(output(problem).values, [np.nan, np.nan, 3.0, np.nan])
 
 
-def test_outputs_between_the_instants_of_the_inputs(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("interpolation", "between"), [("auto", 1.5), ("hold", 1.5), ("mean", 1.75)]
+)
+def test_outputs_between_the_instants_of_the_inputs(
+    case: Case, interpolation: str, between: float
+) -> None:
+    """The input at an instant in between is what the FMU has there; this FMU holds its inputs."""
     case.write("slow.csv", "time,x\n0,1\n0.15,3\n")
+    text = (case.folder / "problem.toml").read_text()
+    case.write("problem.toml", f'{text}\n[evaluation]\ninterpolation = "{interpolation}"\n')
     experiment = case.load('column = "position"', 'column = "x", data = "slow.csv"').experiments[0]
     np.testing.assert_allclose(experiment.times, [0.0, 0.1, 0.15, 0.2, 0.3])
-    np.testing.assert_allclose(experiment.inputs["F"], [1.0, 1.5, 1.75, 2.0, 2.5])
+    np.testing.assert_allclose(experiment.inputs["F"], [1.0, 1.5, between, 2.0, 2.5])
     np.testing.assert_allclose(experiment.measurements[0].values, [1, np.nan, 3, np.nan, np.nan])
 
 
@@ -321,3 +330,15 @@ def test_a_reader_brings_other_formats(case: Case) -> None:
 def test_text_in_place_of_the_file(case: Case) -> None:
     text = PROBLEM.replace("initial = 2.5", "initial = 3.5")
     assert case.load(text=text).parameters[0].initial == 3.5
+
+
+def test_sigma_in_one_experiment_only_is_refused(case: Case) -> None:
+    text = (case.folder / "problem.toml").read_text()
+    more = (
+        '[[experiments]]\nname = "pull"\ndata = "data.csv"\n[experiments.outputs]\nx = "position"\n'
+    )
+    case.write("problem.toml", f"{text}\n{more}")
+    with pytest.raises(ProblemError, match="'push' and 'pull'") as caught:
+        case.load()
+    assert caught.value.location is not None
+    assert caught.value.location.line == text.count("\n") + 5

@@ -26,6 +26,8 @@ def read_experiments(
     description: ModelDescription,
     base: Path,
     reader: Reader | None,
+    *,
+    held: bool = False,
 ) -> tuple[Experiment, ...]:
     """Read all experiments.
 
@@ -41,6 +43,9 @@ def read_experiments(
         Folder to which paths are relative.
     reader
         A plugin's data formats.
+    held
+        Inputs are held between samples, not interpolated: so they are at instants that
+        another file of outputs adds.
 
     Raises
     ------
@@ -50,15 +55,26 @@ def read_experiments(
     experiments: list[Experiment] = []
     for position, table in enumerate(tables):
         section = Section(source, ("experiments", position), table)
-        experiment = _experiment(section, position, description, base, reader)
+        experiment = _experiment(section, position, description, base, reader, held)
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
                 f"two experiments are called '{experiment.name}'",
                 "name",
                 hint="give each a 'name' of its own",
             )
+        if experiments and _sigma_known(experiment) != _sigma_known(experiments[0]):
+            raise section.error(
+                f"sigma is given in one of the experiments '{experiments[0].name}' and"
+                f" '{experiment.name}', but not in the other",
+                "outputs",
+                hint="give the standard deviation of every output, or of none",
+            )
         experiments.append(experiment)
     return balanced(experiments)
+
+
+def _sigma_known(experiment: Experiment) -> bool:
+    return all(m.sigma is not None for m in experiment.measurements)
 
 
 def _experiment(
@@ -67,6 +83,7 @@ def _experiment(
     description: ModelDescription,
     base: Path,
     reader: Reader | None,
+    held: bool,
 ) -> Experiment:
     path = base / section.text("data")
     name = section.text("name", path.stem or f"experiment {position + 1}")
@@ -85,14 +102,14 @@ def _experiment(
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
     refuse_partial_sigma(outputs, drafts)
     times = grid.times
-    inputs = _inputs(section, description, main, times)
+    inputs = _inputs(section, description, main, times, held)
     measurements = measurements_of(drafts, grid)
     section.finish()
     return Experiment(name, times, inputs, measurements, starts, str(path), main.notes)
 
 
 def _inputs(
-    section: Section, description: ModelDescription, main: Sampled, times: F64
+    section: Section, description: ModelDescription, main: Sampled, times: F64, held: bool
 ) -> dict[str, F64]:
     fill = section.choice("fill_inputs", ("linear",), None)
     table = section.table("inputs", {})
@@ -121,12 +138,14 @@ def _inputs(
         place = table.source.where((*table.keys, name))
         unit = unit or main.table.units.get(column)
         values = to_unit(main.values(column), unit, variable.unit, f"column '{column}'", place)
-        inputs[name] = _without_gaps(values, column, main, times, fill)
+        inputs[name] = _without_gaps(values, column, main, times, fill, held)
     _refuse_missing_inputs(section, description, inputs)
     return inputs
 
 
-def _without_gaps(values: F64, column: str, main: Sampled, times: F64, fill: str | None) -> F64:
+def _without_gaps(
+    values: F64, column: str, main: Sampled, times: F64, fill: str | None, held: bool
+) -> F64:
     good = np.isfinite(values)
     if not good.any():
         raise ProblemError(
@@ -142,7 +161,12 @@ def _without_gaps(values: F64, column: str, main: Sampled, times: F64, fill: str
         )
     if good.all() and times.size == main.times.size:
         return np.ascontiguousarray(values)
-    return np.interp(times, main.times[good], values[good])
+    filled = np.interp(main.times, main.times[good], values[good])
+    if times.size == main.times.size:
+        return filled
+    if held:
+        return filled[np.searchsorted(main.times, times, side="right") - 1]
+    return np.interp(times, main.times, filled)
 
 
 def _refuse_missing_inputs(

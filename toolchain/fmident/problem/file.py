@@ -75,14 +75,24 @@ def load_problem(
     root = Section(Source(path, text), (), _parse(text, path))
     base = path.parent
     fmu, description, shared = read_model(root, base, resolve_model)
-    experiments = read_experiments(root.source, _experiment_tables(root), description, base, reader)
+    evaluation = read_evaluation(root)
+    straight = description.can_interpolate_inputs or description.input_ramps is not None
+    experiments = read_experiments(
+        root.source,
+        _experiment_tables(root),
+        description,
+        base,
+        reader,
+        held=evaluation.interpolation == "hold"
+        or (evaluation.interpolation == "auto" and not straight),
+    )
     parameters = read_parameters(root, description, experiments)
     problem = Problem(
         fmu=fmu,
         parameters=parameters,
         experiments=experiments,
         estimator=_estimator(root),
-        evaluation=read_evaluation(root),
+        evaluation=evaluation,
         start_values=shared,
         source=path,
         text=text,
