@@ -150,6 +150,44 @@ def test_simulate_takes_times_and_inputs_from_data(
     pd.testing.assert_frame_equal(pd.read_csv(result), from_column)
 
 
+def test_simulate_reads_units_as_estimate_does(tmp_path: Path, build_fmu: BuildFmu) -> None:
+    """Milliseconds and millinewtons in one file, seconds and newtons in the other."""
+    fmu = str(build_fmu(OSCILLATOR))
+    (force,) = [v.name for v in open_description(fmu).inputs]
+    times = np.linspace(0.0, 2.0, 41)
+    push = np.sin(3.0 * times)
+    found = []
+    for t, u, scale in (("t [s]", "push [N]", 1.0), ("t [ms]", "push [mN]", 1000.0)):
+        data, result = tmp_path / "data.csv", tmp_path / "x.csv"
+        pd.DataFrame({t: scale * times, u: scale * push}).to_csv(data, index=False)
+        run = ["simulate", fmu, "--data", str(data), "--inputs", f"{force}=push"]
+        assert main([*run, "--outputs", "x", "-o", str(result)]) == 0
+        found.append(pd.read_csv(result))
+    assert found[0]["time"].iloc[-1] == 2.0
+    np.testing.assert_allclose(found[1].to_numpy(), found[0].to_numpy(), rtol=1e-9, atol=1e-15)
+
+
+def test_simulate_names_the_line_of_a_time_that_appears_twice(
+    tmp_path: Path, build_fmu: BuildFmu, capsys: Capture
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("time,u\n0,1\n1,1\n1,2\n", encoding="utf-8")
+    assert main(["simulate", str(build_fmu(OSCILLATOR)), "--data", str(data)]) == 2
+    assert f"{data}:4: time 1 appears twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("step", "count"), [("0.35", 4), ("0.4", 4), ("0.25", 5), ("0.1", 11)])
+def test_simulate_ends_at_the_stop_time(
+    tmp_path: Path, build_fmu: BuildFmu, step: str, count: int
+) -> None:
+    result = tmp_path / "x.csv"
+    run = ["simulate", str(build_fmu(OSCILLATOR)), "--stop-time", "1", "--step", step]
+    assert main([*run, "-o", str(result)]) == 0
+    times = pd.read_csv(result)["time"]
+    assert times.iloc[-1] == 1.0
+    assert len(times) == count
+
+
 def open_description(fmu: str) -> object:
     from fmident.fmu import read_description
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, tell
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
-from fmident.errors import did_you_mean
+from fmident.errors import Location, did_you_mean
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from fmident._types import F64
+    from fmident.data import Table
     from fmident.fmu import ModelDescription
 
 HELP = "simulate an FMU once"
@@ -24,7 +28,7 @@ EXAMPLE = """\
 
 With --data, the simulation runs over the times of the file. Inputs of the FMU take the
 column of the same name unless --inputs names another one. --inputs NAME=NUMBER holds an
-input constant."""
+input constant. Units in the header are converted to those of the FMU."""
 
 _STEPS = 500
 _MOST_PANELS = 8
@@ -42,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="column (or number) for an input; may be repeated",
     )
     parser.add_argument(
-        "--time", default="time", metavar="COLUMN", help="column of the time (time)"
+        "--time", metavar="COLUMN", help="column of the time (time or t, else the first)"
     )
     parser.add_argument("--start-time", type=number, metavar="S", help="seconds")
     parser.add_argument("--stop-time", type=number, metavar="S", help="seconds")
@@ -78,14 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
     named = assignments(arguments.inputs, "--inputs")
-    table = _read(arguments) if arguments.data is not None else None
+    data = _read(arguments) if arguments.data is not None else None
     with open_fmu(arguments.fmu) as fmu:
         description = fmu.description
-        if table is None:
-            times = _regular_times(arguments, description)
-        else:
-            times = table[arguments.time].to_numpy(dtype=np.float64)
-        inputs = _inputs(named, table, times, description, arguments.data)
+        times = _regular_times(arguments, description) if data is None else data.times
+        inputs = _inputs(named, data, times, description)
         outputs = tuple(arguments.outputs) or tuple(v.name for v in description.outputs)
         setup = SimulationSetup(
             times=times,
@@ -115,22 +116,50 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(arguments: argparse.Namespace) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Data:
+    """A data file, cut to the times asked for.
+
+    Parameters
+    ----------
+    table
+        All rows.
+    times
+        Of the rows kept, s, shape (k,).
+    keep
+        Which rows, shape (n,).
+    """
+
+    table: Table
+    times: F64
+    keep: npt.NDArray[np.bool_]
+
+    def values(self, column: str, unit: str | None) -> F64:
+        """Return a column in the FMU's unit, shape (k,)."""
+        from fmident.problem.quantities import to_unit
+
+        table = self.table
+        what, place = f"column '{column}'", Location(str(table.path))
+        kept = table.column(column)[self.keep]
+        return to_unit(kept, table.units.get(column), unit, what, place)
+
+
+def _read(arguments: argparse.Namespace) -> _Data:
     """Return the rows of the data file between the times asked for."""
-    from fmident.data.table import read_table
+    from fmident.data import read_table, time_axis, time_column
     from fmident.plugins import load_plugins
 
     if arguments.step is not None:
         raise UsageError("--data gives the times", hint="leave out --step")
     host = load_plugins(without=arguments.no_plugin)
     table = read_table(arguments.data, reader=host.read_data)
-    times = table.column(arguments.time)
+    times = time_axis(table, time_column(table, arguments.time))
     low = -math.inf if arguments.start_time is None else arguments.start_time
     high = math.inf if arguments.stop_time is None else arguments.stop_time
     keep = (times >= low) & (times <= high)
     if not keep.any():
         raise UsageError(f"'{arguments.data}' has no row between these times")
-    return table.frame[keep]
+    return _Data(table, times[keep], keep)
 
 
 def _regular_times(arguments: argparse.Namespace, description: ModelDescription) -> F64:
@@ -145,16 +174,20 @@ def _regular_times(arguments: argparse.Namespace, description: ModelDescription)
     if not stop > start:
         raise UsageError(f"the stop time {stop:g} s must lie after the start time {start:g} s")
     step = arguments.step or description.default_step or (stop - start) / _STEPS
-    count = max(round((stop - start) / step), 1)
-    return np.asarray(start + step * np.arange(count + 1), dtype=np.float64)
+    count = math.floor((stop - start) / step * (1.0 + 1e-9))
+    times = start + step * np.arange(count + 1)
+    if count == 0 or stop - times[-1] > 1e-6 * step:
+        times = np.append(times, stop)  # a last step that is shorter
+    else:
+        times[-1] = stop
+    return np.asarray(times, dtype=np.float64)
 
 
 def _inputs(
     named: dict[str, str],
-    table: pd.DataFrame | None,
+    data: _Data | None,
     times: F64,
     description: ModelDescription,
-    file: Path | None,
 ) -> dict[str, F64]:
     """Return the values of the inputs that have any; the others keep their start values."""
     import numpy as np
@@ -166,18 +199,19 @@ def _inputs(
                 f"the FMU of '{description.name}' has no input '{name}'",
                 hint=did_you_mean(name, known, kind="input"),
             )
-    columns = [] if table is None else list(table.columns)
+    columns = [] if data is None else data.table.names
     found: dict[str, F64] = {}
-    for name in known:
+    for variable in description.inputs:
+        name = variable.name
         column = named.get(name, name)
         constant = scalar(column)
-        if table is not None and column in columns:
-            found[name] = table[column].to_numpy(dtype=np.float64)
+        if data is not None and column in columns:
+            found[name] = data.values(column, variable.unit)
         elif name in named and isinstance(constant, (int, float)):
             found[name] = np.full(times.size, float(constant))
-        elif name in named and table is not None:
+        elif name in named and data is not None:
             raise UsageError(
-                f"'{file}' has no column '{column}' for the input '{name}'",
+                f"'{data.table.path}' has no column '{column}' for the input '{name}'",
                 hint=did_you_mean(column, columns, kind="column"),
             )
         elif name in named:
