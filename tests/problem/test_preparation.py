@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.data.prepare import Edges, LowPass
+from fmident.data.prepare import Automatic, Edges, LowPass
 from fmident.errors import ProblemError
 from fmident.problem.preparation import read_preparation
 from fmident.toml_file import Section, Source
@@ -24,6 +24,11 @@ def test_a_cutoff() -> None:
     found = read_preparation(section({"columns": ["q"], "cutoff": 15, "order": 6, "padding": 30}))
     assert found.columns == ("q",)
     assert found.low_pass == LowPass(15.0, 6, 30)
+
+
+def test_an_automatic_cutoff() -> None:
+    found = read_preparation(section({"columns": ["q"], "cutoff": "auto"}))
+    assert found.low_pass == Automatic()
 
 
 def test_edges_and_derivatives() -> None:
@@ -52,6 +57,7 @@ def test_edges_and_derivatives() -> None:
         ({"columns": ["q"], "cutof": 5.0, "cutoff": 1.0}, "cutof"),
         ({"columns": ["q"], "cutoff": 5.0, "order": 2.5}, "whole number"),
         ({"derivatives": {"qd": 3}}, "string"),
+        ({"columns": ["q"], "cutoff": "best"}, "number"),
     ],
 )
 def test_wrong_tables_are_refused(table: dict[str, Any], words: str) -> None:

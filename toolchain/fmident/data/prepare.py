@@ -14,6 +14,7 @@ import numpy as np
 from scipy import signal
 
 from fmident._types import F64
+from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
 from fmident.data.table import Table
 from fmident.errors import DataError, Diagnostic, Location, did_you_mean
@@ -121,6 +122,45 @@ class Edges:
 
 
 @dataclass(frozen=True)
+class Automatic:
+    """A low-pass whose cut-off is chosen from the data; see :mod:`fmident.data.cutoff`.
+
+    Parameters
+    ----------
+    order, padding
+        As in :class:`LowPass`.
+    """
+
+    order: int = 4
+    padding: int | None = None
+
+    def low_pass(self, columns: Mapping[str, F64], step: float) -> tuple[LowPass, list[str]]:
+        """Return the filter for columns sampled every `step` s, and how it came about.
+
+        Parameters
+        ----------
+        columns
+            Name to values; the highest of their cut-offs is taken.
+        step
+            s.
+        """
+        chosen = {
+            name: choose_cutoff(values, step, self.order, _highest(step))
+            for name, values in columns.items()
+        }
+        cutoff = max(c.cutoff for c in chosen.values())
+        notes = [
+            f"'{name}': the cut-off {c.cutoff:.3g} Hz is chosen; above it is white noise with a"
+            f" standard deviation of {c.noise:.3g}"
+            if c.settled
+            else f"'{name}': what a low-pass takes away falls up to the highest cut-off that"
+            f" differences allow, {c.cutoff:.3g} Hz: there is signal, or noise that is not white"
+            for name, c in chosen.items()
+        ]
+        return LowPass(cutoff, self.order, self.padding), notes
+
+
+@dataclass(frozen=True)
 class Preparation:
     """What is made of the columns of a table before they are used.
 
@@ -138,7 +178,7 @@ class Preparation:
     """
 
     columns: tuple[str, ...] = ()
-    low_pass: LowPass | Edges | None = None
+    low_pass: LowPass | Edges | Automatic | None = None
     derivatives: Mapping[str, str] = field(default_factory=dict)
     padding: int | None = None
 
@@ -169,6 +209,10 @@ def prepare(
     design = preparation.low_pass
     if isinstance(design, Edges):
         design = design.low_pass(step, preparation.padding)
+    told: list[str] = []
+    if isinstance(design, Automatic):
+        columns = {name: table.column(name) for name in preparation.columns}
+        design, told = design.low_pass(columns, step)
     if design is not None:
         padding = design.padding_for(step, times.size)
         for name in preparation.columns:
@@ -191,7 +235,9 @@ def prepare(
         values = frame[source].to_numpy() if source in frame else table.column(source)
         frame[new] = differentiate(values, times)
         units[new] = None if units[source] is None else f"{units[source]}/s"
-    return replace(table, frame=frame, units=units), _warnings(preparation, design, step, place)
+    notes = tuple(Diagnostic("note", text, place) for text in told)
+    warnings = _warnings(preparation, design, step, place)
+    return replace(table, frame=frame, units=units), (*notes, *warnings)
 
 
 def _warnings(
@@ -208,7 +254,7 @@ def _warnings(
         return (Diagnostic("note", text, place, hint=hint),)
     angle = 2.0 * np.pi * design.cutoff * step
     loss = 1.0 - float(np.sin(angle) / angle)
-    if loss <= _LOSS:
+    if loss <= _LOSS * (1.0 + 1e-2):
         return ()
     text = (
         f"a cut-off of {design.cutoff:g} Hz is high for samples every {step:g} s: differences"

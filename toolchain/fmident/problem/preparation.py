@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fmident._types import F64
 from fmident.data import Table
-from fmident.data.prepare import Edges, LowPass, Preparation, prepare
+from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
 from fmident.errors import DataError, Diagnostic
 from fmident.toml_file import Section
 
@@ -41,7 +41,8 @@ def read_preparation(section: Section) -> Preparation:
     Parameters
     ----------
     section
-        ``[experiments.prepare]``: ``columns`` with either ``cutoff`` (and ``order``) or
+        ``[experiments.prepare]``: ``columns`` with either ``cutoff`` (a number or ``"auto"``,
+        and ``order``) or
         ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
         ``derivatives``.
 
@@ -64,7 +65,7 @@ def read_preparation(section: Section) -> Preparation:
             "cutoff",
             hint="give one of them",
         )
-    design: LowPass | Edges | None = None
+    design: LowPass | Edges | Automatic | None = None
     if by_edges:
         design = Edges(
             section.number("passband"),
@@ -74,7 +75,12 @@ def read_preparation(section: Section) -> Preparation:
         )
     elif by_cutoff:
         order = _whole(section, "order", LowPass.order)
-        design = LowPass(section.number("cutoff"), order or LowPass.order, padding)
+        automatic = section.raw("cutoff") == "auto"
+        design = (
+            Automatic(order or LowPass.order, padding)
+            if automatic
+            else LowPass(section.number("cutoff"), order or LowPass.order, padding)
+        )
     if bool(columns) != (design is not None):
         raise section.error(
             f"{section.title} has a filter but no 'columns' to apply it to"
