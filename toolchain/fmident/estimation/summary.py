@@ -13,8 +13,9 @@ from fmident._types import F64
 from fmident.estimation.contract import Estimate, Status
 from fmident.estimation.fits import output_fits, residual_notes
 from fmident.estimation.result import OutputFit, ParameterEstimate
+from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
-from fmident.statistics import Identifiability, ParameterStatistics, parameter_statistics
+from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -109,47 +110,6 @@ def parameters_at_bound(problem: Problem, p: F64) -> npt.NDArray[np.bool_]:
     slack = _ON_BOUND * width
     on_bound: npt.NDArray[np.bool_] = (p <= lower + slack) | (p >= upper - slack)
     return on_bound
-
-
-def uncertainty(
-    problem: Problem,
-    evaluator: Evaluator,
-    p: F64,
-    held: npt.NDArray[np.bool_],
-    weights: F64 | None = None,
-) -> ParameterStatistics:
-    """Return covariance, intervals and rank at `p`.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        Free parameters, shape (n,).
-    held
-        Which of them lie on a bound, shape (n,).
-    weights
-        Of the whitened residuals, shape (m,); those of weight zero do not count.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        The Jacobian cannot be computed.
-    """
-    jacobian, residuals = evaluator.jacobian(p), evaluator.residuals(p)
-    if weights is not None:
-        used = weights != 0.0
-        jacobian = jacobian[used] * weights[used, np.newaxis]
-        residuals = residuals[used] * weights[used]
-    return parameter_statistics(
-        jacobian,
-        residuals,
-        p,
-        [q.name for q in problem.free],
-        sigma_known=problem.sigma_known,
-        at_bound=held,
-        column_errors=evaluator.column_errors(p),
-    )
 
 
 def _parameter_estimates(

@@ -1,6 +1,7 @@
 """Many simulations: executors, the evaluator, finite differences from measured noise."""
 
 from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.directions import DirectionalDerivatives, directional_derivatives
 from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executor import Executor, InProcessExecutor, refuse_not_finite
 from fmident.evaluation.noise import NoiseEstimate, noise_level
@@ -10,6 +11,7 @@ from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 
 __all__ = [
+    "DirectionalDerivatives",
     "Evaluator",
     "Executor",
     "InProcessExecutor",
@@ -22,6 +24,7 @@ __all__ = [
     "StepSizes",
     "choose_steps",
     "difference_jacobian",
+    "directional_derivatives",
     "fixed_steps",
     "noise_level",
     "output_variables",

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.directions import (
+    DirectionalDerivatives,
+    directional_derivatives,
+    longest_steps,
+)
 from fmident.evaluation.executor import Executor
+from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
 from fmident.evaluation.setups import output_variables
-from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
+from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps, parameter_size
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.residuals import parameter_values_for, whitened_residuals
@@ -25,43 +29,11 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 4
 
-_SMALLEST_SIZE = 0.1
-"""Smallest size of a parameter in relation to its initial value."""
-
 _STALE = 2.0
 """Steps are chosen anew when a parameter has moved by this many times its size, or shrunk to
 this part of it."""
 
-T = TypeVar("T")
-
-
-class _Recent(Generic[T]):
-    """The last few items by key."""
-
-    def __init__(self, capacity: int) -> None:
-        self._items: OrderedDict[object, T] = OrderedDict()
-        self._capacity = capacity
-
-    def get(self, key: object) -> T | None:
-        if key in self._items:
-            self._items.move_to_end(key)
-        return self._items.get(key)
-
-    def put(self, key: object, item: T) -> None:
-        self._items[key] = item
-        self._items.move_to_end(key)
-        while len(self._items) > self._capacity:
-            self._items.popitem(last=False)
-
-
-@dataclass(frozen=True)
-class _Best:
-    """The best point so far and what was simulated there."""
-
-    parameters: F64
-    cost: float
-    residuals: F64
-    outputs: Mapping[object, Simulated]
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Evaluator:
@@ -98,10 +70,10 @@ class Evaluator:
         self.failures = 0
         self.last_failure: SimulationFailure | None = None
         self._executor = executor
-        self._outputs: _Recent[Simulated] = _Recent(_REMEMBERED * len(problem.experiments))
-        self._residuals: _Recent[F64] = _Recent(_REMEMBERED)
-        self._jacobians: _Recent[F64] = _Recent(1)
-        self._best: _Best | None = None
+        self._outputs: Recent[Simulated] = Recent(_REMEMBERED * len(problem.experiments))
+        self._residuals: Recent[F64] = Recent(_REMEMBERED)
+        self._jacobians: Recent[F64] = Recent(1)
+        self._best: Best | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._steps: StepSizes | None = None
         self._chosen_at: F64 = self.space.from_physical(problem.initial)
@@ -163,11 +135,11 @@ class Evaluator:
 
     def cost(self, p: F64) -> float:
         """Return ``1/2 sum r^2`` at `p`; infinite if a simulation failed."""
-        return _cost(self.residuals(p))
+        return cost_of(self.residuals(p))
 
     def costs(self, points: F64) -> F64:
         """Return the cost at several points, (k, n) -> (k,), as one batch."""
-        return np.array([_cost(r) for r in self.residuals_many(points)])
+        return np.array([cost_of(r) for r in self.residuals_many(points)])
 
     def simulate(self, p: F64) -> tuple[Simulated, ...]:
         """Return the FMU's outputs at `p`, one item per experiment.
@@ -341,6 +313,47 @@ class Evaluator:
         errors: F64 = np.sqrt(rows) * self._steps.errors / np.abs(self.space.derivative(p))
         return errors
 
+    def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
+        """Return accurate derivatives of the residuals along directions, and their errors.
+
+        By central differences, each with a step of its own, for what follows from the final
+        Jacobian: directions whose effects nearly cancel are known far better than from the
+        columns. Counts as one Jacobian.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
+        directions
+            In physical parameters, shape (n, k).
+
+        Raises
+        ------
+        JacobianError
+            The simulation fails at `p`, or all around it.
+        """
+        point = self._checked(p)[0]
+        expected = np.linalg.norm(self.jacobian(point) @ directions, axis=0)
+        base = self.residuals(point)
+        steps = self.measure_steps(point)
+        z = self.space.from_physical(point)
+        ways = directions / self.space.derivative(point)[:, np.newaxis]
+        magnitude = self._output_magnitude(base)
+        noise = steps.noise if np.isfinite(steps.noise) else _EPS * magnitude
+        visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
+        found = directional_derivatives(
+            self._residuals_in_space,
+            base,
+            z,
+            ways,
+            longest_steps(ways, self._parameter_size(z), visible),
+            self.space.lower,
+            self.space.upper,
+            noise,
+        )
+        self.jacobians += 1
+        return found
+
     def choose_steps_again(self) -> None:
         """Forget the steps, so that the next Jacobian measures noise and curvature anew."""
         self._steps = None
@@ -363,16 +376,7 @@ class Evaluator:
         )
 
     def _parameter_size(self, z: F64) -> F64:
-        """Return the size of the parameters in the search space, shape (n,).
-
-        A parameter that comes near zero keeps a part of its initial size; one that starts there
-        has its scale.
-        """
-        initial = np.abs(self.space.from_physical(self.problem.initial))
-        floor = np.where(initial > 0.0, _SMALLEST_SIZE * initial, 1.0)
-        size = np.where(self.space.log, 1.0, np.maximum(np.abs(z), floor))
-        limited: F64 = np.minimum(size, self.space.upper - self.space.lower)
-        return limited
+        return parameter_size(self.space, self.space.from_physical(self.problem.initial), z)
 
     def _residuals_in_space(self, points: F64) -> F64:
         """Evaluate points of the search space that are not candidates for the best."""
@@ -422,7 +426,7 @@ class Evaluator:
         """Return the root mean square of the whitened outputs."""
         measured = self._zero_output_residuals()
         simulated = measured - base
-        size = max(_rms(measured), _rms(simulated))
+        size = max(root_mean_square(measured), root_mean_square(simulated))
         return size if size > 0.0 else 1.0
 
     def _tasks(self, p: F64) -> list[SimulationTask]:
@@ -457,7 +461,7 @@ class Evaluator:
         return [found[key] for key in keys]
 
     def _keep_best(self, p: F64, residuals: F64) -> None:
-        cost = _cost(residuals)
+        cost = cost_of(residuals)
         if np.isfinite(cost) and (self._best is None or cost < self._best.cost):
             # The outputs are kept, so that a run that is interrupted can end at once.
             outputs: dict[object, Simulated] = {}
@@ -465,7 +469,7 @@ class Evaluator:
                 known = self._outputs.get(task.key)
                 if known is not None:
                     outputs[task.key] = known
-            self._best = _Best(p.copy(), cost, residuals, outputs)
+            self._best = Best(p.copy(), cost, residuals, outputs)
 
     def _known_residuals(self, p: F64) -> F64 | None:
         if self._best is not None and np.array_equal(p, self._best.parameters):
@@ -483,13 +487,3 @@ class Evaluator:
         return (
             str(self.last_failure) if self.last_failure is not None else "residuals are not finite"
         )
-
-
-def _cost(residuals: F64) -> float:
-    # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
-    value = 0.5 * float(np.einsum("i,i->", residuals, residuals))
-    return value if np.isfinite(value) else float("inf")
-
-
-def _rms(values: F64) -> float:
-    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.evaluation.noise import POINTS, noise_level
+from fmident.problem.search_space import SearchSpace
 
 Difference = Literal["forward", "central"]
 Flags = npt.NDArray[np.bool_]
@@ -32,6 +33,9 @@ _ATTEMPTS = 3
 
 LARGEST = 2e-2
 """Largest step, relative to the size of the parameter."""
+
+_SMALLEST_SIZE = 0.1
+"""Smallest size of a parameter in relation to its initial value."""
 
 _TRIALS = 4
 _VISIBLE = 100.0
@@ -67,6 +71,26 @@ class StepSizes:
     errors: F64
     reasons: tuple[str, ...]
     influence: Flags | None = None
+
+
+def parameter_size(space: SearchSpace, initial: F64, z: F64) -> F64:
+    """Return the size of the parameters in the search space, shape (n,).
+
+    A parameter that comes near zero keeps a part of its initial size; one that starts there
+    has its scale.
+
+    Parameters
+    ----------
+    space
+        Of the problem.
+    initial, z
+        Initial and present point, shape (n,).
+    """
+    first = np.abs(initial)
+    floor = np.where(first > 0.0, _SMALLEST_SIZE * first, 1.0)
+    size = np.where(space.log, 1.0, np.maximum(np.abs(z), floor))
+    limited: F64 = np.minimum(size, space.upper - space.lower)
+    return limited
 
 
 def fixed_steps(relative: float, size: F64, magnitude: float, difference: Difference) -> StepSizes:

@@ -2,6 +2,7 @@
 
 from fmident.statistics.identifiability import (
     DeterminedCombination,
+    DirectionErrors,
     Identifiability,
     RankAnalysis,
     analyse_rank,
@@ -12,6 +13,7 @@ from fmident.statistics.uncertainty import ParameterStatistics, parameter_statis
 
 __all__ = [
     "DeterminedCombination",
+    "DirectionErrors",
     "Identifiability",
     "ParameterStatistics",
     "RankAnalysis",

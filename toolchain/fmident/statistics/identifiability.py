@@ -9,7 +9,7 @@ Matrix Computations, section 5.5).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +52,37 @@ class Identifiability:
         In words: every parameter is identifiable, or which combination is not.
     determined
         Combinations that the data do determine, where single parameters are not.
+    undecided
+        Parameters of which the derivatives are too inexact to tell whether they are
+        identifiable.
     """
 
     singular_values: F64
     rank: int
     verdict: str
     determined: tuple[DeterminedCombination, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DirectionErrors:
+    """Errors of a Jacobian that was computed along directions instead of columns.
+
+    Parameters
+    ----------
+    directions
+        In physical parameters, linearly independent, shape (n, n).
+    lengths
+        Of the error of the derivative along each, shape (n,).
+    """
+
+    directions: F64
+    lengths: F64
+
+    def along(self, vectors: F64) -> F64:
+        """Return a bound of the error of the derivative along vectors, (n, k) -> (k,)."""
+        shares: F64 = np.abs(np.linalg.solve(self.directions, vectors)).T @ self.lengths
+        return shares
 
 
 @dataclass(frozen=True)
@@ -74,9 +99,9 @@ class RankAnalysis:
         Right singular vectors as columns, shape (n, n), in scaled parameters
         ``column_norms * p``.
     tolerance
-        Singular values at or below it count as zero.
+        The largest singular values that count as zero, shape (n,).
     rank
-        Number of singular values above `tolerance`.
+        Number of leading singular values above `tolerance`.
     involved
         Parameters that are part of an undetermined direction, boolean, shape (n,).
     """
@@ -84,7 +109,7 @@ class RankAnalysis:
     column_norms: F64
     singular_values: F64
     right: F64
-    tolerance: float
+    tolerance: F64
     rank: int
     involved: npt.NDArray[np.bool_]
 
@@ -110,12 +135,17 @@ def scaled_jacobian_error(column_norms: F64, column_errors: F64) -> float:
     return float(np.linalg.norm(ratio))
 
 
-def analyse_rank(jacobian: F64, column_errors: F64 | None = None) -> RankAnalysis:
+def analyse_rank(
+    jacobian: F64,
+    column_errors: F64 | None = None,
+    direction_errors: DirectionErrors | None = None,
+) -> RankAnalysis:
     """Decompose a Jacobian and decide its numerical rank.
 
     A singular value counts as zero when rounding or the known error of the Jacobian could
     have made it: by Weyl's inequality an error matrix ``E`` moves a singular value by
-    ``||E||`` at most. A column that is no longer than its own error counts as zero.
+    ``||E||`` at most, and to first order by the error along its singular vector, which counts
+    where it is known. A column that is no longer than its own error counts as zero.
 
     Parameters
     ----------
@@ -124,28 +154,37 @@ def analyse_rank(jacobian: F64, column_errors: F64 | None = None) -> RankAnalysi
     column_errors
         Lengths of the errors of the columns, shape (n,), as the finite differences report
         them; ``None`` for an exact Jacobian.
+    direction_errors
+        Of a Jacobian from directional derivatives; takes the place of `column_errors`.
     """
     rows, columns = jacobian.shape
     norms: F64 = np.linalg.norm(jacobian, axis=0)
+    if direction_errors is not None:
+        column_errors = direction_errors.along(np.eye(columns))
     if column_errors is not None:
         norms = np.where(norms <= column_errors, 0.0, norms)
-    scaled = np.where(norms > 0.0, jacobian, 0.0) / np.where(norms > 0.0, norms, 1.0)
+    safe = np.where(norms > 0.0, norms, 1.0)
+    scaled = np.where(norms > 0.0, jacobian, 0.0) / safe
     # The R factor has the singular values of the whole and is small; it is (n, n) for m >= n.
     triangle = np.linalg.qr(scaled, mode="r")
     _, found, right_t = np.linalg.svd(triangle, full_matrices=True)
+    right: F64 = right_t.T
     singular = np.zeros(columns)
     singular[: found.size] = found
     rounding = max(rows, columns) * float(np.finfo(np.float64).eps)
-    tolerance = rounding * float(singular.max(initial=0.0))
-    if column_errors is not None:
-        tolerance = max(tolerance, scaled_jacobian_error(norms, column_errors))
-    rank = int(np.count_nonzero(singular > tolerance))
-    right: F64 = right_t.T
+    tolerance = np.full(columns, rounding * float(singular.max(initial=0.0)))
+    if direction_errors is not None:
+        tolerance = np.maximum(
+            tolerance, direction_errors.along(np.where(norms > 0.0, right.T / safe, 0.0).T)
+        )
+    elif column_errors is not None:
+        tolerance = np.maximum(tolerance, scaled_jacobian_error(norms, column_errors))
+    rank = int(np.count_nonzero(np.cumprod(singular > tolerance)))
     null = right[:, rank:]
     smallest_kept = float(singular[rank - 1]) if rank else 1.0
     # A null vector is known to about tolerance / gap; smaller shares in it mean nothing.
-    share = min(0.1, max(_NEGLIGIBLE, 3.0 * tolerance / smallest_kept))
-    involved = np.linalg.norm(null, axis=1) > share
+    blur = float(tolerance[rank:].max(initial=0.0)) / smallest_kept
+    involved = np.linalg.norm(null, axis=1) > min(0.1, max(_NEGLIGIBLE, 3.0 * blur))
     return RankAnalysis(norms, singular, right, tolerance, rank, involved)
 
 
@@ -199,6 +238,7 @@ def describe(
     names: Sequence[str],
     combinations: Sequence[DeterminedCombination],
     at_bound: Sequence[str] = (),
+    undecided: Mapping[str, float] | None = None,
 ) -> str:
     """Return the verdict in words.
 
@@ -212,7 +252,11 @@ def describe(
         From :func:`determined_combinations`.
     at_bound
         Parameters left out because they lie on a bound.
+    undecided
+        Parameters of which the errors of the Jacobian, not the data, leave open whether they
+        are identifiable, with the smallest standard error that they can have.
     """
+    undecided = undecided or {}
     count = len(names)
     sentences = []
     if count == 0:
@@ -224,7 +268,11 @@ def describe(
             else f"All {count} parameters are identifiable."
         )
     else:
-        sentences.append(f"Rank {analysis.rank} of {count}.")
+        sentences.append(
+            f"Rank at least {analysis.rank} of {count}."
+            if undecided
+            else f"Rank {analysis.rank} of {count}."
+        )
         silent = [n for n, zero in zip(names, analysis.without_influence, strict=True) if zero]
         if silent:
             verb = "has" if len(silent) == 1 else "have"
@@ -236,9 +284,16 @@ def describe(
             for n, part, zero in zip(
                 names, analysis.involved, analysis.without_influence, strict=True
             )
-            if part and not zero
+            if part and not zero and n not in undecided
         ]
-        if tangled:
+        if undecided:
+            least = [f"{n} +-{error:.2g}" for n, error in undecided.items()]
+            sentences.append(
+                "The derivatives are too inexact to tell whether the data determine "
+                f"{_listed(list(undecided))}: tighten evaluation.tolerance. If they do, the "
+                f"standard errors are at least {_listed(least)}."
+            )
+        elif tangled:
             only = [c.text for c in combinations]
             known = (
                 f"; only {_listed(only)} {'is' if len(only) == 1 else 'are'} determined"

@@ -11,11 +11,16 @@ from scipy import stats
 
 from fmident._types import F64
 from fmident.statistics.identifiability import (
+    DirectionErrors,
     Identifiability,
+    RankAnalysis,
     analyse_rank,
     describe,
     determined_combinations,
 )
+
+_POORLY = 0.25
+"""Relative standard error from which on a parameter counts as not determined."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class ParameterStatistics:
         Shape (n,); NaN likewise.
     intervals
         95 % intervals, shape (n, 2); infinite for parameters that are not identifiable,
-        NaN for those on a bound.
+        NaN for those on a bound and where the derivatives are too inexact to tell.
     residual_variance
         Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``.
     degrees_of_freedom
@@ -60,6 +65,7 @@ def parameter_statistics(
     sigma_known: bool,
     at_bound: npt.NDArray[np.bool_] | None = None,
     column_errors: F64 | None = None,
+    direction_errors: DirectionErrors | None = None,
     level: float = 0.95,
 ) -> ParameterStatistics:
     """Return covariance, intervals and the rank verdict at a least-squares solution.
@@ -89,6 +95,9 @@ def parameter_statistics(
         uncertainty of the others is conditional on them.
     column_errors
         Lengths of the errors of the Jacobian's columns, shape (n,); ``None`` if exact.
+    direction_errors
+        Of a Jacobian from directional derivatives, for the parameters that are not at a bound,
+        in their order; takes the place of `column_errors`.
     level
         Probability of the intervals.
     """
@@ -97,7 +106,9 @@ def parameter_statistics(
     kept = [int(i) for i in np.flatnonzero(~held)]
     kept_names = [names[i] for i in kept]
     analysis = analyse_rank(
-        jacobian[:, kept], None if column_errors is None else column_errors[kept]
+        jacobian[:, kept],
+        None if column_errors is None else column_errors[kept],
+        direction_errors,
     )
     freedom = int(residuals.size) - analysis.rank
     variance = 1.0 if sigma_known else _variance(residuals, freedom)
@@ -122,7 +133,12 @@ def parameter_statistics(
     lost = np.array(kept, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[kept])]
     intervals[lost] = (-np.inf, np.inf)
 
-    combinations = determined_combinations(analysis, kept_names)
+    undecided: dict[str, float] = {}
+    if direction_errors is not None or column_errors is not None:
+        undecided = _undecided(analysis, kept_names, values[kept], variance)
+        open_ones = [kept[kept_names.index(name)] for name in undecided]
+        intervals[open_ones] = np.nan
+    combinations = () if undecided else determined_combinations(analysis, kept_names)
     full = []
     for combination in combinations:
         coefficients = np.zeros(count)
@@ -132,12 +148,47 @@ def parameter_statistics(
     identifiability = Identifiability(
         analysis.singular_values,
         analysis.rank,
-        describe(analysis, kept_names, combinations, held_names),
+        describe(analysis, kept_names, combinations, held_names, undecided),
         tuple(full),
+        tuple(undecided),
     )
     return ParameterStatistics(
         covariance, correlation, errors, intervals, variance, freedom, identifiability
     )
+
+
+def _undecided(
+    analysis: RankAnalysis, names: Sequence[str], values: F64, variance: float
+) -> dict[str, float]:
+    """Return parameters that might be well determined if the derivatives were exact.
+
+    A singular value that the errors of the Jacobian hide is at most the sum of both. Where even
+    that leaves a parameter uncertain by a good part of its value, the data are to blame.
+
+    Returns
+    -------
+    dict
+        Name to the smallest standard error; empty when the rank is full or the data are to blame.
+    """
+    tangled = [int(j) for j in np.flatnonzero(analysis.involved & ~analysis.without_influence)]
+    if not tangled or analysis.rank == len(names):
+        return {}
+    largest = analysis.singular_values + analysis.tolerance
+    silent = analysis.right[analysis.without_influence, analysis.rank :]
+    hidden = [
+        analysis.rank + k
+        for k in range(len(names) - analysis.rank)
+        if not (np.abs(silent[:, k]) > 0.5).any()
+    ]
+    if not hidden:
+        return {}
+    shares = analysis.right[np.ix_(tangled, hidden)] / largest[hidden]
+    least = np.sqrt(variance * np.sum(shares**2, axis=1)) / analysis.column_norms[tangled]
+    with np.errstate(divide="ignore"):
+        relative = least / np.abs(values[tangled])
+    if not float(relative.max()) < _POORLY:
+        return {}
+    return {names[j]: float(error) for j, error in zip(tangled, least, strict=True)}
 
 
 def _variance(residuals: F64, freedom: int) -> float:

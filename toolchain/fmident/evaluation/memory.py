@@ -1,0 +1,58 @@
+"""What an evaluator remembers: the last few items, and the best point by its cost."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.evaluation.tasks import Simulated
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """The last few items by key."""
+
+    def __init__(self, capacity: int) -> None:
+        self._items: OrderedDict[object, T] = OrderedDict()
+        self._capacity = capacity
+
+    def get(self, key: object) -> T | None:
+        """Return the item, or ``None``."""
+        if key in self._items:
+            self._items.move_to_end(key)
+        return self._items.get(key)
+
+    def put(self, key: object, item: T) -> None:
+        """Keep an item, and forget the oldest if there are too many."""
+        self._items[key] = item
+        self._items.move_to_end(key)
+        while len(self._items) > self._capacity:
+            self._items.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best point so far and what was simulated there."""
+
+    parameters: F64
+    cost: float
+    residuals: F64
+    outputs: Mapping[object, Simulated]
+
+
+def cost_of(residuals: F64) -> float:
+    """Return ``1/2 sum r^2``; infinite where the simulation failed."""
+    # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
+    value = 0.5 * float(np.einsum("i,i->", residuals, residuals))
+    return value if np.isfinite(value) else float("inf")
+
+
+def root_mean_square(values: F64) -> float:
+    """Return the root mean square; 0 of nothing."""
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0
