@@ -1,0 +1,155 @@
+"""One sampling interval of the FMU: what comes out, and how it answers to state and parameters.
+
+Each interval is a simulation of its own that starts from the filter's state. That asks of
+the FMU only that its states can be set at the start, as parameters; no saved FMU states.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.data.experiment import Experiment, Measurement
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident.problem.residuals import measurement_values
+
+_SMALLEST, _LARGEST = 1e-3, 0.1
+"""Steps of the finite differences relative to the size of what is changed. Over one sampling
+interval the outputs are nearly linear, so that steps may be large against the solver's noise."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prediction:
+    """What the FMU says about the next instant.
+
+    Parameters
+    ----------
+    states, outputs
+        At the next instant, shapes (m,) and (o,); outputs with gain and offset.
+    states_jacobian, outputs_jacobian
+        With respect to present states and search-space parameters, shapes (m, m + n) and
+        (o, m + n).
+    """
+
+    states: F64
+    outputs: F64
+    states_jacobian: F64
+    outputs_jacobian: F64
+
+
+class Propagation:
+    """Simulates intervals of an experiment from any state.
+
+    Parameters
+    ----------
+    problem, experiment, evaluator
+        What is estimated.
+    start_names, state_names
+        Parameters that set the states, and the states' variables; m of each.
+    floor
+        Smallest size of each state for finite differences, shape (m,).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        start_names: Sequence[str],
+        state_names: Sequence[str],
+        floor: F64,
+    ) -> None:
+        self._problem = problem
+        self._experiment = experiment
+        self._evaluator = evaluator
+        self._space = evaluator.space
+        self._start_names = tuple(start_names)
+        self._m = len(self._start_names)
+        wanted = (*state_names, *(m.variable for m in experiment.measurements))
+        self._variables = tuple(dict.fromkeys(wanted))
+        self._places = [self._variables.index(name) for name in wanted]
+        self._sizes = floor.copy()
+
+    def predict(
+        self, times: F64, inputs: F64, states: F64, parameters: F64, spread: F64
+    ) -> Prediction | None:
+        """Simulate from the first to the last of `times`.
+
+        Parameters
+        ----------
+        times
+            One instant, for the outputs at the start itself, or two.
+        inputs
+            At `times`, shape (len(times), inputs).
+        states
+            At the first instant, shape (m,).
+        parameters
+            In the search space, shape (n,).
+        spread
+            Their present standard deviations, shape (m + n,), for the steps.
+
+        Returns
+        -------
+        Prediction or None
+            ``None`` if the simulation fails.
+        """
+        np.maximum(self._sizes, np.abs(states), out=self._sizes)
+        n = parameters.size
+        sizes = np.concatenate([self._sizes, np.maximum(np.abs(parameters), 1e-3)])
+        sizes[self._m :][self._space.log] = 1.0
+        steps = np.clip(spread, _SMALLEST * sizes, _LARGEST * sizes)
+        # Inside the bounds: a parameter near its upper one moves down.
+        down = parameters + steps[self._m :] > self._space.upper
+        steps[self._m :][down] *= -1.0
+        points = np.vstack([parameters, parameters + np.diag(steps[self._m :])])
+        found = self._simulate(times, inputs, states, points)
+        if not np.isfinite(found[0]).all():
+            return None
+        columns = []
+        for i in range(self._m):
+            moved = states.copy()
+            moved[i] += steps[i]
+            columns.append(self._simulate(times, inputs, moved, parameters[np.newaxis])[0])
+        columns += [found[1 + j] for j in range(n)]
+        jacobian = np.empty((found.shape[1], self._m + n))
+        for k, column in enumerate(columns):
+            # Where only the changed simulation fails, nothing is learnt of this direction.
+            change = (column - found[0]) / steps[k]
+            jacobian[:, k] = change if np.isfinite(change).all() else 0.0
+        return Prediction(
+            found[0, : self._m], found[0, self._m :], jacobian[: self._m], jacobian[self._m :]
+        )
+
+    def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
+        """Return states and measured outputs at the last instant, shape (k, m + o)."""
+        starts = dict(zip(self._start_names, states.tolist(), strict=True))
+        interval = dataclasses.replace(
+            self._experiment,
+            times=times,
+            inputs={name: inputs[:, k] for k, name in enumerate(self._experiment.inputs)},
+            measurements=(),
+            start_values={**self._experiment.start_values, **starts},
+        )
+        physical = np.clip(
+            self._space.to_physical(points), self._problem.lower, self._problem.upper
+        )
+        found = self._evaluator.simulate_outputs(interval, self._variables, physical)
+        outcome = found[:, -1, self._places]
+        for k, p in enumerate(physical):
+            values = measurement_values(self._problem, p)
+            for j, m in enumerate(self._experiment.measurements):
+                place = self._m + j
+                outcome[k, place] = _measured(m, outcome[k, place], values)
+        return outcome
+
+
+def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> float:
+    gain, offset = (
+        values[x] if isinstance(x, str) else float(x)
+        for x in (measurement.gain, measurement.offset)
+    )
+    return gain * y + offset
