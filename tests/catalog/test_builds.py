@@ -77,7 +77,10 @@ def test_an_interface_that_differs_fails(project: Path, capsys: Capture) -> None
     shown = capsys.readouterr().out
     assert rows(shown) == {"Lib.Spring": "failed"}
     assert "there is no parameter 'd'" in shown
-    assert (project / "elsewhere" / "Lib.Spring.fmu").exists()
+    kept = [f.name for f in (project / "elsewhere").iterdir()]
+    assert kept == ["Lib.Spring.fmu.rejected"]
+    assert main(["build", "--all", "-o", "elsewhere"]) == 1
+    assert rows(capsys.readouterr().out) == {"Lib.Spring": "failed"}
 
 
 def test_a_class_that_is_refused_costs_its_own_row(project: Path, capsys: Capture) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -32,7 +32,8 @@ class EntryBuild:
         Of the catalogue.
     state
         ``"left out"``: no compiler for it runs here. ``"refused"``: the compiler cannot
-        compile the class. ``"failed"``: the FMU does not offer what the catalogue says.
+        compile the class. ``"failed"``: the FMU does not offer what the catalogue says; it
+        is kept as ``FILE.rejected``.
     compiler
         Name of the compiler, ``""`` when there is none.
     fmu
@@ -158,23 +159,28 @@ def _build_entry(
     )
     if not force and not is_stale(target, request, compiler):
         return EntryBuild(entry, "up to date", name, target, size=target.stat().st_size)
+    # Checked before it takes its place: a good FMU is replaced only by a good one.
+    fresh = target.with_name(f".{target.name}.new")
     began = time.perf_counter()
     try:
-        result = compiler.build(request)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        result = compiler.build(replace(request, output=fresh))
     except CompilationError as error:
         seconds = time.perf_counter() - began
         first = next((str(d) for d in error.diagnostics if d.severity == "error"), error.message)
         return EntryBuild(
             entry, "refused", name, target, seconds, 0, first, tuple(error.diagnostics)
         )
-    reason = _wrong_interface(entry, target)
+    reason = _wrong_interface(entry, fresh)
+    place = target.with_name(f"{target.name}.rejected") if reason else target
+    fresh.replace(place)
     return EntryBuild(
         entry,
         "failed" if reason else "built",
         name,
-        target,
+        place,
         result.seconds,
-        target.stat().st_size,
+        place.stat().st_size,
         reason,
         result.diagnostics,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -20,12 +19,11 @@ from fmident.catalog.entry import (
     SmokeExperiment,
 )
 from fmident.errors import Location, UnitError, did_you_mean
-from fmident.toml_file import Section, Source
+from fmident.toml_file import Section, Source, parse_toml
 from fmident.units import parse_unit
 
 FILE_NAME = "catalog.toml"
 
-_PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 _RANGE = re.compile(r"(\d+):(\d+)")
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
@@ -73,7 +71,8 @@ def read_catalog(path: str | Path) -> Catalog:
         ) from error
     except OSError as error:
         raise CatalogError(f"the catalogue '{path}' cannot be read: {error.strerror}") from error
-    root = Section(Source(path, text, CatalogError, "the catalogue"), (), _parse(text, path))
+    content = parse_toml(text, path, error=CatalogError, example='"q[1:3]" = "rad"')
+    root = Section(Source(path, text, CatalogError, "the catalogue"), (), content)
     libraries = {
         name: _library(root.table("libraries").table(name))
         for name, _ in root.table("libraries").items()
@@ -96,20 +95,6 @@ def read_catalog(path: str | Path) -> Catalog:
         entries.append(entry)
     root.finish()
     return Catalog(path, tuple(entries))
-
-
-def _parse(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _PLACE.search(str(error))
-        line = int(place["line"]) if place and place["line"] else None
-        column = int(place["column"]) if place and place["column"] else None
-        raise CatalogError(
-            f"this is not TOML: {_PLACE.sub('', str(error))}",
-            location=Location(str(path), line, column),
-            hint='names with brackets need quotes: "q[1:3]" = "rad"',
-        ) from error
 
 
 class _Library:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,14 +24,10 @@ from fmident.problem.model import (
 from fmident.problem.quantities import to_unit
 from fmident.problem.start_values import start_values
 from fmident.problem.validate import input_notes, validate_problem
-from fmident.toml_file import Section, Source
+from fmident.toml_file import Section, Source, parse_toml
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
-
-_TOML_PLACE = re.compile(
-    r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
-)
 
 
 def load_problem(
@@ -72,7 +66,7 @@ def load_problem(
     path = Path(path)
     if text is None:
         text = read_problem_file(path)
-    root = Section(Source(path, text), (), _parse(text, path))
+    root = Section(Source(path, text), (), parse_toml(text, path))
     base = path.parent
     fmu, description, shared = read_model(root, base, resolve_model)
     evaluation = read_evaluation(root)
@@ -135,7 +129,7 @@ def read_toml(path: str | Path, text: str | None = None) -> Section:
     path = Path(path)
     if text is None:
         text = read_problem_file(path)
-    return Section(Source(path, text), (), _parse(text, path))
+    return Section(Source(path, text), (), parse_toml(text, path))
 
 
 def read_problem_file(path: str | Path) -> str:
@@ -163,22 +157,8 @@ def read_problem_file(path: str | Path) -> str:
         raise ProblemError(
             f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
         ) from error
-    _parse(text, path)
+    parse_toml(text, path)
     return text
-
-
-def _parse(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))
-        line = int(place["line"]) if place and place["line"] else None
-        column = int(place["column"]) if place and place["column"] else None
-        raise ProblemError(
-            f"this is not TOML: {_TOML_PLACE.sub('', str(error))}",
-            location=Location(str(path), line, column),
-            hint='names with brackets need quotes: "q[1]" = "column"',
-        ) from error
 
 
 def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:

@@ -1,8 +1,10 @@
 """Reading TOML files so that every mistake is answered with its line.
 
-``locate`` finds lines, ``section`` reads typed values and refuses unknown keys.
+``text`` parses, ``locate`` finds lines, ``section`` reads typed values and refuses unknown
+keys.
 """
 
 from fmident.toml_file.section import Section, Source
+from fmident.toml_file.text import parse_toml
 
-__all__ = ["Section", "Source"]
+__all__ = ["Section", "Source", "parse_toml"]

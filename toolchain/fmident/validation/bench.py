@@ -124,7 +124,12 @@ class Bench:
         stop = self.description.default_stop if smoke.stop is None else smoke.stop
         if stop is None or not stop > start:
             stop = start + _DEFAULT_SPAN
-        times = np.linspace(start, stop, smoke.samples)
+        samples = smoke.samples
+        own_step = self.description.default_step
+        if own_step and not self.description.can_handle_variable_step:
+            samples = min(round((stop - start) / own_step), _MANY_STEPS) + 1
+            stop = start + (samples - 1) * own_step
+        times = np.linspace(start, stop, samples)
         setup = self._setup(times, smoke.inputs, {}, self._outputs(), smoke.tolerance)
         return Experiment("its own experiment", setup, dict(smoke.start_values))
 

@@ -70,5 +70,5 @@ class FmuReport:
     @property
     def deviation(self) -> float | None:
         """Largest deviation from a reference over range; ``None`` without a reference."""
-        found = [c.figure for c in self.checks if c.name.startswith("reference") and c.figure]
-        return max(found) if found else None
+        figures = [c.figure for c in self.checks if c.name.startswith("reference ")]
+        return max((f for f in figures if f is not None), default=None)
