@@ -122,6 +122,8 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":20:", "'spar'", "'spare'")),
     ("sigma for some", X, X + '\n"q[1]" = "angle"', (":21:", "'q[1]'", "every output, or of none")),
     ("weight negative", "sigma = 0.01", "weight = -1", (":20:", "weight", "positive")),
+    ("weight beside sigma", "sigma = 0.01", "sigma = 0.01, weight = 2",
+     (":20:", "together", "leave the weight out")),
     ("infinite delay", "sigma = 0.01", "delay = inf", (":20:", "delay", "finite")),
     ("undeclared gain", "sigma = 0.01", 'gain = "g"', (":20:", "gain", "'g'", "[parameters.g]")),
     ("used nowhere", "[parameters.k]", '[parameters.other]\ninitial = 1\n[parameters.k]',

@@ -126,13 +126,13 @@ def test_the_whole_measurement_model(case: Case) -> None:
     problem = case.load(
         SPLIT,
         '[experiments.outputs]\nsignal = { variable = "x", column = "position", sigma = "spare",'
-        ' weight = 2.0, gain = "g", offset = -0.5, delay = "d" }\n'
+        ' gain = "g", offset = -0.5, delay = "d" }\n'
         "[parameters.g]\ninitial = 1.0\n"
         '[parameters.d]\ninitial = 20\nunit = "ms"\nbounds = [0, 50]\n',
     )
     x = output(problem)
-    assert (x.name, x.variable, x.gain, x.offset, x.delay, x.weight) == (
-        "signal", "x", "g", -0.5, "d", 2.0,
+    assert (x.name, x.variable, x.gain, x.offset, x.delay) == (
+        "signal", "x", "g", -0.5, "d",
     )  # fmt: skip
     np.testing.assert_array_equal(x.sigma, [7.0] * 4)
     _, _, g, d = problem.parameters

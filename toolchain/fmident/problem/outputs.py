@@ -157,6 +157,13 @@ def read_output(
         delay=_number_or_parameter(section, "delay", 0.0),
         decimation=_decimation(section, values, grid, path),
     )
+    if draft.sigma is not None and section.has("weight"):
+        raise section.error(
+            "'sigma' and 'weight' together: a weight would change the standard errors, but says"
+            " nothing about the noise",
+            "weight",
+            hint="leave the weight out, or make sigma larger where the model is not trusted",
+        )
     section.finish()
     return draft
 
