@@ -590,3 +590,85 @@ def test_syntax_error_that_hides_the_class(tmp_path: Path) -> None:
     assert found.rule == "syntax-error"
     assert found.location is not None
     assert found.location.line == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "token", "column", "hint"),
+    [
+        ("  parameter Real m = 1 // mass\n  output Real x = m;", "output", 3, "line 2"),
+        ("  Real x = 1  Real y = 2;", "Real", 15, "there"),
+        ('  Real x = 1 "text"\n\n\n  Real y = 2;', "Real", 3, "line 2"),
+    ],
+)
+def test_missing_semicolon(tmp_path: Path, line: str, token: str, column: int, hint: str) -> None:
+    found = refused(tmp_path / "M.mo", f"model M\n{line}\nend M;\n").diagnostics[0]
+    assert found.rule == "syntax-error"
+    assert found.message == f"syntax error: expected ';' before '{token}'"
+    assert found.location is not None
+    assert found.location.column == column
+    assert found.hint is not None
+    assert hint in found.hint
+
+
+def test_hint_of_a_syntax_error_is_short(tmp_path: Path) -> None:
+    source = "model M\n  Real y;\nequation\n  y = 1 + ;\nend M;\n"
+    found = refused(tmp_path / "M.mo", source).diagnostics[0]
+    assert found.hint is not None
+    assert "gtequ" not in found.hint
+    assert len(found.hint) < 100
+
+
+def test_syntax_error_inside_a_package_of_folders(tmp_path: Path) -> None:
+    package = tmp_path / "Lib"
+    package.mkdir()
+    (package / "package.mo").write_text("package Lib\nend Lib;\n")
+    (package / "Good.mo").write_text("within Lib;\nmodel Good\n  Real x = 1;\nend Good;\n")
+    (package / "Bad.mo").write_text("within Lib;\nmodel Bad\n  Real x = 1\nend Bad;\n")
+    with pytest.raises(CompilationError) as caught:
+        load_model("Lib.Bad", [package])
+    found = caught.value.diagnostics[0]
+    assert found.rule == "syntax-error"
+    assert found.location is not None
+    assert (Path(found.location.file).name, found.location.line) == ("Bad.mo", 4)
+
+
+@pytest.mark.parametrize("statement", ["SI = Modelica.Units.SI", "Modelica.Units.SI"])
+def test_import_of_standard_library_units_is_told_once(tmp_path: Path, statement: str) -> None:
+    source = (
+        f"model M\n  import {statement};\n  parameter SI.Mass m = 1;\n  SI.Force f = 2;\nend M;\n"
+    )
+    (found,) = refused(tmp_path / "M.mo", source).diagnostics
+    assert found.rule == "unsupported-msl"
+    assert found.hint is not None
+    assert "import SI = Mechanisms.Units" in found.hint
+
+
+def test_consequences_of_a_missing_import_are_left_out(tmp_path: Path) -> None:
+    source = "model M\n  import F = Foo.Bar;\n  F.A a;\n  Other.B b;\nend M;\n"
+    found = refused(tmp_path / "M.mo", source).diagnostics
+    assert [d.rule for d in found] == ["missing-class", "missing-class"]
+    assert [d.location.line for d in found if d.location is not None] == [2, 4]
+    assert "'Foo'" in (found[0].hint or "")
+
+
+def test_library_that_no_annotation_names(tmp_path: Path) -> None:
+    for name, text in (
+        ("Units", 'package Units\n  type Mass = Real(unit="kg");\nend Units;\n'),
+        ("Broken", "package Broken\n  this is no Modelica\nend Broken;\n"),
+        ("Lib", "package Lib\nend Lib;\n"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "package.mo").write_text(text)
+    (tmp_path / "Lib" / "M.mo").write_text(
+        "within Lib;\nmodel M\n  import U = Units;\n  parameter U.Mass m = 2;\n"
+        "  output Real y = m;\nend M;\n"
+    )
+    model, _ = load_model("Lib.M", [tmp_path / n for n in ("Lib", "Units", "Broken")])
+    assert [v.unit for v in model.parameters] == ["kg"]
+    (tmp_path / "Lib" / "M.mo").write_text(
+        "within Lib;\nmodel M\n  parameter Units.Mass m = 2;\n  output Real y = m;\n"
+        "equation\n  y = 2*m;\nend M;\n"
+    )
+    with pytest.raises(CompilationError) as caught:
+        load_model("Lib.M", [tmp_path / n for n in ("Lib", "Units")])
+    assert caught.value.diagnostics[0].rule == "too-many-equations"

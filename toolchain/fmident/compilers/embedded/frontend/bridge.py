@@ -25,6 +25,7 @@ PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
 
+_UNREADABLE = "Failed to load source root"
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
 
@@ -62,10 +63,8 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
         answer = _run(stage.request(class_name), Path(scratch))
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
-        if stage.may_lack_libraries(answer["error"]):
-            again = _run(stage.request_with_all(class_name), Path(scratch))
-            if "flat" in again:
-                return Flattened(again["flat"], stage.sources(again))
+        if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
+            answer = _run(stage.plain_request(class_name), Path(scratch))
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
             probed = _run(stage.probe(class_name, int(unbalanced.group(1))), Path(scratch))
@@ -85,26 +84,21 @@ class _Stage:
     """Shows rumoca the user's files only.
 
     rumoca reads every Modelica file beside the one that it is given. So a single file is
-    copied into a folder of its own; packages are read where they stand. Of the other
-    sources it reads only those that a ``uses`` annotation of the entry names, not those
-    that they use in turn: a dummy package :data:`USES` names them all.
+    copied into a folder of its own; packages are read where they stand.
     """
 
     def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:
         self._original: dict[str, str] = {}
         self._scratch = scratch
         self._tree = tree
+        libraries = [other for other in others if other is not tree]
         self._entry = self._staged(tree, "entry")
         self._roots = [
-            str(self._staged(other, f"root{i}").parent)
-            for i, other in enumerate(others)
-            if other is not tree
+            str(self._staged(other, f"root{i}").parent) for i, other in enumerate(libraries)
         ]
-        names = [_top_level(other) for other in others if other is not tree]
-        self._uses = _uses_package(names) if names else ""
-        if names and self._entry.name != "package.mo":
-            with self._entry.open("a", encoding="utf-8") as staged:
-                staged.write(self._uses)
+        inside = [str(file.resolve()) for file in tree.files[1:]]
+        self._files = [str(self._entry), *inside]
+        self._uses = _uses_package(tree, libraries)
 
     def _staged(self, tree: SourceTree, folder: str) -> Path:
         if tree.entry.name == "package.mo":
@@ -116,26 +110,29 @@ class _Stage:
         return target
 
     def request(self, class_name: str) -> dict[str, Any]:
+        """Return the request to compile the class with the libraries that it mentions.
+
+        rumoca reads a library only when the file that it is given mentions it. What only a
+        class deeper in the package mentions would be missing, so a package of our own that
+        uses all of them is what it is given.
+        """
+        request = self.plain_request(class_name)
+        if self._uses and self._tree.entry.name == "package.mo":
+            request["text"] = self._uses
+            request["entry"] = str(self._scratch / "uses" / "uses.mo")
+            request["roots"] = [*self._roots, str(self._entry.parent)]
+        elif self._uses:
+            request["text"] = self._tree.entry.read_text(encoding="utf-8") + self._uses
+        return request
+
+    def plain_request(self, class_name: str) -> dict[str, Any]:
         """Return the request to compile the class."""
         return {
             "entry": str(self._entry),
             "text": None,
             "class_name": class_name,
             "roots": self._roots,
-        }
-
-    def may_lack_libraries(self, error: str) -> bool:
-        """Return whether a library that another one uses may be all that is missing."""
-        in_package = self._tree.entry.name == "package.mo"
-        return in_package and bool(self._roots) and "unresolved" in error
-
-    def request_with_all(self, class_name: str) -> dict[str, Any]:
-        """Return the request to compile the class of a package with all other sources."""
-        return {
-            "entry": str(self._scratch / "uses" / "uses.mo"),
-            "text": self._uses + _uses_package([_top_level(self._tree)], f"{USES}Own"),
-            "class_name": class_name,
-            "roots": [*self._roots, str(self._entry.parent)],
+            "check": self._files,
         }
 
     def probe(self, class_name: str, surplus: int) -> dict[str, Any]:
@@ -153,7 +150,13 @@ class _Stage:
         else:
             entry = self._entry
             text = self._tree.entry.read_text(encoding="utf-8") + text
-        return {"entry": str(entry), "text": text, "class_name": PROBE, "roots": roots}
+        return {
+            "entry": str(entry),
+            "text": text,
+            "class_name": PROBE,
+            "roots": roots,
+            "check": [],
+        }
 
     def sources(self, answer: Mapping[str, Any]) -> SourceMap:
         """Return the map of sources, under the names that the user gave."""
@@ -178,13 +181,26 @@ class _Stage:
         return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
 
 
+def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
+    """Return a package that uses `tree` and those libraries that it mentions, or that these do.
+
+    Empty when it mentions none. A library that nobody mentions is not read: it may be wrong.
+    """
+    waiting, used = [tree], [_top_level(tree)]
+    others = {_top_level(library): library for library in libraries}
+    while waiting:
+        words = {t.text for item in waiting.pop().classes.values() for t in item.tokens}
+        for name in sorted(words & others.keys()):
+            used.append(name)
+            waiting.append(others.pop(name))
+    if len(used) == 1:
+        return ""
+    named = ", ".join(f'{name}(version="")' for name in used)
+    return f"\npackage {USES} annotation(uses({named})); end {USES};\n"
+
+
 def _top_level(tree: SourceTree) -> str:
     return next(iter(tree.classes), "").split(".")[0]
-
-
-def _uses_package(names: Sequence[str], package: str = USES) -> str:
-    used = ", ".join(f'{name}(version="")' for name in names if name)
-    return f"\npackage {package} annotation(uses({used})); end {package};\n"
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -11,14 +11,15 @@ from fmident.errors import Diagnostic, Location, did_you_mean, nearest
 from .refusal import OPENMODELICA
 from .scanner import Token
 from .sources import SourceTree, offset_location
+from .syntax_complaints import syntax_errors
 from .unsupported import UNSUPPORTED_FUNCTIONS
 
-_SYNTAX = re.compile(
-    r"×\s*(?P<what>.*?)\n\s*╭─\[(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)\]", re.DOTALL
-)
-_EXPECTED = re.compile(r"help: (expected .*?)(?:\n\n|\n[A-Z]{2}\d+|\Z)", re.DOTALL)
 _PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*$")
 _QUOTED = re.compile(r"[`']([^`']+)[`']")
+_IMPORT = re.compile(r"unresolved import: [`'](?:(?P<alias>\w+) = )?(?P<name>[\w.]+)")
+_UNRESOLVED = re.compile(
+    r"(?:unresolved (?!import)|base class not found|type )[^`']*[`'](?P<head>\w+)\."
+)
 _SPAN = re.compile(r"start: BytePos\((\d+)\)")
 
 DER_OF_EXPRESSION = "der("
@@ -100,39 +101,26 @@ def diagnose(
     panic
         Whether rumoca itself broke down.
     """
-    syntax = [d for item in found if item["level"] == "error" for d in _syntax(item)]
+    syntax = [d for item in found if item["level"] == "error" for d in syntax_errors(item)]
     if syntax:
         return syntax[:1]
-    result = [_diagnostic(class_name, message, tree) for message in _messages(error, panic)]
+    messages = _without_consequences(_messages(error, panic))
+    result = [_diagnostic(class_name, message, tree) for message in messages]
     causes = [d for d in result if d.rule == "unsupported-msl"]
     one_per_place = {str(d.location): d for d in reversed(causes or result)}
     return list(reversed(one_per_place.values()))
 
 
-def _syntax(item: Mapping[str, Any]) -> list[Diagnostic]:
-    text = str(item["message"])
-    result = []
-    for match in _SYNTAX.finditer(text):
-        rest = text[match.end() :]
-        expected = _EXPECTED.search(rest.split("×")[0])
-        what = " ".join(match["what"].replace("│", " ").split())
-        place = Location(match["file"], int(match["line"]), int(match["column"]))
-        duplicate = "uplicate" in what
-        result.append(
-            Diagnostic(
-                "error",
-                what.removeprefix("parse error: ") if duplicate else f"syntax error: {what}",
-                place,
-                _shortened(expected.group(1)) if expected else "correct the source here",
-                "duplicate" if duplicate else "syntax-error",
-            )
-        )
-    return result
-
-
-def _shortened(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 160 else words[:157] + "..."
+def _without_consequences(messages: Sequence[str]) -> list[str]:
+    """Leave out names that are unknown only because an import was not found."""
+    imports = [m for message in messages if (m := _IMPORT.match(message))]
+    heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in imports}
+    kept = []
+    for message in messages:
+        unresolved = _UNRESOLVED.match(message)
+        if unresolved is None or unresolved["head"] not in heads:
+            kept.append(message)
+    return kept
 
 
 def _messages(error: str, panic: bool) -> list[str]:
@@ -166,7 +154,8 @@ def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
         if re.search(pattern, message):
             rule, hint = known_rule, known_hint or OPENMODELICA
             break
-    names = [n for n in _QUOTED.findall(message) if n != class_name]
+    quoted = (n.split(" = ")[-1] for n in _QUOTED.findall(message))  # import A = B.C
+    names = [n for n in quoted if n != class_name]
     if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
         rule, hint = _missing(rule, names[0], class_name, tree)
     if place is None:
@@ -197,9 +186,7 @@ def _plain(message: str) -> str:
 def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[str, str]:
     """Return rule and hint for a name that nothing defines."""
     if name.split(".")[0] == "Modelica":
-        return "unsupported-msl", (
-            "the embedded compiler has no Modelica Standard Library; " + OPENMODELICA
-        )
+        return "unsupported-msl", _without_msl(name)
     if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
     if rule == "unknown-variable":
@@ -215,6 +202,13 @@ def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[s
         return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
     package = name.split(".")[0]
     return rule, f"declare it, or add the file or folder of '{package}' to the sources"
+
+
+def _without_msl(name: str) -> str:
+    hint = "the embedded compiler has no Modelica Standard Library; "
+    if re.match(r"Modelica\.(SIunits|Units(\.SI)?)\b", name):
+        hint += "Mechanisms.Units has units under the same names: import SI = Mechanisms.Units; or "
+    return hint + OPENMODELICA
 
 
 def _keywords(message: str) -> list[str]:

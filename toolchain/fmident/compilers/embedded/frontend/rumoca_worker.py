@@ -4,7 +4,8 @@ rumoca can panic or overflow its stack on source that it does not expect, and pr
 when it does. A separate process turns that into an error message.
 
 Standard input: JSON with ``entry`` (path), ``text`` (source to load in place of the entry,
-or null), ``class_name``, ``roots`` (paths). Standard output: JSON with either ``flat`` and
+or null), ``class_name``, ``roots`` (paths), ``check`` (paths of the files whose findings
+are wanted when this fails, the entry first). Standard output: JSON with either ``flat`` and
 ``files`` or ``error`` and ``diagnostics``, and ``version``.
 """
 
@@ -40,10 +41,16 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return rumoca's findings for the entry file."""
-    if request["text"] is not None:
+    """Return rumoca's findings for the entry, or for the first file that cannot be parsed."""
+    if not request["check"]:
         return []
-    found = rumoca.validate(request["entry"], model=request["class_name"])
+    entry, *inside = request["check"]
+    found = rumoca.validate(entry, model=request["class_name"])
+    for file in inside:
+        if any(item.rule == "syntax-error" for item in found):
+            break
+        wrong = [item for item in rumoca.validate(file) if item.rule == "syntax-error"]
+        found = wrong or found
     keys = ("rule", "level", "message", "file", "line", "column")
     return [{key: getattr(item, key) for key in keys} for item in found]
 
