@@ -37,7 +37,8 @@ class PythonExecutor(Executor):
         Its experiments.
     model
         ``model(times, inputs, **values)`` with times of shape (n,), inputs by name, and the
-        values of the parameters' FMU variables; returns at least the measured variables.
+        values of the parameters' FMU variables and the experiment's start values; returns
+        at least the measured variables.
         It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
     """
 
@@ -66,7 +67,8 @@ class PythonExecutor(Executor):
         self, experiment: Experiment, variables: Sequence[str], values: Mapping[str, float]
     ) -> Simulated:
         try:
-            found = self._model(experiment.times, experiment.inputs, **values)
+            given = {**experiment.start_values, **values}
+            found = self._model(experiment.times, experiment.inputs, **given)
         except SimulationError as error:
             return SimulationFailure.of(error, values, experiment.name)
         columns = [np.broadcast_to(found[name], experiment.times.shape) for name in variables]
