@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -195,3 +196,13 @@ def test_file_that_is_no_fmu(tmp_path: Path, flawed: BuildFlawed) -> None:
     assert "zip" in (broken.unusable or "")
     with pytest.raises(FmuError, match="zip"):
         validate_fmu(bad)
+
+
+def test_a_caller_that_wants_no_more_waits_for_nothing(flawed: BuildFlawed) -> None:
+    """The others are ended, not awaited: one that hangs would take its time limit."""
+    plans = [FmuPlan(flawed(), resets=5), plan(flawed("HANGS")), plan(flawed("HANGS"))]
+    began = time.perf_counter()
+    reports = validate(plans, timeout=60.0, jobs=2)
+    assert next(reports).passed
+    reports.close()  # type: ignore[attr-defined]
+    assert time.perf_counter() - began < 30.0

@@ -113,11 +113,12 @@ class Bench:
 
     @cached_property
     def main(self) -> Experiment:
-        """The first reference in its own steps, else the smoke experiment."""
+        """The first reference in its own steps at the FMU's tolerance, else the smoke test."""
         if not self.plan.references:
             return self.smoke
         first = self.plan.references[0]
-        return self.reference(replace(first, experiment=replace(first.experiment, refine=1)))
+        asked = replace(first.experiment, refine=1, tolerance=None)
+        return self.reference(replace(first, experiment=asked))
 
     def _smoke(self, smoke: SmokeExperiment) -> Experiment:
         start = self.description.default_start or 0.0 if smoke.start is None else smoke.start

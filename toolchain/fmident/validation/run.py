@@ -49,8 +49,14 @@ def validate(
         In the order of `plans`.
     """
     count = jobs if jobs is not None else min(4, os.cpu_count() or 1)
+    children = _Children()
     with ThreadPoolExecutor(max_workers=max(1, count)) as pool:
-        yield from pool.map(lambda plan: _validate_one(plan, timeout), plans)
+        try:
+            yield from pool.map(lambda plan: _validate_one(plan, timeout, children), plans)
+        except BaseException:  # Ctrl-C, and a caller that wants no more
+            pool.shutdown(wait=False, cancel_futures=True)
+            children.stop()
+            raise
 
 
 def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
@@ -68,13 +74,13 @@ def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
     fmident.errors.FmuError
         The file is no FMU that this machine could run at all.
     """
-    report = _validate_one(FmuPlan(path), timeout)
+    (report,) = validate([FmuPlan(path)], timeout=timeout, jobs=1)
     if report.unusable is not None:
         raise FmuError(report.unusable)
     return report.checks
 
 
-def _validate_one(plan: FmuPlan, timeout: float) -> FmuReport:
+def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuReport:
     try:
         read_description(plan.path)
     except FmidentError as error:
@@ -82,11 +88,13 @@ def _validate_one(plan: FmuPlan, timeout: float) -> FmuReport:
     names = list(checks_of(plan))
     done: list[Check] = []
     while len(done) < len(names):
-        child = _Child(plan, len(done))
+        child = children.start(plan, len(done))
+        if child is None:
+            return FmuReport(plan.path, tuple(done), "the checks were interrupted")
         try:
             unusable = child.collect(done, timeout)
         finally:
-            child.end()
+            children.end(child)
         if unusable is not None:
             return FmuReport(plan.path, tuple(done), unusable)
         if child.lost is None:
@@ -114,6 +122,37 @@ def _description(path: Path) -> Check:
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     detail = " ".join(problems[0].split()) + more
     return Check("model description", False, detail, seconds=seconds)
+
+
+class _Children:
+    """All living children, so that an interruption ends them instead of starting more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._living: set[_Child] = set()
+        self._stopped = False
+
+    def start(self, plan: FmuPlan, first: int) -> _Child | None:
+        """Return a new child; ``None`` once all have been stopped."""
+        with self._lock:
+            if self._stopped:
+                return None
+            child = _Child(plan, first)
+            self._living.add(child)
+            return child
+
+    def end(self, child: _Child) -> None:
+        """End one child."""
+        with self._lock:
+            self._living.discard(child)
+        child.end()
+
+    def stop(self) -> None:
+        """End all, and start no more."""
+        with self._lock:
+            self._stopped = True
+            for child in self._living:
+                child.kill()
 
 
 class _Child:
@@ -178,10 +217,14 @@ class _Child:
         text = " ".join(self._said.read().decode(errors="replace").split())
         return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
 
-    def end(self) -> None:
-        """End the process and free what belongs to it."""
+    def kill(self) -> None:
+        """End the process."""
         if self._process.poll() is None:
             self._process.kill()
+
+    def end(self) -> None:
+        """End the process and free what belongs to it."""
+        self.kill()
         self._process.wait()
         self._reader.join(1.0)
         assert self._process.stdout is not None
