@@ -286,6 +286,52 @@ def test_coloured_residuals_are_noted(run: Any) -> None:
     assert not any("correlated" in note for note in run(answer).notes)
 
 
+def test_the_misfit_is_part_of_the_result(run: Any) -> None:
+    good, bad = run(answer), run(lambda p, e, m: Estimate(np.array([2.0, 0.9]), "limit", ""))
+    assert good.residuals.noise_ratio == pytest.approx(1.0, abs=0.2)
+    assert good.residuals.autocorrelation == 0.0
+    assert bad.residuals.noise_ratio > 3.0
+    assert bad.residuals.autocorrelation > 0.5
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Estimate(np.array([2.0, 1.3]), "konvergiert", "x"), "status 'konvergiert'"),  # type: ignore[arg-type]
+        (Estimate(np.array([2.0, 1.3]), "converged", None), "not a text"),  # type: ignore[arg-type]
+        (Estimate(["a", "b"], "converged", "x"), "no numbers"),  # type: ignore[arg-type]
+        (Estimate(np.array([[2.0, 1.3]]), "converged", "x"), r"shape \(1, 2\)"),
+        (Estimate(np.array([2.0, np.nan]), "converged", "x"), "2 finite numbers"),
+        (
+            Estimate(np.array([2.0, 1.3]), "converged", "x", residual_weights=np.ones(3)),
+            r"residual weights of shape \(3,\)",
+        ),
+    ],
+)
+def test_an_unusable_estimate_names_the_plugin(run: Any, found: Estimate, words: str) -> None:
+    with pytest.raises(EstimationError, match=words) as caught:
+        run(lambda p, e, m: found)
+    assert "'scripted'" in str(caught.value)
+    assert "tell its authors" in str(caught.value)
+
+
+def test_a_result_prints_its_parameters_with_uncertainty(run: Any) -> None:
+    result = run(answer)
+    text = str(result)
+    assert text.startswith("scripted: converged")
+    row = next(line for line in text.splitlines() if line.startswith("k"))
+    assert f"{result.values['k']:.6g}" in row
+    assert f"{result.parameters.loc['k', 'standard_error']:.6g}" in row
+    assert "All 2 parameters are identifiable." in text
+    assert len(text.splitlines()) < 15
+    assert list(result.parameters)[:4] == [
+        "value",
+        "standard_error",
+        "interval_95_low",
+        "interval_95_high",
+    ]
+
+
 def test_unknown_noise_is_estimated_and_said(run: Any, problem: Problem) -> None:
     experiment = problem.experiments[0]
     bare = dataclasses.replace(experiment.measurements[0], sigma=None)

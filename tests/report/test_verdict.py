@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fmident.estimation.result import EstimationResult, Identifiability
+from fmident.estimation.result import EstimationResult, Identifiability, ResidualCheck
 from fmident.report.verdict import correlated_pairs, verdict
 
 MakeResult = Callable[..., EstimationResult]
@@ -38,14 +38,14 @@ def test_bad_when_it_failed_or_has_no_cost(make_result: MakeResult) -> None:
 def test_doubtful_when_a_parameter_is_on_a_bound(make_result: MakeResult) -> None:
     judgement = verdict(with_first(make_result(), at_bound=True))
     assert judgement.grade == "doubtful"
-    assert any("mass lies on a bound" in reason for reason in judgement.reasons)
+    assert judgement.headline == "The estimation converged, but mass lies on a bound."
 
 
 def test_doubtful_when_a_parameter_has_no_uncertainty(make_result: MakeResult) -> None:
     result = with_first(make_result(), standard_error=np.nan, interval_95=(-np.inf, np.inf))
     judgement = verdict(result)
     assert judgement.grade == "doubtful"
-    assert "There is no uncertainty for mass." in judgement.reasons
+    assert judgement.headline.endswith("but there is no uncertainty for mass.")
 
 
 def test_doubtful_when_the_rank_is_too_low(make_result: MakeResult) -> None:
@@ -65,3 +65,36 @@ def test_names_pairs_that_are_strongly_correlated(make_result: MakeResult) -> No
 
 def test_nan_correlation_is_no_pair(make_result: MakeResult) -> None:
     assert correlated_pairs(make_result(correlation=np.full((3, 3), np.nan))) == []
+
+
+def test_residuals_far_above_the_noise_are_the_headline(make_result: MakeResult) -> None:
+    found = make_result(residuals=ResidualCheck(246.3, 0.99), settings={"options": {"starts": 1}})
+    judgement = verdict(with_first(found, at_bound=True))
+    assert judgement.grade == "doubtful"
+    assert judgement.headline == (
+        "The estimation converged, but the model does not explain the data: the residuals are 246 "
+        "times the noise; this may be a local minimum: try starts = 8 with bounds, or other "
+        "initial values."
+    )
+    several = verdict(replace(found, settings={"options": {"starts": 8}})).headline
+    assert "starts = 8 with bounds" not in several
+
+
+@pytest.mark.parametrize("status", ["limit", "stopped", "interrupted"])
+def test_a_misfit_is_told_of_runs_that_ended_early(make_result: MakeResult, status: str) -> None:
+    judgement = verdict(make_result(status=status, residuals=ResidualCheck(40.0, 0.5)))
+    assert any("the residuals are 40 times the noise" in r for r in judgement.reasons)
+    assert "determined by the data" not in judgement.headline
+
+
+def test_strongly_correlated_residuals_qualify_the_headline(make_result: MakeResult) -> None:
+    judgement = verdict(make_result(residuals=ResidualCheck(np.nan, 0.9)))
+    assert judgement.grade == "doubtful"
+    assert "neighbouring residuals are strongly correlated" in judgement.headline
+    assert verdict(make_result(residuals=ResidualCheck(1.0, 0.1))).grade == "good"
+
+
+def test_derivatives_that_are_too_inexact_are_the_headline(make_result: MakeResult) -> None:
+    open_ones = Identifiability(np.ones(3), 2, "too inexact", undecided=("mass", "offset"))
+    headline = verdict(make_result(identifiability=open_ones)).headline
+    assert headline.endswith("but the derivatives are too inexact to judge mass and offset.")

@@ -23,6 +23,7 @@ from fmident.estimation.result import (
     Identifiability,
     OutputFit,
     ParameterEstimate,
+    ResidualCheck,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
 
@@ -40,6 +41,7 @@ __all__ = [
     "OnlineEstimator",
     "OutputFit",
     "ParameterEstimate",
+    "ResidualCheck",
     "RunMonitor",
     "Status",
     "StopEstimation",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident._types import F64
-from fmident.estimation.result import OutputFit
+from fmident.estimation.result import OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
 from fmident.problem.residuals import (
     compared_sigma,
@@ -66,6 +66,33 @@ def output_fits(
     return tuple(fits)
 
 
+def check_residuals(
+    problem: Problem, residuals: F64, fits: Sequence[OutputFit], statistics: ParameterStatistics
+) -> ResidualCheck:
+    """Return whether the residuals look like the noise.
+
+    Parameters
+    ----------
+    problem
+        Its measurements.
+    residuals
+        Whitened, at the final parameters, shape (m,).
+    fits
+        Of all outputs.
+    statistics
+        At the final parameters.
+    """
+    ratio = float("nan")
+    if problem.sigma_known:
+        found = residual_statistics(residuals, statistics.identifiability.rank)
+        ratio = float(np.sqrt(found.reduced_chi2))
+        if found.p_value >= _UNLIKELY or found.reduced_chi2 <= _NOTICEABLE:
+            ratio = min(ratio, 1.0)
+    correlations = [residual_statistics(f.measured - f.fitted) for f in fits]
+    coloured = [c.autocorrelation for c in correlations if not c.white and c.autocorrelation > 0.0]
+    return ResidualCheck(ratio, max(coloured, default=0.0))
+
+
 def residual_notes(
     problem: Problem, residuals: F64, fits: Sequence[OutputFit], statistics: ParameterStatistics
 ) -> list[str]:
@@ -108,8 +135,7 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:
             notes.append(
                 f"The residuals are {np.sqrt(found.reduced_chi2):.3g} times as large as the given "
-                "noise: the model does not explain the data, or sigma is too small; the "
-                "intervals count on sigma."
+                "noise: the intervals, which count on sigma, are too narrow."
             )
         return notes
     if np.isfinite(statistics.residual_variance):

@@ -14,7 +14,13 @@ from fmident.estimation.contract import Iteration, Status
 from fmident.estimation.online import TimeSeriesEstimate
 from fmident.statistics.identifiability import Identifiability
 
-__all__ = ["EstimationResult", "Identifiability", "OutputFit", "ParameterEstimate"]
+__all__ = [
+    "EstimationResult",
+    "Identifiability",
+    "OutputFit",
+    "ParameterEstimate",
+    "ResidualCheck",
+]
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,23 @@ class OutputFit:
 
 
 @dataclass(frozen=True)
+class ResidualCheck:
+    """Whether the model explains the data.
+
+    Parameters
+    ----------
+    noise_ratio
+        Size of the residuals in relation to the given noise, 1 for a right model; NaN when the
+        noise is not given.
+    autocorrelation
+        Largest correlation of neighbouring residuals of an output, 0 for white noise.
+    """
+
+    noise_ratio: float
+    autocorrelation: float
+
+
+@dataclass(frozen=True)
 class EstimationResult:
     """Everything a run found.
 
@@ -127,6 +150,8 @@ class EstimationResult:
         Options as used, steps of the finite differences, what the estimator added.
     series
         Estimates over time, of online estimators: one per experiment.
+    residuals
+        Whether the model explains the data; ``None`` when the run ended before it was known.
     """
 
     status: Status
@@ -150,18 +175,34 @@ class EstimationResult:
     fmu_path: Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     series: tuple[TimeSeriesEstimate, ...] = ()
+    residuals: ResidualCheck | None = None
+
+    def __str__(self) -> str:
+        """Return status, parameters with their uncertainty, verdict and notes."""
+        columns = ["value", "standard_error", "interval_95_low", "interval_95_high", "unit"]
+        table = self.parameters[columns].to_string(
+            index_names=False, na_rep="n/a", float_format=lambda x: f"{x:.6g}"
+        )
+        judged = "" if self.identifiability is None else self.identifiability.verdict
+        blocks = [
+            f"{self.estimator}: {self.status} ({self.message}); cost {self.cost_initial:.6g} -> "
+            f"{self.cost_final:.6g}",
+            table,
+            "\n".join([*([judged] if judged else []), *(f"note: {n}" for n in self.notes)]),
+        ]
+        return "\n\n".join(block for block in blocks if block)
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row per parameter, indexed by name."""
+        """One row per parameter, indexed by name; what was found comes first."""
         rows = [
             {
-                "initial": e.initial,
                 "value": e.value,
-                "unit": e.unit,
                 "standard_error": e.standard_error,
                 "interval_95_low": e.interval_95[0],
                 "interval_95_high": e.interval_95[1],
+                "unit": e.unit,
+                "initial": e.initial,
                 "lower": e.lower,
                 "upper": e.upper,
                 "at_bound": e.at_bound,

@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.errors import EstimationError, FmidentError, Location
 from fmident.estimation.checks import check_influence, check_initial_simulation
-from fmident.estimation.contract import Estimate, Estimator, StopEstimation
+from fmident.estimation.contract import Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
@@ -117,6 +117,7 @@ def run_estimation(
         fmu_path=identity.path,
         settings=settings,
         series=estimate.series,
+        residuals=summary.residuals,
     )
 
 
@@ -169,7 +170,7 @@ def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Esti
     Raises
     ------
     fmident.errors.EstimationError
-        It is not an estimate, has the wrong shape or leaves the bounds.
+        It is not an estimate, has an unknown status or the wrong shape, or leaves the bounds.
     """
     hint = "this is a mistake in the plugin, not in the problem: tell its authors"
     if not isinstance(found, Estimate):
@@ -177,21 +178,42 @@ def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Esti
             f"the estimator '{estimator.name}' returned {type(found).__name__}, not an Estimate",
             hint=hint,
         )
-    p = np.asarray(found.parameters, dtype=np.float64)
+    if found.status not in get_args(Status):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned the status {found.status!r}, but only "
+            f"{', '.join(repr(s) for s in get_args(Status))} exist",
+            hint=hint,
+        )
+    if not isinstance(found.message, str):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned a message of type "
+            f"{type(found.message).__name__}, not a text",
+            hint=hint,
+        )
+    try:
+        p = np.asarray(found.parameters, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned parameters that are no numbers: "
+            f"{found.parameters!r}",
+            hint=hint,
+        ) from None
     if p.shape != problem.initial.shape or not bool(np.isfinite(p).all()):
         raise EstimationError(
-            f"the estimator '{estimator.name}' returned parameters {p}, but "
+            f"the estimator '{estimator.name}' returned parameters {p} of shape {p.shape}, but "
             f"{problem.initial.size} finite numbers are expected",
             hint=hint,
         )
     slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
     weights = found.residual_weights
-    if weights is not None and weights.shape != (residual_layout(problem).size,):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned residual weights of shape "
-            f"{weights.shape}, but there are {residual_layout(problem).size} residuals",
-            hint=hint,
-        )
+    if weights is not None:
+        count = residual_layout(problem).size
+        if np.shape(weights) != (count,) or not bool(np.isfinite(weights).all()):
+            raise EstimationError(
+                f"the estimator '{estimator.name}' returned residual weights of shape "
+                f"{np.shape(weights)}, but {count} finite numbers are expected",
+                hint=hint,
+            )
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Status
-from fmident.estimation.fits import output_fits, residual_notes
-from fmident.estimation.result import OutputFit, ParameterEstimate
+from fmident.estimation.fits import check_residuals, output_fits, residual_notes
+from fmident.estimation.result import OutputFit, ParameterEstimate, ResidualCheck
 from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
 from fmident.statistics import Identifiability, ParameterStatistics
@@ -36,6 +36,7 @@ class Summary:
     cost: float
     fits: tuple[OutputFit, ...]
     notes: tuple[str, ...]
+    residuals: ResidualCheck | None = None
 
 
 def summarise(
@@ -79,6 +80,7 @@ def summarise(
         scale = float(np.sqrt(statistics.residual_variance))
         if estimate.residual_weights is not None and not problem.sigma_known:
             scale = float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
+    check: ResidualCheck | None = None
     fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
     notes += _bound_notes(problem, held)
     if evaluator.failures:
@@ -86,7 +88,9 @@ def summarise(
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
-        notes += residual_notes(problem, evaluator.residuals(p), fits, statistics)
+        residuals = evaluator.residuals(p)
+        check = check_residuals(problem, residuals, fits, statistics)
+        notes += residual_notes(problem, residuals, fits, statistics)
     count = p.size
     unknown = np.full((count, count), np.nan)
     return Summary(
@@ -99,6 +103,7 @@ def summarise(
         cost,
         fits,
         tuple(notes),
+        check,
     )
 
 
@@ -166,7 +171,7 @@ def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) 
         size = max(abs(value), abs(q.initial))
         if np.isfinite(error) and size > 0.0 and error > size:
             notes.append(
-                f"'{q.name}' is poorly determined: its standard error {error:.3g} is larger than "
-                f"its value {value:.3g}."
+                f"'{q.name}' is poorly determined: {value:.3g} with a standard error of "
+                f"{error:.3g}."
             )
     return notes

@@ -6,6 +6,7 @@ import math
 
 _SIGNIFICANT_OF_ERROR = 2
 _SIGNIFICANT = 6
+_FAR_BELOW = 0.05
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-3, 1e6
 
 
@@ -35,10 +36,17 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     >>> with_error(95.10893, 0.10852), with_error(203.5034, 1.146)
     (('95.11', '0.11'), ('203.5', '1.1'))
 
+    A value far below its error keeps two digits of its own.
+
+    >>> with_error(0.12931, 13.2)
+    ('0.13', '13')
+
     Without a usable error the value keeps six significant digits.
     """
     if not math.isfinite(error) or error <= 0.0 or not math.isfinite(value):
         return plain(value), "infinite" if math.isinf(error) else "n/a"
+    if 0.0 < abs(value) < _FAR_BELOW * error:
+        return plain(value, _SIGNIFICANT_OF_ERROR), with_error(error, error)[1]
     decimals = _SIGNIFICANT_OF_ERROR - 1 - math.floor(math.log10(error))
     if round(error, decimals) >= 10.0 ** (_SIGNIFICANT_OF_ERROR - decimals):
         decimals -= 1

@@ -83,6 +83,13 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "verdict": result.identifiability.verdict,
             "rank": result.identifiability.rank,
             "singular_values": result.identifiability.singular_values,
+            "undecided": list(result.identifiability.undecided),
+        },
+        "residuals": None
+        if result.residuals is None
+        else {
+            "noise_ratio": result.residuals.noise_ratio,
+            "autocorrelation": result.residuals.autocorrelation,
         },
         "free_parameters": [e.name for e in result.estimates if not e.fixed],
         "covariance": result.covariance,

@@ -17,6 +17,7 @@ from fmident.estimation.result import (
     Identifiability,
     OutputFit,
     ParameterEstimate,
+    ResidualCheck,
 )
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
@@ -86,6 +87,7 @@ def _result(content: dict[str, Any]) -> EstimationResult:
             np.array([_number(v) for v in judged["singular_values"]]),
             judged["rank"],
             judged["verdict"],
+            undecided=tuple(judged.get("undecided", ())),
         ),
         cost_initial=_number(content["cost"]["initial"], math.inf),
         cost_final=_number(content["cost"]["final"], math.inf),
@@ -103,6 +105,9 @@ def _result(content: dict[str, Any]) -> EstimationResult:
         fmu_guid=content["fmu"]["guid"],
         fmu_tool=content["fmu"]["generation_tool"],
         settings=content.get("settings", {}),
+        residuals=None
+        if (seen := content.get("residuals")) is None
+        else ResidualCheck(_number(seen["noise_ratio"]), _number(seen["autocorrelation"])),
     )
 
 

@@ -75,6 +75,9 @@ def remark(estimate: ParameterEstimate) -> str:
         return "at lower bound" if near_lower else "at upper bound"
     if all(abs(end) == float("inf") for end in estimate.interval_95):
         return "not identifiable"
+    low, high = estimate.interval_95
+    if low < estimate.lower or high > estimate.upper:
+        return "interval passes a bound"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,17 +12,22 @@ import numpy as np
 from fmident.report.numbers import percent, plain
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult
+    from fmident.estimation.result import EstimationResult, OutputFit
 
 Grade = Literal["good", "doubtful", "bad"]
 
 STRONG_CORRELATION = 0.98
 """From here on two parameters can hardly be told apart by the data."""
 
+_EXPLAINED = 2.0
+"""Residuals this many times the noise are no matter of a sigma that is slightly wrong."""
+
+_STRONGLY_COLOURED, _LARGE_ERROR = 0.5, 0.3
+
 _HEADLINES = {
     "converged": "The estimation converged",
-    "limit": "The estimation stopped at a limit before it converged",
-    "stopped": "The estimation was stopped on request before it converged",
+    "limit": "The estimation stopped at a limit before it converged: the intervals do not hold",
+    "stopped": "The estimation was stopped before it converged: the intervals do not hold",
     "interrupted": "The estimation was interrupted; these are the best parameters so far",
     "failed": "The estimation failed",
 }
@@ -50,31 +56,35 @@ class Verdict:
 def verdict(result: EstimationResult) -> Verdict:
     """Judge a result.
 
-    It is good when the estimator converged, every free parameter is identifiable, none
-    lies on a bound and no two are nearly the same to the data.
+    It is good when the estimator converged, the model explains the data, every free parameter
+    is identifiable, none lies on a bound and no two are nearly the same to the data. The headline
+    tells the worst that speaks against it, the reasons and the result's notes the rest.
     """
+    worst = max(
+        (f for f in result.fits if math.isfinite(f.relative_error)),
+        key=lambda f: f.relative_error,
+        default=None,
+    )
+    misfit = _misfit(result, worst)
+    doubts = [doubt for doubt in (misfit, *_doubts(result)) if doubt]
+    headline = _HEADLINES[result.status]
     reasons: list[str] = []
-    doubts = 0
-    free = [e for e in result.estimates if not e.fixed]
+    grade: Grade = "good"
+    if result.status == "failed" or not math.isfinite(result.cost_final):
+        grade = "bad"
+    elif result.status != "converged":
+        grade = "doubtful"
+        if misfit:
+            reasons.append(_sentence(misfit))
+    elif doubts:
+        grade = "doubtful"
+        headline += f", but {doubts[0]}"
+    else:
+        headline += " and every parameter is determined by the data"
 
     if result.identifiability is not None:
         reasons.append(_sentence(result.identifiability.verdict))
-        doubts += result.identifiability.rank < len(free)
-    free_inside = [e for e in free if not e.at_bound]
-    doubts += any(math.isinf(e.standard_error) for e in free_inside)
-    unknown = [e.name for e in free_inside if math.isnan(e.standard_error)]
-    if unknown:
-        doubts += 1
-        reasons.append(f"There is no uncertainty for {_names(unknown)}.")
-    bound = [e.name for e in free if e.at_bound]
-    if bound:
-        doubts += 1
-        verb = "lies" if len(bound) == 1 else "lie"
-        reasons.append(
-            f"{_names(bound)} {verb} on a bound: the data would take a value outside of it."
-        )
     for first, second, value in correlated_pairs(result):
-        doubts += 1
         reasons.append(
             f"{first} and {second} are correlated by {value:+.3f}: "
             "the data fix their combination better than each of them."
@@ -83,29 +93,80 @@ def verdict(result: EstimationResult) -> Verdict:
         reasons.append(
             f"The cost fell from {plain(result.cost_initial, 4)} to {plain(result.cost_final, 4)}."
         )
-    worst = max(
-        (f for f in result.fits if math.isfinite(f.relative_error)),
-        key=lambda f: f.relative_error,
-        default=None,
-    )
     if worst is not None:
         reasons.append(
             f"Largest relative error of an output: {percent(worst.relative_error)} "
             f"({worst.name}, {worst.experiment})."
         )
-
-    headline = _HEADLINES[result.status]
-    grade: Grade = "good"
-    if result.status == "failed" or not math.isfinite(result.cost_final):
-        grade = "bad"
-    elif result.status != "converged":
-        grade = "doubtful"
-    elif doubts:
-        grade = "doubtful"
-        headline += ", but not everything can be believed"
-    else:
-        headline += " and every parameter is determined by the data"
     return Verdict(grade, headline + ".", tuple(reasons))
+
+
+def _doubts(result: EstimationResult) -> list[str]:
+    """Return what speaks against the parameters, the worst first, as parts of a sentence."""
+    doubts = []
+    inside = [e for e in result.estimates if not e.fixed and not e.at_bound]
+    judged = result.identifiability
+    if judged is not None and judged.undecided:
+        names = _names(list(judged.undecided))
+        doubts.append(f"the derivatives are too inexact to judge {names}")
+    elif judged is not None and judged.rank < len(inside):
+        lost = [e.name for e in inside if not math.isfinite(e.standard_error)]
+        verb = "is" if len(lost) == 1 else "are"
+        doubts.append(
+            f"the data do not determine {_names(lost)}"
+            if lost
+            else f"only {judged.rank} of {len(inside)} parameters {verb} determined"
+        )
+    else:
+        unknown = [e.name for e in inside if not math.isfinite(e.standard_error)]
+        if unknown:
+            doubts.append(f"there is no uncertainty for {_names(unknown)}")
+    bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
+    if bound:
+        doubts.append(
+            f"{_names(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
+        )
+    pairs = correlated_pairs(result)
+    if pairs:
+        doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
+    return doubts
+
+
+def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
+    """Return in which way the model does not explain the data, or an empty text."""
+    seen = result.residuals
+    if seen is None:
+        return ""
+    size = ""
+    if seen.noise_ratio > _EXPLAINED:
+        size = f"the residuals are {seen.noise_ratio:.3g} times the noise"
+    elif (
+        math.isnan(seen.noise_ratio)
+        and seen.autocorrelation > _STRONGLY_COLOURED
+        and worst is not None
+        and worst.relative_error > _LARGE_ERROR
+    ):
+        size = f"the relative error is up to {percent(worst.relative_error)}"
+    if size:
+        return f"the model does not explain the data: {size}; {_advice(result)}"
+    if seen.noise_ratio > 1.0:
+        return f"the residuals are {seen.noise_ratio:.3g} times the noise"
+    if seen.autocorrelation > _STRONGLY_COLOURED:
+        return (
+            "neighbouring residuals are strongly correlated, so that the true uncertainty is "
+            "larger than the intervals"
+        )
+    return ""
+
+
+def _advice(result: EstimationResult) -> str:
+    options = result.settings.get("options")
+    starts = options.get("starts") if isinstance(options, Mapping) else None
+    if starts == 1:
+        return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
+    if starts is not None:
+        return f"so say {starts} starts: look for what the model lacks, or widen the bounds"
+    return "this may be a local minimum: try other initial values"
 
 
 def correlated_pairs(

@@ -237,7 +237,6 @@ def describe(
     analysis: RankAnalysis,
     names: Sequence[str],
     combinations: Sequence[DeterminedCombination],
-    at_bound: Sequence[str] = (),
     undecided: Mapping[str, float] | None = None,
 ) -> str:
     """Return the verdict in words.
@@ -250,8 +249,6 @@ def describe(
         Parameters that are not held at a bound, shape (n,).
     combinations
         From :func:`determined_combinations`.
-    at_bound
-        Parameters left out because they lie on a bound.
     undecided
         Parameters of which the errors of the Jacobian, not the data, leave open whether they
         are identifiable, with the smallest standard error that they can have.
@@ -304,11 +301,6 @@ def describe(
         rest = [n for n, part in zip(names, analysis.involved, strict=True) if not part]
         if rest:
             sentences.append(f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")
-    if at_bound:
-        sentences.append(
-            f"{_listed(at_bound)} {'lies on a bound' if len(at_bound) == 1 else 'lie on bounds'}: "
-            "the other intervals hold for that value."
-        )
     return " ".join(sentences)
 
 

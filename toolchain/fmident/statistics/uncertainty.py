@@ -144,11 +144,10 @@ def parameter_statistics(
         coefficients = np.zeros(count)
         coefficients[kept] = combination.coefficients
         full.append(type(combination)(combination.text, coefficients))
-    held_names = [names[int(i)] for i in np.flatnonzero(held)]
     identifiability = Identifiability(
         analysis.singular_values,
         analysis.rank,
-        describe(analysis, kept_names, combinations, held_names, undecided),
+        describe(analysis, kept_names, combinations, undecided),
         tuple(full),
         tuple(undecided),
     )
