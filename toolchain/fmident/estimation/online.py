@@ -175,6 +175,7 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
                 series=series,
             )
         values = np.clip(joined(found), problem.lower, problem.upper)
+        _note_own_errors(problem, found, monitor)
         monitor.iteration(values, evaluator.cost(values))
         good = sum(int(np.count_nonzero(s.good)) for s in series)
         total = sum(s.times.size for s in series)
@@ -239,6 +240,19 @@ def joined(estimates: list[OnlineEstimate]) -> F64:
     weights = np.where(usable.all(axis=0), 1.0 / np.where(usable, errors, 1.0) ** 2, 1.0)
     mean: F64 = np.sum(weights * values, axis=0) / np.sum(weights, axis=0)
     return mean
+
+
+def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Monitor) -> None:
+    """Say that the intervals of the result are not those of the online estimator."""
+    errors = np.array([e.standard_errors for e in found])
+    if not np.isfinite(errors).all():
+        return
+    own = 1.0 / np.sqrt(np.sum(1.0 / np.maximum(errors, np.finfo(np.float64).tiny) ** 2, axis=0))
+    named = ", ".join(f"{q.name} {e:.2g}" for q, e in zip(problem.free, own, strict=True))
+    monitor.note(
+        "The intervals are those that least squares would have at these values; the standard "
+        f"errors that the online estimator itself gives are {named}."
+    )
 
 
 def _why_not(series: tuple[TimeSeriesEstimate, ...]) -> str:
