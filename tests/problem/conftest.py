@@ -33,6 +33,13 @@ VARIABLES = "\n".join(
     ]
 )
 
+FROZEN = """
+<VendorAnnotations><Tool name="fmident">
+<Frozen name="odd_k" reason="it is 'final' in the Modelica source"/>
+<Frozen name="count2" reason="Integer parameters are fixed when the FMU is built"/>
+</Tool></VendorAnnotations>
+"""
+
 PROBLEM = """\
 [model]
 fmu = "model.fmu"
@@ -94,7 +101,10 @@ class Case:
 def fmu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fmu") / "model.fmu"
     with zipfile.ZipFile(path, "w") as file:
-        file.writestr("modelDescription.xml", description(Fixture("m.c", VARIABLES), "model"))
+        file.writestr(
+            "modelDescription.xml",
+            description(Fixture("m.c", VARIABLES, experiment=FROZEN), "model"),
+        )
     return path
 
 

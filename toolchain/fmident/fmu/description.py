@@ -113,6 +113,9 @@ class ModelDescription:
     input_ramps
         Extra inputs by which the engine makes inputs follow straight lines; ``None`` for
         most FMUs.
+    frozen
+        Why parameters of the Modelica class cannot be set, by name: what fmident's own
+        compiler wrote down. Some of them are no variables of the FMU.
     """
 
     name: str
@@ -136,6 +139,7 @@ class ModelDescription:
     log_categories: tuple[str, ...] = ()
     output_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     input_ramps: InputRamps | None = None
+    frozen: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:
@@ -174,6 +178,37 @@ class ModelDescription:
     def outputs(self) -> tuple[Variable, ...]:
         """Variables of causality "output"."""
         return tuple(v for v in self.variables if v.causality == "output")
+
+    def why_not_settable(self, name: str) -> tuple[str, str] | None:
+        """Return why a name of the Modelica class cannot be set, and what to do.
+
+        Parameters
+        ----------
+        name
+            Of a variable, or of a parameter that the compiler left out of the FMU.
+
+        Returns
+        -------
+        tuple of str or None
+            Reason and advice; ``None`` when it can be set, or when nothing is known of it.
+        """
+        variable = self.by_name.get(name)
+        reason = self.frozen.get(name) or self.frozen.get(name.partition("[")[0])
+        if variable is None and reason is None:
+            return None
+        if reason is not None and (variable is None or not variable.settable):
+            if "parameters are fixed" in reason:
+                return reason, "only Real parameters can be estimated"
+            return reason, "change that in the Modelica source and build the FMU again"
+        if variable is None or variable.why_not_settable is None:
+            return None
+        reason = f"it is {variable.why_not_settable}"
+        if variable.variability == "constant" or "frozen" in reason:
+            return reason, (
+                "most likely it is final or has the annotation Evaluate=true in the Modelica"
+                " source; remove that and build the FMU again"
+            )
+        return reason, ""
 
     def variable(self, name: str) -> Variable:
         """Return the variable called `name`.

@@ -157,6 +157,10 @@ class _Reader:
             ),
             output_dependencies=self._read_dependencies(variables),
             input_ramps=self._read_ramps(variables),
+            frozen={
+                f.get("name", ""): f.get("reason", "")
+                for f in root.iterfind("VendorAnnotations/Tool[@name='fmident']/Frozen")
+            },
         )
 
     def _read_ramps(self, variables: Sequence[Variable]) -> InputRamps | None:

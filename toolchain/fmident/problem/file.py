@@ -10,7 +10,14 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from fmident.data import Experiment, Reader
-from fmident.errors import CompilationError, FmuError, Location, ProblemError, did_you_mean
+from fmident.errors import (
+    CompilationError,
+    FmidentError,
+    FmuError,
+    Location,
+    ProblemError,
+    did_you_mean,
+)
 from fmident.fmu import ModelDescription, Variable, read_description
 from fmident.fmu.setup import INTERPOLATIONS
 from fmident.problem.experiments import read_experiments
@@ -328,25 +335,37 @@ def _parameter_variable(
         variable = description.variable(name if explicit is None else explicit)
     except FmuError as error:
         candidates = [v.name for v in description.settable_parameters]
+        known = description.why_not_settable(name if explicit is None else explicit)
+        if known is not None:
+            raise _not_settable(section, explicit or name, known, description) from error
         raise section.error(
             f"{error.message} that parameter '{name}' could set",
             *(["variable"] if explicit is not None else []),
             hint=did_you_mean(explicit or name, candidates, kind="parameter of the FMU"),
         ) from error
     if not variable.settable:
-        raise section.error(
-            f"'{variable.name}' cannot be set in the FMU: it is {variable.why_not_settable}",
-            hint=did_you_mean(
-                variable.name,
-                [v.name for v in description.settable_parameters],
-                kind="parameter that can be set",
-            ),
-        )
+        known = description.why_not_settable(variable.name)
+        assert known is not None  # it is a variable that cannot be set
+        raise _not_settable(section, variable.name, known, description)
     if variable.type != "Real":
         raise section.error(
-            f"'{variable.name}' is {variable.type}; only Real variables can be estimated"
+            f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
+            hint="set it in [model.start_values] instead",
         )
     return variable
+
+
+def _not_settable(
+    section: Section, name: str, known: tuple[str, str], description: ModelDescription
+) -> FmidentError:
+    reason, advice = known
+    settable = [v.name for v in description.settable_parameters if v.type == "Real"]
+    nearest = did_you_mean(name, settable, kind="parameter that can be set")
+    nearest = nearest.replace("known:", "those that can be set:")
+    return section.error(
+        f"'{name}' cannot be set in the FMU: {reason}",
+        hint=f"{advice}; {nearest}" if advice else nearest,
+    )
 
 
 def _default_scale(initial: float, lower: float, upper: float) -> float:

@@ -25,10 +25,12 @@ def start_values(section: Section, description: ModelDescription) -> dict[str, f
     for name, value in section.items():
         variable = variable_of(section, description, name, name)
         if not variable.settable and variable.causality != "input":
+            known = description.why_not_settable(name)
+            reason, advice = known or (f"it is {variable.why_not_settable}", "")
             raise section.error(
-                f"'{name}' cannot be set in the FMU: it is {variable.why_not_settable}",
+                f"'{name}' cannot be set in the FMU: {reason}",
                 name,
-                hint=_settable_hint(name, description),
+                hint=advice or _settable_hint(name, description),
             )
         wanted = _START_KINDS[variable.type]
         if not wanted.fits(value):
@@ -42,6 +44,11 @@ def variable_of(section: Section, description: ModelDescription, name: str, key:
     try:
         return description.variable(name)
     except FmuError as error:
+        known = description.why_not_settable(name)
+        if known is not None:
+            reason, advice = known
+            message = f"'{name}' is no variable of the FMU: {reason}"
+            raise section.error(message, key, hint=advice) from error
         raise section.error(error.message, key, hint=error.hint) from error
 
 

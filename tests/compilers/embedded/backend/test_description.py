@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fmident.compilers.embedded.backend.codegen import c_string
 from fmident.compilers.embedded.backend.description import model_identifier
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.errors import CompilationError
+from fmident.fmu import read_description
 
 from .conftest import MODELS, Builder, make_model, oscillator, variable
 
@@ -51,6 +53,19 @@ def test_attributes_of_every_kind(fmus: Builder) -> None:
     assert by_name["m"].min == "0.0"
     assert by_name["m"].unit == "kg"
     assert by_name["s"].description == "Position"
+
+
+def test_frozen_parameters_are_told_to_the_host(tmp_path: Path) -> None:
+    model = dataclasses.replace(oscillator(), frozen={"n": 'it is "odd" & <fixed>'})
+    build_fmu(model, tmp_path / "m.fmu", generation_tool="test")
+    assert validate_fmu(str(tmp_path / "m.fmu")) == []
+    description = read_description(tmp_path / "m.fmu")
+    assert description.frozen == {"n": 'it is "odd" & <fixed>'}
+    why = description.why_not_settable("n")
+    assert why is not None
+    assert why[0] == 'it is "odd" & <fixed>'
+    assert description.why_not_settable("m") is None
+    assert description.why_not_settable("nothing") is None
 
 
 def test_capabilities_and_default_experiment(fmus: Builder) -> None:

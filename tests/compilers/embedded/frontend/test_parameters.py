@@ -96,7 +96,7 @@ def test_parameters_fixed_at_compile_time_are_named(compile_text: Compile) -> No
     notes = [d for d in compile_text(MODEL, "L.M").diagnostics if d.severity == "note"]
     assert len(notes) == 1
     assert "n = 2" in notes[0].message
-    assert "flag = True" in notes[0].message
+    assert "flag = true" in notes[0].message
 
 
 def test_derivative_units(compile_text: Compile) -> None:
@@ -205,6 +205,27 @@ def test_real_parameter_that_decides_on_equations_cannot_be_set(
     assert any(v.name.endswith("free") for v in compiled.model.parameters)
     (note,) = [d for d in compiled.diagnostics if d.rule == "structural-parameter"]
     assert "k = 1" in note.message
+
+
+def test_why_parameters_cannot_be_set(compile_text: Compile) -> None:
+    compiled = compile_text(
+        "model M\n  final parameter Real k = 2;\n"
+        "  parameter Real a = 3 annotation (Evaluate=true);\n"
+        "  parameter Integer n = 4;\n  parameter Boolean on = true;\n"
+        "  parameter Real free = 5;\n  final parameter Real twice = 2*free;\n"
+        "protected\n  parameter Real hidden = 6;\n"
+        "public\n  output Real y = k + a + n + free + twice + hidden;\nend M;\n"
+    )
+    reasons = compiled.model.frozen
+    assert set(reasons) == {"k", "a", "n", "on", "hidden"}
+    assert "'final'" in reasons["k"]
+    assert "Evaluate=true" in reasons["a"]
+    assert "Integer" in reasons["n"]
+    assert "Boolean" in reasons["on"]
+    assert "protected" in reasons["hidden"]
+    (note,) = [d for d in compiled.diagnostics if d.rule == "structural-parameter"]
+    listed = "k = 2 (final); a = 3 (Evaluate=true); n = 4; on = true"
+    assert note.message.endswith(f"cannot be set: {listed}")
 
 
 def test_real_parameter_that_selects_a_value_can_be_set(compile_text: Compile) -> None:

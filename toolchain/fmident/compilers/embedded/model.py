@@ -19,7 +19,8 @@ All functions are ``casadi.Function`` objects of SX expressions with these vecto
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Function: TypeAlias = Any
@@ -121,6 +122,9 @@ class OdeModel:
         Defaults of the simulation.
     library_version
         ``version`` annotation of the top-level package, or empty.
+    frozen
+        Parameters that cannot be set, by name, with the reason in words, such as "it is
+        'final' in the Modelica source". Some of them stand in no vector.
     """
 
     name: str
@@ -144,3 +148,4 @@ class OdeModel:
     derivative_dependencies: tuple[tuple[str, ...], ...]
     experiment: ExperimentDefaults = ExperimentDefaults()
     library_version: str = ""
+    frozen: Mapping[str, str] = field(default_factory=dict)

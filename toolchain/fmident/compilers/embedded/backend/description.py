@@ -82,6 +82,7 @@ def write_description(
         "    " + tag("Category", {"name": "logStatusError"}),
         "  </LogCategories>",
         _experiment(model.experiment, tolerance),
+        *_frozen(model.frozen),
         "  <ModelVariables>",
         *(line for v in layout.variables for line in _variable(v, index)),
         "  </ModelVariables>",
@@ -101,6 +102,18 @@ def _experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
             "stepSize": number(experiment.interval),
         },
     )
+
+
+def _frozen(frozen: Mapping[str, str]) -> Iterable[str]:
+    """Say in an annotation of our own why parameters of the class cannot be set."""
+    if not frozen:
+        return
+    yield "  <VendorAnnotations>"
+    yield "    " + tag("Tool", {"name": "fmident"}, close=False)
+    for name, reason in frozen.items():
+        yield "      " + tag("Frozen", {"name": name, "reason": reason})
+    yield "    </Tool>"
+    yield "  </VendorAnnotations>"
 
 
 def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:

@@ -195,6 +195,7 @@ class _Builder:
             derivative_dependencies=tuple(self._dependencies(e) for e in rates),
             experiment=experiment,
             library_version=library_version,
+            frozen=dict(parameters.frozen),
         )
         self._check_closed(model)
         return model

@@ -55,6 +55,8 @@ class ParameterTable:
         Their symbols.
     c_values
         Expressions of ``c`` in ``p``.
+    frozen
+        Why a parameter cannot be set, by name.
     notes
         Text for each parameter that is fixed when the model is compiled.
     """
@@ -72,6 +74,7 @@ class ParameterTable:
         self.p: list[v.SX] = []
         self.c: list[v.SX] = []
         self.c_values: list[Scalar] = []
+        self.frozen: dict[str, str] = {}
         self.notes: list[str] = []
         for variable in flat.variables.values():
             if variable.variability in ("parameter", "constant"):
@@ -174,6 +177,8 @@ class ParameterTable:
             or variable.evaluate
             or depends
         ):
+            if variable.variability == "parameter" and not depends:
+                self._freeze(variable, numbers)
             return numbers
         self._settable_names.add(variable.name)
         names = scalar_names(variable.name, variable.shape)
@@ -201,8 +206,33 @@ class ParameterTable:
                 variable.span,
                 "make that parameter 'final' or a constant",
             )
-        self.notes.append(f"{variable.name} = {', '.join(f'{s:g}' for s in scalars)}")
+        self.frozen[variable.name] = "it decides which equations there are"
+        self._note(variable, numbers)
         return numbers
+
+    def _freeze(self, variable: sx.Variable, value: Value) -> None:
+        """Remember why a parameter cannot be set; tell it where the user may not expect it."""
+        if variable.final:
+            reason = "it is 'final' in the Modelica source"
+        elif variable.protected:
+            reason = "it is protected in the Modelica source"
+        elif variable.evaluate:
+            reason = "it has the annotation Evaluate=true in the Modelica source"
+        else:
+            reason = f"{variable.type_name} parameters are fixed when the FMU is built"
+        self.frozen[variable.name] = reason
+        # What a component makes final is its own affair; what the class itself does is not.
+        of_the_class = "." not in variable.name
+        if not variable.protected and (of_the_class or not variable.final):
+            self._note(variable, value)
+
+    def _note(self, variable: sx.Variable, value: Value) -> None:
+        words = [
+            f"{s:g}" if isinstance(s, float) else str(s).lower() if isinstance(s, bool) else str(s)
+            for s in v.flat(value)
+        ]
+        because = " (final)" if variable.final else " (Evaluate=true)" if variable.evaluate else ""
+        self.notes.append(f"{variable.name} = {', '.join(words)}{because}")
 
     def _can_change(self, name: str) -> bool:
         """Return whether a parameter's value follows from settable parameters."""
@@ -229,9 +259,8 @@ class ParameterTable:
                     variable.span,
                     "correct the value",
                 )
-        if variable.variability == "parameter" and not variable.final and not variable.protected:
-            values = ", ".join(str(s) for s in v.flat(value))
-            self.notes.append(f"{variable.name} = {values}")
+        if variable.variability == "parameter":
+            self._freeze(variable, value)
         return value
 
     # -- scope of equations -------------------------------------------------------------
