@@ -192,7 +192,9 @@ class _Child:
                 answer = self._answers.get(timeout=timeout)
             except queue.Empty:
                 self.short = "hung"
-                self._note(at, f"did not answer within {timeout:g} s and was ended", began)
+                self._note(
+                    at, f"did not answer within {timeout:g} s and was ended (--timeout)", began
+                )
                 return None
             if answer is None:
                 self._process.wait()
