@@ -161,6 +161,38 @@ def test_progress_is_plain_lines_in_a_file() -> None:
     assert "\r" not in stream.getvalue()
 
 
+def test_progress_in_a_file_repeats_no_line_that_tells_nothing_new() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream)
+    for number in range(300):
+        start = 1.0 + number // 100
+        details = {"start": start, "starts": 3.0, "local_cost": 7.0}
+        progress.iteration(Iteration(number, np.zeros(1), 1.0, number, 0, 0.0, details))
+    progress.finish()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 4
+    assert lines[1].endswith("start 2 of 3, its cost 7")
+    assert lines[-1].split()[0] == "299"
+
+
+def test_progress_tells_of_long_work_between_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("fmident.cli.progress.time.monotonic", lambda: now)
+    stream = io.StringIO()
+    progress = Progress(stream)
+    for done in range(21):
+        progress.activity("measuring the noise", done, 20)
+        now += 2.0
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "measuring the noise: 1 of 20 simulations"
+    assert 5 <= len(lines) <= 10
+    stream.truncate(0)
+    for done in range(21):
+        progress.activity("again, but quick", done, 20)
+        now += 0.01
+    assert stream.getvalue().strip("\0") == ""
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

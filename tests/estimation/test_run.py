@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.errors import EstimationError, ProblemError, SimulationError
-from fmident.estimation import Estimate, EstimationResult, StopEstimation, run_estimation
+from fmident.errors import Diagnostic, EstimationError, ProblemError, SimulationError
+from fmident.estimation import (
+    Estimate,
+    EstimationResult,
+    RunMonitor,
+    StopEstimation,
+    run_estimation,
+)
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Parameter, Problem
 
@@ -197,6 +203,50 @@ def test_a_parameter_the_fmu_ignores_is_refused_by_name(run: Any, problem: Probl
         run(answer, model=deaf)
 
 
+@pytest.mark.parametrize("inputs", [{}, {"F": np.zeros(61)}])
+def test_a_parameter_without_influence_for_want_of_an_input(
+    run: Any, problem: Problem, inputs: dict[str, np.ndarray]
+) -> None:
+    def rigid(times, inputs, a, k):
+        return {"y": np.zeros_like(times)}
+
+    experiment = dataclasses.replace(problem.experiments[0], inputs=inputs)
+    note = Diagnostic(
+        "note",
+        "experiment 'data' has no column for the input 'F'; it keeps its start value 0.0",
+        rule="input-without-data",
+    )
+    still = dataclasses.replace(problem, experiments=(experiment,), notes=() if inputs else (note,))
+    with pytest.raises(ProblemError) as caught:
+        run(answer, model=rigid, problem=still)
+    text = str(caught.value)
+    assert "no output changes with 'a', 'k': no input ever changes" in text
+    assert "'F' is constant" in text if inputs else "no column for the input 'F'" in text
+    assert "ignores" not in text
+
+
+def test_observers_hear_of_what_comes_before_the_first_iteration(
+    problem: Problem, model: Any
+) -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.heard: list[tuple[str, int, int]] = []
+
+        def iteration(self, state: object) -> None:
+            self.heard.append(("iteration", 0, 0))
+
+        def activity(self, text: str, done: int, expected: int) -> None:
+            self.heard.append((text, done, expected))
+
+    watcher = Watcher()
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        RunMonitor(evaluator, [watcher])
+        evaluator.jacobian(problem.initial)
+    assert watcher.heard[0] == ("measuring the noise of the simulation", 0, 10)
+    assert [done for _, done, _ in watcher.heard] == list(range(len(watcher.heard)))
+    assert watcher.heard[-1][1] >= 10
+
+
 def test_a_parameter_that_acts_beyond_a_threshold_is_not_refused(run: Any) -> None:
     def threshold(times, inputs, a, k):
         return {"y": a * np.exp(-max(k, 0.6) * times)}
@@ -282,7 +332,7 @@ def test_notes_of_the_estimator_come_first_and_once(run: Any) -> None:
 def test_coloured_residuals_are_noted(run: Any) -> None:
     result = run(lambda p, e, m: Estimate(np.array([2.0, 0.9]), "limit", "not there"))
     assert any("correlated" in note and "'y'" in note for note in result.notes)
-    assert any("times as large as the given noise" in note for note in result.notes)
+    assert any("larger than the given sigma allows" in note for note in result.notes)
     assert not any("correlated" in note for note in run(answer).notes)
 
 

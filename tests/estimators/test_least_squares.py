@@ -232,9 +232,20 @@ def test_several_starts_leave_a_poor_local_minimum(
 
 
 def test_several_starts_need_bounds(make_problem: Make, run: Run) -> None:
-    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(lower_a=0.0, upper_a=5.0))
-    with pytest.raises(ProblemError, match="'k' has"):
+    problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(lower_a=0.0))
+    with pytest.raises(ProblemError, match=r"'a' \[0.0, inf\], 'k' \[-inf, inf\]"):
         run(problem, decay, LeastSquares(), {"starts": 3})
+
+
+def test_the_history_tells_the_start(make_problem: Make, run: Run) -> None:
+    problem = make_problem(
+        decay, {"a": 2.0, "k": 1.3}, free(lower_a=0.0, upper_a=5.0, lower_k=0.0, upper_k=5.0)
+    )
+    history = run(problem, decay, LeastSquares(), {"starts": 3}).history
+    assert [i.details["start"] for i in history] == sorted(i.details["start"] for i in history)
+    assert {i.details["start"] for i in history} == {1.0, 2.0, 3.0}
+    assert {i.details["starts"] for i in history} == {3.0}
+    assert not any("start" in i.details for i in run(problem, decay, LeastSquares()).history)
 
 
 def test_starts_that_cannot_be_simulated_are_counted(make_problem: Make, run: Run) -> None:

@@ -46,11 +46,11 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             fail.
         """
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
-        progress = Progress(monitor)
+        progress = Progress(monitor, options.starts)
         results: list[LocalResult] = []
         skipped = abandoned = 0
         points = starting_points(problem, evaluator, options)
-        for number, start in enumerate(points):
+        for number, start in enumerate(points, 1):
             progress.start = number
             if not np.isfinite(evaluator.cost(start)):
                 skipped += 1
@@ -96,19 +96,23 @@ def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquare
     Raises
     ------
     fmident.errors.ProblemError
-        A parameter has no finite bounds.
+        Parameters have no finite bounds.
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
     space = evaluator.space
-    for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True):
-        if not np.isfinite(low) or not np.isfinite(high):
-            raise ProblemError(
-                f"starts = {options.starts} needs finite bounds, but '{parameter.name}' has "
-                f"[{parameter.lower}, {parameter.upper}]"
-                + (" with log scaling" if parameter.scaling == "log" else ""),
-                hint=f"give bounds for '{parameter.name}', or starts = 1",
-            )
+    open_ones = [
+        f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
+        + (" with log scaling" if parameter.scaling == "log" else "")
+        for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
+        if not np.isfinite(low) or not np.isfinite(high)
+    ]
+    if open_ones:
+        raise ProblemError(
+            f"starts = {options.starts} needs finite bounds, but these have none: "
+            + ", ".join(open_ones),
+            hint="give each of them bounds = [low, high], or set starts = 1",
+        )
     unit = _latin_hypercube(options.starts - 1, len(problem.free), options.seed)
     points = space.to_physical(space.lower + unit * (space.upper - space.lower))
     return np.vstack([problem.initial, np.clip(points, problem.lower, problem.upper)])

@@ -62,7 +62,8 @@ class Progress:
     """Best point over all starts, reported to the monitor."""
 
     monitor: Monitor
-    start: int = 0
+    starts: int = 1
+    start: int = 1
     best: F64 = field(default_factory=lambda: np.empty(0))
     cost: float = float("inf")
 
@@ -70,7 +71,9 @@ class Progress:
         """Report an accepted point."""
         if cost < self.cost or self.best.size == 0:
             self.best, self.cost = parameters.copy(), cost
-        extra = {"start": float(self.start), "local_cost": cost} if self.start else {}
+        extra: dict[str, float] = {}
+        if self.starts > 1:
+            extra = {"start": self.start, "starts": self.starts, "local_cost": cost}
         self.monitor.iteration(self.best, self.cost, **extra, **details)
 
 

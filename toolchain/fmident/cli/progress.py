@@ -16,6 +16,12 @@ _HEADER = "iteration          cost   simulations       time"
 _SHORTEST_PAUSE = 0.1
 """A terminal line is rewritten at most this often, s: writing must not slow the run."""
 
+_LONGEST_PAUSE = 5.0
+"""Where lines stay, one that tells nothing new is written this often, s."""
+
+_PATIENCE = 1.0
+"""What comes between iterations is only told of when it takes longer, s."""
+
 
 class Progress:
     """Writes a line per iteration; on a terminal always the same line.
@@ -32,6 +38,9 @@ class Progress:
         self._last = -math.inf
         self._pending: Iteration | None = None
         self._unfinished = False
+        self._shown: tuple[float, ...] = ()
+        self._doing = ""
+        self._doing_since = -math.inf
 
     def start(self) -> None:
         """Show the header: the first iteration may take a while."""
@@ -41,11 +50,26 @@ class Progress:
     def iteration(self, state: Iteration) -> None:
         """Show an iteration."""
         now = time.monotonic()
-        if self._rewrites and now - self._last < _SHORTEST_PAUSE:
+        new = (state.cost, state.details.get("start", 1.0))
+        pause = _SHORTEST_PAUSE if self._rewrites else _LONGEST_PAUSE
+        if (self._rewrites or new == self._shown) and now - self._last < pause:
             self._pending = state
             return
         self._last = now
+        self._shown = new
         self._show(state)
+
+    def activity(self, text: str, done: int, expected: int) -> None:
+        """Show how far a series of simulations is that is no iteration, if it takes long."""
+        now = time.monotonic()
+        if text != self._doing or done == 0:
+            self._doing, self._doing_since = text, now
+            return
+        pause = _SHORTEST_PAUSE if self._rewrites else _LONGEST_PAUSE
+        if now - self._doing_since < _PATIENCE or now - self._last < pause:
+            return
+        self._last = now
+        self._write(f"{text}: {done} of {expected} simulations")
 
     def finish(self) -> None:
         """Show the last iteration and end the line."""
@@ -62,6 +86,14 @@ class Progress:
             f"{state.number:9d}  {state.cost:12.6g}  {state.simulations:12d}  "
             f"{duration(state.seconds):>9}"
         )
+        if "starts" in state.details:
+            line += (
+                f"   start {state.details['start']:.0f} of {state.details['starts']:.0f}, "
+                f"its cost {state.details['local_cost']:.6g}"
+            )
+        self._write(line)
+
+    def _write(self, line: str) -> None:
         if self._rewrites:
             # \x1b[K clears what a longer line before left behind.
             self._stream.write(f"\r{line}\x1b[K")

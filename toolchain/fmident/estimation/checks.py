@@ -72,12 +72,32 @@ def check_influence(problem: Problem, evaluator: Evaluator) -> None:
         if variables
         else ""
     )
+    still = _still_inputs(problem)
+    if still:
+        raise ProblemError(
+            f"no output changes with {listed}: {still}",
+            location=_location(problem),
+            hint="name a column that varies in [experiments.inputs] (FMU variable = column), or "
+            "fix the parameters that act only where an input moves the model",
+        )
     raise ProblemError(
         f"no output changes with {listed}{frozen}",
         location=_location(problem),
         hint="fix or remove the parameter, measure an output that depends on it, or build the "
         "FMU so that it stays a parameter (not final, not evaluated)",
     )
+
+
+def _still_inputs(problem: Problem) -> str:
+    """Return that no input ever changes, and why, or an empty text."""
+    given = [(e.name, n, x) for e in problem.experiments for n, x in e.inputs.items()]
+    if any(np.ptp(values) > 0.0 for _, _, values in given):
+        return ""
+    undriven = [d.message for d in problem.notes if d.rule == "input-without-data"]
+    still = [f"the input '{n}' is constant in experiment '{e}'" for e, n, _ in given]
+    reasons = [*undriven, *still]
+    more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
+    return f"no input ever changes; {'; '.join(reasons[:3])}{more}" if reasons else ""
 
 
 def check_survives(problem: Problem) -> None:

@@ -134,8 +134,8 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         found = residual_statistics(residuals, rank)
         if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:
             notes.append(
-                f"The residuals are {np.sqrt(found.reduced_chi2):.3g} times as large as the given "
-                "noise: the intervals, which count on sigma, are too narrow."
+                "The residuals are larger than the given sigma allows: the intervals, which count "
+                "on it, are too narrow."
             )
         return notes
     if np.isfinite(statistics.residual_variance):

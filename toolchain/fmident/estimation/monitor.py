@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,14 @@ class Observer(Protocol):
         """
 
 
+@runtime_checkable
+class ActivityObserver(Protocol):
+    """An observer that also wants to know what goes on outside of iterations."""
+
+    def activity(self, text: str, done: int, expected: int) -> None:
+        """Take note of how far a series of simulations is."""
+
+
 class RunMonitor:
     """Numbers iterations, keeps the history and tells the observers.
 
@@ -40,6 +48,8 @@ class RunMonitor:
     def __init__(self, evaluator: Evaluator, observers: Sequence[Observer] = ()) -> None:
         self._evaluator = evaluator
         self._observers = tuple(observers)
+        if any(isinstance(o, ActivityObserver) for o in self._observers):
+            evaluator.activities.listener = self._activity
         self._began = time.perf_counter()
         self._history: list[Iteration] = []
         self._notes: list[str] = []
@@ -81,6 +91,11 @@ class RunMonitor:
         self._history.append(state)
         for observer in self._observers:
             observer.iteration(state)
+
+    def _activity(self, text: str, done: int, expected: int) -> None:
+        for observer in self._observers:
+            if isinstance(observer, ActivityObserver):
+                observer.activity(text, done, expected)
 
     def note(self, message: str) -> None:
         """Keep something the user should know."""

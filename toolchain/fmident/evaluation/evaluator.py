@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident._types import F64
+from fmident.evaluation.activity import Activities
 from fmident.evaluation.differences import JacobianError, difference_jacobian
 from fmident.evaluation.directions import (
     DirectionalDerivatives,
@@ -17,6 +18,7 @@ from fmident.evaluation.directions import (
 )
 from fmident.evaluation.executor import Executor
 from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
+from fmident.evaluation.noise import POINTS
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps, parameter_size
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
@@ -60,6 +62,8 @@ class Evaluator:
         Failed runs so far.
     last_failure
         The last failed run, or ``None``.
+    activities
+        Its listener is told how far simulations are that belong to no iteration.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -69,6 +73,7 @@ class Evaluator:
         self.jacobians = 0
         self.failures = 0
         self.last_failure: SimulationFailure | None = None
+        self.activities = Activities()
         self._executor = executor
         self._outputs: Recent[Simulated] = Recent(_REMEMBERED * len(problem.experiments))
         self._residuals: Recent[F64] = Recent(_REMEMBERED)
@@ -287,7 +292,10 @@ class Evaluator:
         z = self.space.from_physical(point)
         if self._steps is None or self._stale(z):
             self._chosen_at = z
-            self._steps = self._choose_steps(self.residuals(point), z)
+            base = self.residuals(point)
+            expected = (POINTS - 1 + 2 * z.size) * len(self.problem.experiments)
+            with self.activities.during("measuring the noise of the simulation", expected):
+                self._steps = self._choose_steps(base, z)
         return self._steps
 
     def _stale(self, z: F64) -> bool:
@@ -341,16 +349,18 @@ class Evaluator:
         magnitude = self._output_magnitude(base)
         noise = steps.noise if np.isfinite(steps.noise) else _EPS * magnitude
         visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
-        found = directional_derivatives(
-            self._residuals_in_space,
-            base,
-            z,
-            ways,
-            longest_steps(ways, self._parameter_size(z), visible),
-            self.space.lower,
-            self.space.upper,
-            noise,
-        )
+        expected_runs = 4 * directions.shape[1] * len(self.problem.experiments)
+        with self.activities.during("computing the intervals", expected_runs):
+            found = directional_derivatives(
+                self._residuals_in_space,
+                base,
+                z,
+                ways,
+                longest_steps(ways, self._parameter_size(z), visible),
+                self.space.lower,
+                self.space.upper,
+                noise,
+            )
         self.jacobians += 1
         return found
 
@@ -449,7 +459,7 @@ class Evaluator:
             else:
                 pending.setdefault(key, task)
         if pending:
-            outcomes = self._executor.run(list(pending.values()))
+            outcomes = self.activities.run(self._executor, list(pending.values()))
             self.simulations += len(pending)
             for new, outcome in zip(pending, outcomes, strict=True):
                 found[new] = outcome

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 
 class Executor(ABC):
-    """Runs batches of simulations; a context manager that frees what it holds."""
+    """Runs batches of simulations; a context manager that frees what it holds.
+
+    Class attributes
+    ----------------
+    simultaneous
+        How many simulations it runs at once.
+    """
+
+    simultaneous: int = 1
 
     @abstractmethod
     def run(self, tasks: Sequence[SimulationTask]) -> list[Simulated]:

@@ -1,0 +1,58 @@
+"""Telling how far a long series of simulations is that is no iteration of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from fmident.evaluation.executor import Executor
+from fmident.evaluation.tasks import Simulated, SimulationTask
+
+Listener = Callable[[str, int, int], None]
+"""Called with what is being done, simulations done and expected."""
+
+
+class Activities:
+    """Runs simulations; during a named activity a listener hears how many are done.
+
+    Attributes
+    ----------
+    listener
+        Told before the first and after each batch of an activity, if not ``None``.
+    """
+
+    def __init__(self) -> None:
+        self.listener: Listener | None = None
+        self._text = ""
+        self._done = self._expected = 0
+
+    @contextmanager
+    def during(self, text: str, expected: int) -> Iterator[None]:
+        """Name what is being done.
+
+        Parameters
+        ----------
+        text
+            Such as ``"measuring the noise of the simulation"``.
+        expected
+            Simulations that it takes, as a rule.
+        """
+        self._text, self._done, self._expected = text, 0, expected
+        if self.listener is not None:
+            self.listener(text, 0, expected)
+        try:
+            yield
+        finally:
+            self._text = ""
+
+    def run(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+        """Run tasks; during an activity as many at a time as the executor runs at once."""
+        if self.listener is None or not self._text:
+            return executor.run(tasks)
+        outcomes: list[Simulated] = []
+        for begin in range(0, len(tasks), executor.simultaneous):
+            batch = tasks[begin : begin + executor.simultaneous]
+            outcomes += executor.run(batch)
+            self._done += len(batch)
+            self.listener(self._text, self._done, max(self._expected, self._done))
+        return outcomes
