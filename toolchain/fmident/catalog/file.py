@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -23,6 +24,9 @@ from fmident.toml_file import Section, Source, parse_toml
 from fmident.units import parse_unit
 
 FILE_NAME = "catalog.toml"
+
+_MOST = 1_000_000
+"""Instants and refinements; more would not fit into memory."""
 
 _RANGE = re.compile(r"(\d+):(\d+)")
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -78,7 +82,7 @@ def read_catalog(path: str | Path) -> Catalog:
         for name, _ in root.table("libraries").items()
     }
     tables = root.raw("fmus")
-    if not isinstance(tables, list) or not tables:
+    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise root.error("the catalogue has no FMUs: write [[fmus]] with double brackets", "fmus")
     entries: list[Entry] = []
     for number, table in enumerate(tables):
@@ -209,32 +213,26 @@ def _reference(section: Section) -> ReferenceExperiment:
             "file",
             hint=did_you_mean(file.name, near, kind="file"),
         )
-    refine = section.raw("refine", 1)
-    if isinstance(refine, bool) or not isinstance(refine, int) or refine < 1:
-        raise section.wrong("refine", refine, "a whole number, at least 1")
     found = ReferenceExperiment(
         file=file,
         tube=_positive(section, "tube", ReferenceExperiment.tube),
-        tubes=_numbers(section.table("tubes", {})),
-        tube_time=section.number("tube_time", 0.0),
+        tubes=_numbers(section.table("tubes", {}), positive=True),
+        tube_time=_finite(section, "tube_time", 0.0, least=0.0),
         tolerance=_positive(section, "tolerance", None),
         without=section.words("without") or (),
         start_values=_numbers(section.table("start_values", {})),
         inputs=_signals(section.table("inputs", {})),
-        refine=refine,
+        refine=_count(section, "refine", 1, least=1),
     )
     section.finish()
     return found
 
 
 def _smoke(section: Section) -> SmokeExperiment:
-    samples = section.raw("samples", SmokeExperiment.samples)
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
-        raise section.wrong("samples", samples, "a whole number, at least 2")
     found = SmokeExperiment(
-        start=section.number("start", None),
-        stop=section.number("stop", None),
-        samples=samples,
+        start=_finite(section, "start", None),
+        stop=_finite(section, "stop", None),
+        samples=_count(section, "samples", SmokeExperiment.samples, least=2),
         tolerance=_positive(section, "tolerance", None),
         inputs=_signals(section.table("inputs", {})),
         start_values=_numbers(section.table("start_values", {})),
@@ -246,20 +244,18 @@ def _smoke(section: Section) -> SmokeExperiment:
 def _signals(section: Section) -> dict[str, Signal]:
     found: dict[str, Signal] = {}
     for key, value in section.items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            signal = Signal(float(value))
-        elif isinstance(value, dict):
+        if not isinstance(value, dict):
+            signal = Signal(_finite(section, key, None))
+        else:
             table = section.table(key)
             sines = table.raw("sines", [])
             if not isinstance(sines, list) or not all(_is_sine(s) for s in sines):
                 raise table.wrong("sines", sines, "a list of [amplitude, frequency in Hz, phase]")
             signal = Signal(
-                table.number("offset", 0.0),
+                _finite(table, "offset", 0.0),
                 tuple((float(a), float(f), float(p)) for a, f, p in sines),
             )
             table.finish()
-        else:
-            raise section.wrong(key, value, "a number, or { offset, sines }")
         for name in expand_name(key):
             found[name] = signal
     return found
@@ -270,6 +266,7 @@ def _is_sine(value: Any) -> bool:
         isinstance(value, list)
         and len(value) == 3
         and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+        and all(math.isfinite(v) for v in value)
     )
 
 
@@ -286,14 +283,31 @@ def _variables(section: Section) -> dict[str, str]:
     return found
 
 
-def _numbers(section: Section) -> dict[str, float]:
-    return {name: section.number(key) for key, _ in section.items() for name in expand_name(key)}
+def _numbers(section: Section, *, positive: bool = False) -> dict[str, float]:
+    read = _positive if positive else _finite
+    return {
+        name: read(section, key, None) for key, _ in section.items() for name in expand_name(key)
+    }
 
 
 def _positive(section: Section, key: str, default: Any) -> Any:
     value = section.number(key, default)
-    if value is not default and not 0.0 < value < float("inf"):
+    if value is not default and not 0.0 < value < math.inf:
         raise section.wrong(key, value, "a positive number")
+    return value
+
+
+def _finite(section: Section, key: str, default: Any, *, least: float = -math.inf) -> Any:
+    value = section.number(key, default)
+    if value is not default and not (math.isfinite(value) and value >= least):
+        raise section.wrong(key, value, "a finite number" + ("" if least < 0.0 else " from 0 on"))
+    return value
+
+
+def _count(section: Section, key: str, default: int, *, least: int) -> int:
+    value = section.raw(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+        raise section.wrong(key, value, f"a whole number, at least {least}, at most {_MOST}")
     return value
 
 

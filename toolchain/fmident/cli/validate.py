@@ -76,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.all == bool(arguments.fmus):
         raise UsageError("name FMUs, or give --all for those of the catalogue")
+    if not 0.0 <= arguments.tube_time < float("inf"):
+        raise UsageError("--tube-time is not a time")
     if arguments.resets < 1 or (arguments.jobs is not None and arguments.jobs < 1):
         raise UsageError("--resets and --jobs must be at least 1")
     plans, missing = _plans(arguments)
