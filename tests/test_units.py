@@ -148,6 +148,10 @@ def test_arithmetic() -> None:
         ("m1234567890", ("exponent 1234567890",)),
         ("Ym12.Ym12", ("beyond all numbers",)),
         ("degc", ("'degc'", "'degC'")),
+        ("milimeter", ("'milimeter'", "did you mean 'mm'?")),
+        ("Newtons", ("did you mean 'N'?",)),
+        ("N.degrees", ("did you mean 'deg'?",)),
+        ("furlong", ("as in Modelica",)),
     ],
 )
 def test_refused(text: str, fragments: tuple[str, ...]) -> None:

@@ -4,8 +4,8 @@ import tomllib
 
 import pytest
 
-from fmident.errors import ProblemError
-from fmident.overrides import apply_overrides, read_value
+from fmident.errors import Location, ProblemError
+from fmident.overrides import apply_overrides, read_value, relocate
 
 TEXT = """\
 # comment
@@ -55,6 +55,75 @@ def test_sets_one_key_and_leaves_the_rest(key: str, value: object) -> None:
     place[path[-1]] = value
     assert tomllib.loads(changed) == expected
     assert changed.startswith("# comment" if key != "new" else "new = ")
+
+
+SEVERAL = """\
+[model]
+fmu = "a.fmu"
+[[experiments]]
+data = "x.csv"
+[experiments.inputs]
+u = "u"
+[[experiments]]
+data = "y.csv"
+every = 2
+[experiments.inputs]
+u = "v"
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "number", "path", "value"),
+    [
+        ("experiments.0.data", 0, ["data"], "z.csv"),
+        ("experiments.1.every", 1, ["every"], 3),
+        ("experiments.0.window", 0, ["window"], [0, 1.5]),
+        ("experiments.1.inputs.u", 1, ["inputs", "u"], "w"),
+        ("experiments.0.start_values.x", 0, ["start_values", "x"], 1.0),
+        ("experiments.1.start_values.x", 1, ["start_values", "x"], 1.0),
+    ],
+)
+def test_sets_a_key_of_one_experiment(
+    key: str, number: int, path: list[str], value: object
+) -> None:
+    expected = tomllib.loads(SEVERAL)
+    place = expected["experiments"][number]
+    for name in path[:-1]:
+        place = place.setdefault(name, {})
+    place[path[-1]] = value
+    assert tomllib.loads(apply_overrides(SEVERAL, {key: value}, "p.toml")) == expected
+
+
+def test_counts_the_experiments() -> None:
+    for key in ("experiments.2.data", "experiments.data", "experiments.0"):
+        with pytest.raises(ProblemError, match="there are 2 of them; count from 0") as caught:
+            apply_overrides(SEVERAL, {key: 1}, "p.toml")
+        assert str(caught.value).startswith(f"--set {key}: ")
+
+
+@pytest.mark.parametrize(
+    ("needle", "place"),
+    [
+        ("tolerence", "--set evaluation.tolerence: "),
+        ("name =", "p.toml:18: "),
+        ("initial = 7", '--set parameters."arm[1].m".initial: '),
+        ("[parameters.k]", "p.toml:11: "),
+        ("added = 1", "--set model.added: "),
+        ("[brand]", "--set brand.new: "),
+    ],
+)
+def test_errors_point_to_the_file_or_to_the_override(needle: str, place: str) -> None:
+    overrides = {
+        "evaluation.tolerence": 1e-3,
+        "model.added": 1,
+        'parameters."arm[1].m".initial': 7,
+        "brand.new": 1,
+    }
+    changed = apply_overrides(TEXT, overrides, "p.toml")
+    (line,) = [i for i, t in enumerate(changed.splitlines(), 1) if t.startswith(needle)]
+    error = ProblemError("wrong", location=Location("p.toml", line))
+    relocate(error, TEXT, changed, overrides, "p.toml")
+    assert str(error) == f"{place}wrong"
 
 
 def test_sets_several_keys() -> None:

@@ -5,11 +5,12 @@ Lines are those of ``PROBLEM`` in conftest.py after the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
-from fmident.errors import FmidentError
+from fmident.errors import CompilationError, FmidentError, ProblemError
 from fmident.problem import load_problem
 
 from .conftest import PROBLEM, Case
@@ -24,6 +25,11 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("not closed", "[model]", "[model", ("problem.toml:1:7", "not TOML")),
     ("key twice", "initial = 300.0", "initial = 1\ninitial = 2", ("problem.toml:10", "not TOML")),
     ("bracket without quotes", '"tau[1]" = ', "tau[1] = ", ("problem.toml:17", "need quotes")),
+    ("decimal comma", "initial = 2.5", "initial = 2,5", ("problem.toml:5", "decimal point")),
+    ("text without quotes", 'data = "data.csv"', "data = data.csv",
+     ("problem.toml:13", "need quotes")),
+    ("backslash", 'data = "data.csv"', 'data = "d\\data.csv"', ("problem.toml:13", "backslash")),
+    ("no problem file at all", PROBLEM, "time,x\n0,1\n", ("problem.toml:1", "looks like data")),
     # --- keys
     ("unknown table", "[parameters.m]", "[parameter.m]", (":4:", "'parameter'", "'parameters'")),
     ("unknown key", "initial = 2.5", "inital = 2.5", (":5:", "'inital'", "'initial'")),
@@ -37,6 +43,10 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":2:", "'tolerence'", "'tolerance'")),
     ("unknown key of decimation", "sigma = 0.01", "decimate = { factor = 2, ordr = 3 }",
      (":20:", "'ordr'", "'order'")),
+    ("unknown key beside a class", 'fmu = "model.fmu"', 'class = "A.B"\nsource = "x"',
+     (":3:", "'source'", "'sources'")),
+    ("key of a class beside an FMU", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nfmu_folder = "x"',
+     (":3:", "'fmu_folder' belongs to 'class'")),
     # --- types
     ("text for a number", "initial = 2.5", 'initial = "2.5"', (":5:", "'initial'", "a number")),
     ("truth for a number", "initial = 2.5", "initial = true", (":5:", "a number", "True")),
@@ -131,6 +141,9 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":20:", "together", "leave the weight out")),
     ("infinite delay", "sigma = 0.01", "delay = inf", (":20:", "delay", "finite")),
     ("undeclared gain", "sigma = 0.01", 'gain = "g"', (":20:", "gain", "'g'", "[parameters.g]")),
+    ("undeclared delay beside one that is like it", "sigma = 0.01",
+     'delay = "T_mess" }\n[parameters.T_meas]\ninitial = 1\n[other]\nx = { y = 1',
+     (":20:", "delay", "'T_mess'", "not declared", "'T_meas'")),
     ("used nowhere", "[parameters.k]", '[parameters.other]\ninitial = 1\n[parameters.k]',
      (":8:", "'other'")),
     ("decimation of too few", "sigma = 0.01", "decimate = 10", (":20:", "4 samples")),
@@ -216,6 +229,26 @@ def test_linear_interpolation_that_the_fmu_lacks(message: Message) -> None:
 
 def test_class_without_a_compiler(message: Message) -> None:
     assert "needs a compiler" in message('fmu = "model.fmu"', 'class = "A.B"')
+
+
+@pytest.mark.parametrize(
+    ("more", "fragments"),
+    [
+        ('sources = ["none"]', (":3:", "no source", "none", "relative to the problem file")),
+        ("sources = 3", (":3:", "'sources'", "list of strings")),
+        ("compiler = 3", (":3:", "'compiler'", "a string")),
+        ("fmu_folder = 3", (":3:", "'fmu_folder'", "a string")),
+        ("", (":2:", "no such class", "hint: look")),
+    ],
+)
+def test_class_that_cannot_be_built(more: str, fragments: tuple[str, ...], case: Case) -> None:
+    def resolve(name: str, table: Mapping[str, object], base: Path) -> Path:
+        raise CompilationError("no such class", hint="look")
+
+    with pytest.raises(ProblemError) as caught:
+        case.load('fmu = "model.fmu"', f'class = "A.B"\n{more}', resolve_model=resolve)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
 
 
 def test_missing_file_and_folder(case: Case) -> None:

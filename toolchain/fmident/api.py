@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import Diagnostic, Location, ProblemError
-from fmident.overrides import apply_overrides
+from fmident.errors import Diagnostic, FmidentError, Location, PluginError, ProblemError
+from fmident.overrides import apply_overrides, relocate
+from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.design import Design, DesignTask
@@ -75,9 +76,14 @@ def load_problem(
     chosen = dict(overrides or {})
     content = problems.read_problem_file(path) if text is None else text
     text = apply_overrides(content, chosen, str(path))
-    found = problems.load_problem(
-        path, text=text, resolve_model=_resolver(host, report), reader=host.read_data
-    )
+    try:
+        found = problems.load_problem(
+            path, text=text, resolve_model=_resolver(host, report), reader=host.read_data
+        )
+        _check_estimator(found, host)
+    except FmidentError as error:
+        relocate(error, content, text, chosen, str(path))
+        raise
     report(found.notes)
     return found
 
@@ -177,7 +183,7 @@ def estimate(
     return result
 
 
-def estimator_options(problem: Problem, estimator: Estimator[Any]) -> Any:
+def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]]) -> Any:
     """Return the estimator's options as the problem gives them.
 
     Raises
@@ -187,8 +193,39 @@ def estimator_options(problem: Problem, estimator: Estimator[Any]) -> Any:
     """
     from fmident.estimation.options import build_options
 
-    location = Location(str(problem.source)) if problem.source is not None else None
-    return build_options(estimator, problem.estimator.options, location)
+    options = problem.estimator.options
+    try:
+        return build_options(estimator, options, _place(problem))
+    except ProblemError as error:
+        key = next((k for k in options if f"'{k}'" in error.message), None)
+        if key is not None:
+            error.location = _place(problem, key)
+        raise
+
+
+def _check_estimator(problem: Problem, host: Host) -> None:
+    """Refuse an unknown estimator or wrong options of it, before anything is simulated.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        With the place in the file.
+    """
+    try:
+        estimator = host.estimators.get(problem.estimator.name)
+    except PluginError as error:
+        raise ProblemError(
+            error.message, location=_place(problem, "name"), hint=error.hint
+        ) from error
+    estimator_options(problem, estimator)
+
+
+def _place(problem: Problem, key: str | None = None) -> Location | None:
+    """Return the place of the table ``[estimator]`` or of a key in it."""
+    if problem.source is None:
+        return None
+    keys = ("estimator",) if key is None else ("estimator", key)
+    return Source(problem.source, problem.text).where(keys)
 
 
 def _resolver(host: Host, report: Report) -> ModelResolver:

@@ -1,15 +1,19 @@
-"""Override keys of a problem file in its text, so that the text kept is the one that was run."""
+"""Override keys of a problem file in its text, so that the text kept is the one that was run.
+
+Elements of an array of tables are counted from 0: ``experiments.0.window``.
+"""
 
 from __future__ import annotations
 
 import copy
+import difflib
 import json
 import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from fmident.errors import Location, ProblemError
+from fmident.errors import FmidentError, Location, ProblemError
 
 KeyPath = tuple[str, ...]
 
@@ -54,10 +58,50 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
         if _parsed(text) != expected:
             raise ProblemError(
                 f"cannot override '{key}' in the way the file is written",
-                location=Location(file),
+                location=_option(key),
                 hint="change the value in the file",
             )
     return text
+
+
+def relocate(
+    error: FmidentError, original: str, changed: str, overrides: Mapping[str, object], file: str
+) -> None:
+    """Let an error point to the user's own file, or to the override that is wrong.
+
+    Parameters
+    ----------
+    error
+        Its location counts lines of `changed`; is corrected in place.
+    original, changed
+        Text of the problem file before and after :func:`apply_overrides`.
+    overrides
+        What was applied.
+    file
+        The problem file.
+    """
+    place = error.location
+    if not overrides or place is None or place.file != file or place.line is None:
+        return
+    after = changed.splitlines()
+    matcher = difflib.SequenceMatcher(None, original.splitlines(), after, autojunk=False)
+    for block in matcher.get_matching_blocks():
+        row = place.line - 1 - block.b
+        if 0 <= row < block.size:
+            error.location = Location(file, block.a + row + 1, place.column)
+            return
+    line = after[place.line - 1] if place.line <= len(after) else ""
+    for key in overrides:
+        path = _key_path(key)
+        names = (*(path[-n:] for n in range(1, len(path) + 1)),)
+        written = [".".join(map(_quoted, name)) + " =" for name in names]
+        if any(line.startswith(w) for w in written) or line == f"[{'.'.join(path[:-1])}]":
+            error.location = _option(key)
+            return
+
+
+def _option(key: str) -> Location:
+    return Location(f"--set {key}")
 
 
 def _key_path(key: str) -> KeyPath:
@@ -77,19 +121,36 @@ def _key_path(key: str) -> KeyPath:
 
 def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, file: str) -> None:
     place: Any = document
-    for name in path[:-1]:
+    for depth, name in enumerate(path[:-1]):
+        if isinstance(place, list):
+            place = place[int(name)]
+            continue
         place = place.get(name, {})
+        if isinstance(place, list) and place and all(isinstance(e, dict) for e in place):
+            element = path[depth + 1]
+            if element.isdecimal() and int(element) < len(place) and depth + 2 < len(path):
+                continue
+            raise ProblemError(
+                f"cannot override '{key}': '{name}' is not a single table",
+                location=_option(key),
+                hint=f"there are {len(place)} of them; count from 0: {name}.0.KEY"
+                if len(place) > 1
+                else f"say which, counted from 0: {name}.0.KEY",
+            )
         if not isinstance(place, dict):
             raise ProblemError(
                 f"cannot override '{key}': '{name}' is not a single table",
-                location=Location(file),
-                hint="change the value in the file",
+                location=_option(key),
+                hint=f"change the value in '{file}'",
             )
 
 
-def _put(document: dict[str, Any], path: KeyPath, value: object) -> None:
+def _put(document: Any, path: KeyPath, value: object) -> None:
     for name in path[:-1]:
-        document = document.setdefault(name, {})
+        if isinstance(document, list):
+            document = document[int(name)]
+        else:
+            document = document.setdefault(name, {})
     document[path[-1]] = value
 
 
@@ -98,25 +159,42 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
     assignment = f"{_quoted(path[-1])} = {_encoded(value)}"
     lines = text.splitlines()
     table: KeyPath = ()
-    header: int | None = -1 if len(path) == 1 else None
+    headers: dict[KeyPath, int] = {(): -1}
+    counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines):
         parsed = _parsed(line)
         if parsed is None or not parsed:
             continue
         own = _only_path(parsed)
         if line.lstrip().startswith("["):
-            table = ("", *own) if line.lstrip().startswith("[[") else own
-            if table == path[:-1]:
-                header = number
+            table = _counted(own, counts, line.lstrip().startswith("[["))
+            headers[table] = number
         elif (*table, *own) == path:
-            lines[number] = assignment
+            written = ".".join(map(_quoted, own))
+            lines[number] = f"{written} = {_encoded(value)}"
             return "\n".join(lines) + "\n"
-    if header is None:
-        head = ".".join(map(_quoted, path[:-1]))
-        lines += ["", f"[{head}]", assignment]
+    if path[:-1] in headers:
+        lines.insert(headers[path[:-1]] + 1, assignment)
+        return "\n".join(lines) + "\n"
+    element = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in headers), ())
+    if element and element[:-1] in counts:  # a table of one element of an array
+        rest = ".".join(map(_quoted, path[len(element) :]))
+        lines.insert(headers[element] + 1, f"{rest} = {_encoded(value)}")
     else:
-        lines.insert(header + 1, assignment)
+        lines += ["", f"[{'.'.join(map(_quoted, path[:-1]))}]", assignment]
     return "\n".join(lines) + "\n"
+
+
+def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
+    """Return the table of a header; behind the name of an array stands the element's number."""
+    table: KeyPath = ()
+    for depth, name in enumerate(header, 1):
+        table = (*table, name)
+        if new and depth == len(header):
+            counts[table] = counts.get(table, -1) + 1
+        if table in counts:
+            table = (*table, str(counts[table]))
+    return table
 
 
 def _only_path(parsed: Mapping[str, Any]) -> KeyPath:

@@ -8,6 +8,7 @@ exponents of kg, m, s, A, K, mol, cd, rad with a factor and an offset to SI, as 
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from fmident._types import F64
-from fmident.errors import UnitError, did_you_mean
+from fmident.errors import UnitError, did_you_mean, nearest
 
 BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 """Order of :attr:`Unit.exponents`, as in FMI's ``BaseUnit``."""
@@ -338,7 +339,35 @@ def _suggestion(name: str) -> str:
         left, right = name[:cut], name[cut:]
         if left in _PREFIXABLE and (right in _PREFIXABLE or right in _WHOLE):
             return f"did you mean '{left}.{right}'?"
-    return did_you_mean(name, [*_PREFIXABLE, *_WHOLE], kind="unit")
+    words = difflib.get_close_matches(name.casefold(), _WORDS, n=1, cutoff=0.8)
+    if words and len(name) > 2:
+        return f"did you mean '{_WORDS[words[0]]}'? Units are written as symbols, such as 'kg.m2'"
+    alike = [s for s in (*_PREFIXABLE, *_WHOLE) if abs(len(s) - len(name)) <= 1]
+    if nearest(name, alike):
+        return did_you_mean(name, alike, kind="unit")
+    return "write units as in Modelica, such as 'mm', 'N.m/rad' or 'kg.m2'"
+
+
+def _spelled_out() -> dict[str, str]:
+    """Return names of units that people write instead of symbols, with the symbols."""
+    names = {
+        "meter": "m", "metre": "m", "gram": "g", "second": "s", "newton": "N", "pascal": "Pa",
+        "volt": "V", "ampere": "A", "watt": "W", "joule": "J", "hertz": "Hz", "radian": "rad",
+        "ohm": "Ohm", "liter": "l", "litre": "l",
+    }  # fmt: skip
+    prefixes = {
+        "": "", "milli": "m", "micro": "u", "nano": "n", "centi": "c", "kilo": "k", "mega": "M",
+    }  # fmt: skip
+    whole = {
+        "minute": "min", "hour": "h", "day": "d", "degree": "deg", "celsius": "degC",
+        "kelvin": "K", "percent": "%", "revolution": "rev", "tonne": "t",
+    }  # fmt: skip
+    both = {p + n: prefixes[p] + names[n] for p in prefixes for n in names}
+    singular = {**both, **whole}
+    return {**singular, **{f"{word}s": symbol for word, symbol in singular.items()}}
+
+
+_WORDS = _spelled_out()
 
 
 def _written(exponents: Exponents) -> str:

@@ -30,7 +30,7 @@ from fmident.problem.model import (
 )
 from fmident.problem.quantities import to_unit
 from fmident.problem.start_values import start_values
-from fmident.problem.validate import input_notes, validate_problem
+from fmident.problem.validate import check_declared, input_notes, validate_problem
 from fmident.toml_file import Section, Source, parse_toml
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
@@ -257,6 +257,8 @@ def read_parameters(
         raise root.error(
             "the problem has no parameters", hint="add a table [parameters.NAME] for each"
         )
+    # An output that names 'T_mess' must not become an error on [parameters.T_meas].
+    check_declared(names, experiments, lambda *keys: root.source.where(keys))
     delays = {m.delay for e in experiments for m in e.measurements}
     return tuple(
         _parameter(tables.table(name), name, description, name in measured, name in delays)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from fmident.data import Experiment
 from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import check_experiment
@@ -196,9 +197,37 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
 
 def _check_references(problem: Problem, where: Where) -> None:
     """Check the names that the measurement model uses, and that each parameter has a use."""
-    names = [p.name for p in problem.parameters]
+    used = check_declared([p.name for p in problem.parameters], problem.experiments, where)
+    for p in problem.parameters:
+        if p.variable is None and p.name not in used:
+            raise ProblemError(
+                f"parameter '{p.name}' is used nowhere",
+                location=where("parameters", p.name),
+                hint='name the FMU variable it sets: variable = "..."',
+            )
+
+
+def check_declared(
+    names: Sequence[str], experiments: Sequence[Experiment], where: Where
+) -> set[str]:
+    """Return the parameters that measurement models name.
+
+    Parameters
+    ----------
+    names
+        Of the parameters that are declared.
+    experiments
+        With the measurement models.
+    where
+        Finds the place of a key for the message.
+
+    Raises
+    ------
+    ProblemError
+        One of them is not declared.
+    """
     used: set[str] = set()
-    for i, experiment in enumerate(problem.experiments):
+    for i, experiment in enumerate(experiments):
         for m in experiment.measurements:
             for key, value in (("gain", m.gain), ("offset", m.offset), ("delay", m.delay)):
                 if not isinstance(value, str):
@@ -212,10 +241,4 @@ def _check_references(problem: Problem, where: Where) -> None:
                         hint=f"add [parameters.{value}]; "
                         + did_you_mean(value, names, kind="parameter"),
                     )
-    for p in problem.parameters:
-        if p.variable is None and p.name not in used:
-            raise ProblemError(
-                f"parameter '{p.name}' is used nowhere",
-                location=where("parameters", p.name),
-                hint='name the FMU variable it sets: variable = "..."',
-            )
+    return used

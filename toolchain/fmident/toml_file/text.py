@@ -46,5 +46,23 @@ def parse_toml(
         raise error(
             f"this is not TOML: {_PLACE.sub('', str(failure))}",
             location=Location(str(path), line, column),
-            hint=f"names with brackets need quotes: {example}",
+            hint=_hint(text, line, example),
         ) from failure
+
+
+def _hint(text: str, line: int | None, example: str) -> str | None:
+    """Return what is probably wrong in a line that is not TOML."""
+    lines = text.splitlines()
+    found = lines[line - 1] if line is not None and line <= len(lines) else ""
+    first = next((t for t in lines if t.strip() and not t.lstrip().startswith("#")), "")
+    if "=" not in first and not first.lstrip().startswith("["):
+        return "this looks like data; a file in TOML is expected"
+    if re.match(r"\s*[\w.]*\w\[[^=]*=", found):
+        return f"names with brackets need quotes: {example}"
+    if re.search(r"=\s*[-+]?\d+,\d", found):
+        return "numbers have a decimal point: 0.005, not 0,005"
+    if re.search(r"=\s*[A-Za-z_./~]", found):
+        return 'texts need quotes: data = "measured.csv"'
+    if "\\" in found and '"' in found:
+        return "a backslash in double quotes must be doubled; single quotes take it as it is"
+    return None

@@ -1,0 +1,118 @@
+"""From a class's name to its FMU: sources, libraries, the place of the FMU."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fmident import builds
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.staleness import add_record
+from fmident.errors import CompilationError
+from fmident.plugins import Host
+
+
+class Recorder(Compiler):
+    """Writes an empty FMU and keeps the request."""
+
+    name = "recorder"
+    requests: list[BuildRequest]
+
+    def unavailable(self) -> str | None:
+        return None
+
+    def version(self) -> str:
+        return "recorder 1"
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        type(self).requests.append(request)
+        request.output.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(request.output, "w") as archive:
+            archive.writestr("modelDescription.xml", "<fmiModelDescription/>")
+        add_record(request.output, request, self)
+        return BuildResult(request.output, self.version(), (), 0.0)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+    """Return a host with the recorder only; a folder of its own is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Recorder, "requests", [], raising=False)
+    found = Host()
+    found.compilers.add("recorder", Recorder)
+    return found
+
+
+def package(folder: Path, name: str, code: str) -> Path:
+    place = folder / name
+    place.mkdir(parents=True)
+    (place / "package.mo").write_text(f"package {name}\nend {name};\n")
+    (place / "M.mo").write_text(f"within {name};\nmodel M\n{code}end M;\n")
+    return place
+
+
+UNITS = "  import SI = Mechanisms.Units;\n  parameter SI.Mass m = 1;\n"
+
+
+def names(request: BuildRequest) -> list[str]:
+    return [source.name for source in request.sources]
+
+
+def test_own_library_finds_the_shipped_one(host: Host, tmp_path: Path) -> None:
+    own = package(tmp_path / "there", "Mine", UNITS)
+    builds.build(host, "Mine.M", sources=[own])
+    builds.resolve_class(host, "Mine.M", {"sources": ["there/Mine"]}, tmp_path)
+    package(tmp_path / "modelica", "Own", UNITS)
+    package(tmp_path / "modelica", "Unrelated", "")
+    builds.resolve_class(host, "Own.M", {}, tmp_path)
+    assert [names(r) for r in Recorder.requests] == [
+        ["Mine", "Mechanisms"], ["Mine", "Mechanisms"], ["Own", "Mechanisms"],
+    ]  # fmt: skip
+
+
+def test_shipped_library_is_left_out_where_it_is_only_talked_of(host: Host, tmp_path: Path) -> None:
+    code = '  parameter Real m = 1 "as Mechanisms has it"; // Mechanisms.Units\n'
+    package(tmp_path / "modelica", "Own", code)
+    builds.resolve_class(host, "Own.M", {}, tmp_path)
+    assert names(Recorder.requests[0]) == ["Own"]
+
+
+def test_library_beside_needs_no_uses_annotation(host: Host, tmp_path: Path) -> None:
+    package(tmp_path / "modelica", "Own", "  Parts.M m;\n")
+    package(tmp_path / "modelica", "Parts", "  More.M m;\n")
+    package(tmp_path / "modelica", "More", "")
+    package(tmp_path / "modelica", "Unrelated", "")
+    builds.resolve_class(host, "Own.M", {}, tmp_path)
+    assert sorted(names(Recorder.requests[0])) == ["More", "Own", "Parts"]
+
+
+def test_folder_for_the_fmu(host: Host, tmp_path: Path) -> None:
+    package(tmp_path / "modelica", "Own", "")
+    usual = builds.resolve_class(host, "Own.M", {}, tmp_path)
+    assert usual.fmu == tmp_path / "fmus" / "Own.M.fmu"
+    other = builds.resolve_class(host, "Own.M", {"fmu_folder": "a/b"}, tmp_path)
+    assert other.fmu == tmp_path / "a" / "b" / "Own.M.fmu"
+    assert other.fmu.is_file()
+
+
+def test_no_place_for_the_fmu(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package(tmp_path / "modelica", "Own", "")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CompilationError, match=r"'.*file' is a file\n  hint: .* -o"):
+        builds.build(host, "Own.M", output=tmp_path / "file" / "x.fmu")
+    with pytest.raises(CompilationError, match="it is a folder"):
+        builds.build(host, "Own.M", output=tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(CompilationError, match=r"may be written .*\n.*fmu_folder = .FOLDER"):
+        builds.resolve_class(host, "Own.M", {}, tmp_path)
+    assert Recorder.requests == []
+
+
+def test_hint_names_the_way_that_is_open(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(CompilationError, match=r'sources = \["FOLDER"\]'):
+        builds.resolve_class(host, "Nowhere.M", {}, tmp_path)
+    with pytest.raises(CompilationError, match="--source"):
+        builds.build(host, "Nowhere.M")
