@@ -109,7 +109,7 @@ def main() -> int:
         peer = per_sample(plain_numpy(samples), y[:5000], u[:5000])
         print(f"{samples:6d} {ours:11.2f} {whole:15.2f} {peer:13.2f} {peer / ours:7.1f}")
         failed |= samples == 1000 and max(ours, whole) >= ALLOWED
-    recursion = KalmanBucy(EQUATION, differentiator(3, 20.0, STEP))
+    recursion = KalmanBucy(EQUATION, differentiator(3, 20.0, STEP), sigma=1e-4)
     print(f"kalman-bucy {per_sample(recursion.update, y, u):.2f}")
 
     stream = stream_of(1000)

@@ -23,7 +23,7 @@ from fmident.problem.model import Problem
 from fmident_estimators.kalman_bucy.differentiator import differentiator
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 from fmident_estimators.linear_equation import EquationOptions, Setup, read_setup
-from fmident_estimators.linear_equation.sampling import is_gap, sampling_interval
+from fmident_estimators.linear_equation.sampling import is_gap, noise_of, sampling_interval
 
 _CUTOFF = 0.05
 """Default corner frequency, relative to the sampling rate."""
@@ -51,8 +51,9 @@ class KalmanBucyOptions(EquationOptions):
     forgetting
         lambda in ]0, 1]: weight of a sample relative to the next one.
     noise
-        Standard deviation of the regression's error, in units of ``y^(order)``; by default
-        from the residuals.
+        Standard deviation of the regression's error, in units of ``y^(order)``, for errors that
+        are independent. By default the output's sigma counts, with the filter's colour, or
+        the size of the residuals where there is no sigma.
     """
 
     cutoff: float | None = None
@@ -148,7 +149,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         """
         setup = read_setup(problem, options, self.name)
         step = sampling_interval(experiment)
-        recursion = make_recursion(problem, setup, step, options)
+        recursion = make_recursion(problem, experiment, setup, options)
         return KalmanBucyTracker(recursion, setup, setup.columns(experiment), step)
 
     def track(
@@ -163,7 +164,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         y = setup.measurement(experiment).values
         if not np.isfinite(y).all():
             return super().track(problem, experiment, evaluator, options)
-        recursion = make_recursion(problem, setup, sampling_interval(experiment), options)
+        recursion = make_recursion(problem, experiment, setup, options)
         place, _ = setup.columns(experiment)
         u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
         thetas, covariances, flags = recursion.batch(y, u)
@@ -176,9 +177,9 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
 
 
 def make_recursion(
-    problem: Problem, setup: Setup, step: float, options: KalmanBucyOptions
+    problem: Problem, experiment: Experiment, setup: Setup, options: KalmanBucyOptions
 ) -> KalmanBucy:
-    """Return the recursion for a sampling interval.
+    """Return the recursion for an experiment's sampling interval and noise.
 
     Raises
     ------
@@ -186,6 +187,7 @@ def make_recursion(
         The cutoff is above what the sampling allows, or `start` is too small.
     """
     location = Location(str(problem.source)) if problem.source is not None else None
+    step = sampling_interval(experiment)
     cutoff = _CUTOFF / step if options.cutoff is None else options.cutoff
     if cutoff >= 0.5 / step:
         raise ProblemError(
@@ -203,6 +205,7 @@ def make_recursion(
             start=options.start,
             settle=round(settle / step),
             noise=options.noise,
+            sigma=noise_of(setup.measurement(experiment)) if options.noise is None else None,
         )
     except ValueError as error:
         raise ProblemError(f"[estimator]: 'kalman-bucy': {error}", location=location) from error

@@ -20,7 +20,7 @@ import numpy as np
 
 from fmident._types import F64
 
-_NEAR = 1e-5
+_NEAR = 1e-8
 
 
 def unit_response(ratio: float, omega0: float, times: F64) -> F64:
@@ -38,7 +38,7 @@ def unit_response(ratio: float, omega0: float, times: F64) -> F64:
     phase = omega0 * times
     motion: F64
     if abs(ratio - 1.0) < _NEAR:
-        # Second order in Z - 1 is beyond the digits there.
+        # The limit; the formula below loses its digits there.
         motion = (np.sin(phase) - phase * np.cos(phase)) / (2.0 * omega0**2)
     else:
         motion = ratio * np.sin(phase) - np.sin(ratio * phase)

@@ -34,6 +34,7 @@ def recursion(
     inverse: Any,
     squared: Any,
     phi: Any,
+    coloured: Any,
     gain: Any,
     target: float,
     forgetting: float,
@@ -42,9 +43,10 @@ def recursion(
     """Take one row of the regression: eq. 3 with R = 1.
 
     The gain does not depend on the size of a constant R; the covariance is scaled with the
-    noise of the residuals afterwards. `squared` is the sum of ``lambda^(2 age) phi phi^T``
-    that eq. 11 needs; `memory` keeps the weighted sum of squared residuals and of the weights. As
-    in eq. 3, all of them are discounted for the next row already.
+    noise afterwards. `squared` is the sum of ``lambda^(2 age) c c^T`` that eq. 11 needs, with
+    c = phi where the errors are independent, else `coloured`, see :func:`colour`; `memory`
+    keeps the weighted sum of squared residuals and of the weights. As in eq. 3, all of them
+    are discounted for the next row already.
     """
     r = theta.size
     denominator = 1.0
@@ -61,10 +63,85 @@ def recursion(
         for j in range(i + 1):
             updated = (inverse[i, j] - gain[i] * gain[j] / denominator) / forgetting
             inverse[i, j] = inverse[j, i] = updated
-            summed = forgetting * forgetting * (squared[i, j] + phi[i] * phi[j])
+            summed = forgetting * forgetting * (squared[i, j] + coloured[i] * coloured[j])
             squared[i, j] = squared[j, i] = summed
     memory[COST] = forgetting * (memory[COST] + innovation * innovation / denominator)
     memory[WEIGHT] = forgetting * (memory[WEIGHT] + 1.0)
+
+
+@njit(cache=True, nogil=True)
+def colour(
+    phi: Any,
+    coloured: Any,
+    before_phi: Any,
+    states: Any,
+    scratch: Any,
+    transition: Any,
+    before: Any,
+    now: Any,
+    rows_y: Any,
+    places_a: Any,
+    theta: Any,
+) -> None:
+    """Filter a row of the regression as the noise of y is filtered on its way to the error.
+
+    White noise n on y gives the regression the error ``E n`` with ``E = F (s^n + ... + a_0)``.
+    The covariance of ``sum phi_t (E n)_t`` is ``sigma^2 sum (E phi)_t (E phi)_t^T`` (Parseval), so
+    that filtered rows in the place of rows make eq. 11 hold. The sum goes on after the last
+    row, until the filter has come to rest, see :func:`ring_out`.
+    """
+    for j in range(phi.size):
+        advance(states[j], scratch, transition, before, now, before_phi[j], phi[j])
+        total = 0.0
+        for k in range(states.shape[1]):
+            factor = rows_y[0, k]
+            for i in range(places_a.size):
+                factor += theta[places_a[i]] * rows_y[1 + i, k]
+            total += factor * states[j, k]
+        coloured[j] = total
+        before_phi[j] = phi[j]
+
+
+@njit(cache=True, nogil=True)
+def ring_out(
+    phi: Any,
+    states: Any,
+    rest: Any,
+    form: Any,
+    transition: Any,
+    before: Any,
+    ringing: Any,
+    places_a: Any,
+    theta: Any,
+    tail: Any,
+) -> None:
+    """Return in `tail` the sum of ``c c^T`` after the last row, when no more rows come.
+
+    Recent noise weighs most there: it has not passed the filter yet. `ringing` holds the
+    filter's Gramians for each pair of terms of E; `rest` and `form` are scratch.
+    """
+    r, q = states.shape
+    form[:, :] = 0.0
+    for a in range(ringing.shape[0]):
+        left = 1.0 if a == 0 else theta[places_a[a - 1]]
+        for b in range(ringing.shape[0]):
+            right = 1.0 if b == 0 else theta[places_a[b - 1]]
+            for i in range(q):
+                for k in range(q):
+                    form[i, k] += left * right * ringing[a, b, i, k]
+    for j in range(r):
+        for i in range(q):
+            total = before[i] * phi[j]
+            for k in range(q):
+                total += transition[i, k] * states[j, k]
+            rest[j, i] = total
+    for j in range(r):
+        for m in range(r):
+            total = 0.0
+            for i in range(q):
+                for k in range(q):
+                    total += rest[j, i] * form[i, k] * rest[m, k]
+            tail[j, m] = total
 
 
 @njit(cache=True, nogil=True)
@@ -121,8 +198,16 @@ def update(
     targets: Any,
     forgetting: float,
     noise: float,
+    sigma: float,
     tolerance: float,
     phi: Any,
+    coloured: Any,
+    before_phi: Any,
+    states_phi: Any,
+    ringing: Any,
+    rest: Any,
+    form: Any,
+    tail: Any,
     gain: Any,
     theta: Any,
     inverse: Any,
@@ -133,7 +218,9 @@ def update(
 
     `rows_y` and `rows_u` hold, row by row, the combinations of filter states that give the known
     part and each unknown's factor. The first `settle` samples only fill the filter; the next
-    len(rows) rows start the recursion.
+    len(rows) rows start the recursion. `sigma` is the noise of y, NaN when unknown; then the
+    regression's errors count as independent with the standard deviation `noise`, or, when that
+    is NaN, as large as the residuals.
     """
     if not (np.isfinite(y) and np.isfinite(u)):
         return MISSING
@@ -176,28 +263,45 @@ def update(
             return SINGULAR
         memory[STARTED] = 1.0
         memory[COST] = 0.0
-        for k in range(m):
+        oldest = int(memory[USED]) % m
+        before_phi[:] = 0.0  # no row came before
+        for age in range(m):
+            k = (oldest + age) % m
+            coloured[:] = rows[k]
+            if np.isfinite(sigma):
+                colour(rows[k], coloured, before_phi, states_phi, scratch, transition, before, now,
+                       rows_y, places_a, theta)  # fmt: skip
             left = targets[k]
             for i in range(r):
                 left -= rows[k, i] * theta[i]
                 for j in range(r):
-                    squared[i, j] += rows[k, i] * rows[k, j]
+                    squared[i, j] += coloured[i] * coloured[j]
             memory[COST] += left * left
         memory[WEIGHT] = m
     else:
-        recursion(theta, inverse, squared, phi, gain, target, forgetting, memory)
+        coloured[:] = phi
+        if np.isfinite(sigma):
+            colour(phi, coloured, before_phi, states_phi, scratch, transition, before, now,
+                   rows_y, places_a, theta)  # fmt: skip
+        recursion(theta, inverse, squared, phi, coloured, gain, target, forgetting, memory)
         memory[USED] += 1.0
+    tail[:, :] = 0.0
     variance = noise * noise
-    if not np.isfinite(variance):
+    if np.isfinite(sigma):
+        variance = sigma * sigma
+        ring_out(phi, states_phi, rest, form, transition, before, ringing, places_a, theta, tail)
+        if memory[USED] > targets.size:
+            tail *= forgetting * forgetting  # discounted for the next row, as all the others
+    elif not np.isfinite(variance):
         free = memory[WEIGHT] - (r if memory[USED] <= targets.size else forgetting * r)
         variance = memory[COST] / free if free > 0.0 else np.nan
-    # Eq. 11: P S P; without forgetting S is the inverse of P, and this is P.
+    # Eq. 11: P S P; without forgetting and colour S is the inverse of P, and this is P.
     for i in range(r):
         for j in range(r):
             total = 0.0
             for k in range(r):
                 for s in range(r):
-                    total += inverse[i, k] * squared[k, s] * inverse[s, j]
+                    total += inverse[i, k] * (squared[k, s] + tail[k, s]) * inverse[s, j]
             covariance[i, j] = variance * total
     return OK
 
@@ -222,8 +326,16 @@ def update_all(
     targets: Any,
     forgetting: float,
     noise: float,
+    sigma: float,
     tolerance: float,
     phi: Any,
+    coloured: Any,
+    before_phi: Any,
+    states_phi: Any,
+    ringing: Any,
+    rest: Any,
+    form: Any,
+    tail: Any,
     gain: Any,
     theta: Any,
     inverse: Any,
@@ -237,8 +349,9 @@ def update_all(
     for k in range(y.size):
         flags[k] = update(
             y[k], u[k], memory, state_y, state_u, scratch, transition, before, now, rows_y, rows_u,
-            places_a, places_b, settle, rows, targets, forgetting, noise, tolerance, phi, gain,
-            theta, inverse, squared, covariance,
+            places_a, places_b, settle, rows, targets, forgetting, noise, sigma, tolerance, phi,
+            coloured, before_phi, states_phi, ringing, rest, form, tail, gain, theta, inverse,
+            squared, covariance,
         )  # fmt: skip
         if flags[k] == OK:
             thetas[k] = theta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_discrete_lyapunov
 
 from fmident._types import F64
 from fmident_estimators.kalman_bucy import kernels
@@ -33,15 +34,19 @@ class KalmanBucy:
     settle
         Samples that only fill the filter.
     noise
-        Standard deviation of the regression's error; ``None`` estimates it from the
-        residuals.
+        Standard deviation of the regression's error, taken for independent; ``None`` estimates
+        it from the residuals.
+    sigma
+        Standard deviation of white noise on y. The covariance then counts with the colour that
+        the filter gives to it, and `noise` is not used.
 
     Attributes
     ----------
     coefficients, covariance
         After the last good sample, shapes (r,) and (r, r); overwritten by :meth:`update`. The
-        covariance (eq. 11) counts the regression's errors as independent; they are
-        not where the filter is slow against the sampling.
+        covariance is that of eq. 11. Without `sigma` it counts the regression's errors as
+        independent, which makes it several times too large where the filter is slow
+        against the sampling.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class KalmanBucy:
         start: int = 20,
         settle: int = 0,
         noise: float | None = None,
+        sigma: float | None = None,
     ) -> None:
         r, n, q = len(equation.unknown), equation.order, filter_.order
         if q <= n:
@@ -75,9 +81,11 @@ class KalmanBucy:
             np.array(equation.places_a, dtype=np.int64),
             np.array(equation.places_b, dtype=np.int64),
             settle, np.zeros((start, r)), np.zeros(start), forgetting,
-            np.nan if noise is None else float(noise), _TOLERANCE,
-            np.zeros(r), np.zeros(r), self.coefficients, self._inverse, self._squared,
-            self.covariance,
+            np.nan if noise is None else float(noise),
+            np.nan if sigma is None else float(sigma), _TOLERANCE,
+            np.zeros(r), np.zeros(r), np.zeros(r), np.zeros((r, q)),
+            _ringing(filter_, rows_y), np.zeros((r, q)), np.zeros((q, q)), np.zeros((r, r)),
+            np.zeros(r), self.coefficients, self._inverse, self._squared, self.covariance,
         )  # fmt: skip
 
     def update(self, y: float, u: float = 0.0) -> int:
@@ -109,3 +117,11 @@ def _combinations(known: F64, unknown: tuple[int, ...], filter_: Differentiator)
     for k, i in enumerate(unknown):
         rows[1 + k, i] = filter_.scales[i]
     return rows
+
+
+def _ringing(filter_: Differentiator, rows: F64) -> F64:
+    """Return ``sum_k (Phi^k)^T c_a c_b^T Phi^k`` of each pair of rows, shape (p, p, q, q)."""
+    pairs = [
+        [solve_discrete_lyapunov(filter_.transition.T, np.outer(a, b)) for b in rows] for a in rows
+    ]
+    return np.ascontiguousarray(np.array(pairs, dtype=np.float64))

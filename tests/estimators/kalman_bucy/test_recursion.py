@@ -97,7 +97,7 @@ def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
         squared += rows[:40].T @ rows[:40]
         for k in range(40, count):
             kernels.recursion(
-                theta, inverse, squared, rows[k], gain, targets[k], forgetting, memory
+                theta, inverse, squared, rows[k], rows[k], gain, targets[k], forgetting, memory
             )
         finals.append(theta)
         predicted = sigma**2 * inverse @ squared @ inverse
@@ -106,6 +106,24 @@ def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
     assert (
         np.abs(np.mean(finals, axis=0) - truth).max() < 5.0 * np.sqrt(np.diag(found) / 1200).max()
     )
+
+
+@pytest.mark.parametrize(("forgetting", "cutoff"), [(1.0, 10.0), (1.0, 40.0), (0.997, 20.0)])
+def test_the_colour_of_filtered_noise_counts(forgetting: float, cutoff: float) -> None:
+    """White noise on the position: the whole estimator against a Monte-Carlo."""
+    x, u = oscillation()
+    sigma, count = 2e-6, 1500
+    finals = []
+    for seed in range(300):
+        noisy = x[:count] + sigma * np.random.default_rng(seed).normal(size=count)
+        found = KalmanBucy(
+            MSD, differentiator(3, cutoff, STEP), settle=100, forgetting=forgetting, sigma=sigma
+        )
+        thetas, covariances, _ = found.batch(noisy, u[:count])
+        finals.append(thetas[-1])
+    scatter = np.std(finals, axis=0)
+    # 300 draws know a standard deviation to 4 %; four of these.
+    np.testing.assert_allclose(scatter, np.sqrt(np.diag(covariances[-1])), rtol=0.17)
 
 
 def test_forgetting_follows_a_change() -> None:
