@@ -1,6 +1,6 @@
 """Data of the mass-spring-damper study: the exact response to a sine, sampled, with noise.
 
-    python examples/msd-online/generate.py [--snr 80] [--ratio 10] [--seed 0]
+    python examples/msd-online/generate.py [--snr 50] [--ratio 3] [--seed 0]
 
 writes ``data/sine.csv`` with the columns time, force and position.
 """
@@ -95,8 +95,8 @@ def noise_level(signal: np.ndarray, snr: float) -> float:
 def main() -> None:
     """Write the data file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--snr", type=float, default=80.0, help="dB")
-    parser.add_argument("--ratio", type=float, default=10.0, help="omega1/omega0")
+    parser.add_argument("--snr", type=float, default=50.0, help="dB")
+    parser.add_argument("--ratio", type=float, default=3.0, help="omega1/omega0")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     system = Oscillator()
