@@ -62,6 +62,43 @@ def test_problem_as_run_gives_the_same_result(study: Study) -> None:
     assert one["settings"] == two["settings"]
 
 
+def test_problem_in_the_result_folder_runs_again(study: Study) -> None:
+    assert main(["estimate", "problem.toml", "-o", "out/one", "--set", "estimator.starts=1"]) == 0
+    assert main(["estimate", "out/one/problem.toml", "-o", "again"]) == 0
+    one, two = (result_of(study.folder / name) for name in ("out/one", "again"))
+    assert one["parameters"] == two["parameters"]
+    assert one["settings"] == two["settings"]
+
+
+@pytest.mark.parametrize(
+    ("override", "fragments"),
+    [
+        ("estimator.name=least-square", ("--set estimator.name: there is no estimator",)),
+        ("estimator.solvr=x", ("--set estimator.solvr: ", "'solver'")),
+        ("estimator.solver=cerez", ("--set estimator.solver: ", "'ceres'")),
+        ("evaluation.tolerence=1e-3", ("--set evaluation.tolerence: unknown key",)),
+        ("experiments.0.window=[5,6]", ("--set experiments.0.window: the window",)),
+        ("model.fmu=none.fmu", ("--set model.fmu: there is no FMU",)),
+    ],
+)
+def test_wrong_overrides_are_told_before_anything_runs(
+    study: Study, override: str, fragments: tuple[str, ...], capsys: Capture
+) -> None:
+    assert main(["estimate", "problem.toml", "--set", override]) == 2
+    shown = capsys.readouterr().err
+    assert "iteration" not in shown
+    for fragment in fragments:
+        assert fragment in shown
+
+
+def test_place_of_a_wrong_option_in_the_file(study: Study, capsys: Capture) -> None:
+    study.change('name = "least-squares"', 'name = "least-squares"\nsolver = "cerez"')
+    text = study.problem.read_text().splitlines()
+    line = text.index('solver = "cerez"') + 1
+    assert main(["estimate", "problem.toml", "--set", "parameters.m.initial=2.4"]) == 2
+    assert f"problem.toml:{line}: [estimator]: option 'solver'" in capsys.readouterr().err
+
+
 def test_the_same_in_python(study: Study) -> None:
     problem = fmident.load_problem("problem.toml")
     result = fmident.estimate(problem)

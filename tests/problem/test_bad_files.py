@@ -71,7 +71,9 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("no data", 'data = "data.csv"', "", (":11:", "'data'")),
     ("no column", 'column = "position", ', "", (":20:", "'column'")),
     ("missing FMU", '"model.fmu"', '"modell.fmu"', (":2:", "modell.fmu", "'model.fmu'")),
-    ("missing data", '"data.csv"', '"dat.csv"', ("dat.csv", "'data.csv'")),
+    ("missing data", '"data.csv"', '"dat.csv"', (":13:", "dat.csv", "'data.csv'")),
+    ("missing data of an output", 'column = "position"', 'column = "position", data = "dat.csv"',
+     (":20:", "dat.csv", "'data.csv'")),
     # --- names of the FMU
     ("unknown parameter", "[parameters.m]", "[parameters.mass]", (":4:", "'mass'", "'m'")),
     ("unknown variable", "initial = 300.0", 'initial = 1\nvariable = "kk"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -342,3 +343,23 @@ def test_sigma_in_one_experiment_only_is_refused(case: Case) -> None:
         case.load()
     assert caught.value.location is not None
     assert caught.value.location.line == text.count("\n") + 5
+
+
+def test_columns_without_a_unit_beside_others_that_have_one_are_told(case: Case) -> None:
+    case.change_data("force [N]", "force")
+    case.change_data("position [m]", "position")
+    (note,) = case.load().notes
+    assert note.severity == "note"
+    assert "'force' as N, 'position' as m" in note.message
+    assert "data.csv" in note.message
+
+
+def test_units_in_the_problem_file_need_no_note(case: Case) -> None:
+    case.change_data("position [m]", "position")
+    assert case.load('column = "position"', 'column = "position", unit = "m"').notes == ()
+
+
+def test_a_file_without_any_unit_needs_no_note(case: Case) -> None:
+    text = (case.folder / "data.csv").read_text()
+    case.write("data.csv", re.sub(r" \[[^]]*\]", "", text))
+    assert case.load().notes == ()

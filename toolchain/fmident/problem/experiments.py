@@ -10,12 +10,12 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.data import Experiment, Reader
-from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.balance import balanced
-from fmident.problem.outputs import measurements_of, read_output, refuse_partial_sigma
+from fmident.problem.outputs import OutputDraft, measurements_of, read_output, refuse_partial_sigma
 from fmident.problem.quantities import to_unit
-from fmident.problem.sampling import Grid, Sampled, read_sampled
+from fmident.problem.sampling import Grid, Sampled, data_named_at, read_sampled
 from fmident.problem.start_values import start_values, variable_of
 from fmident.toml_file import Section, Source
 
@@ -89,7 +89,8 @@ def _experiment(
     name = section.text("name", path.stem or f"experiment {position + 1}")
     if not name.strip():
         raise section.error("'name' is empty", "name", hint="leave it out, or give a name")
-    main = read_sampled(section, path, reader, section.text("time", None))
+    with data_named_at(section, "data"):
+        main = read_sampled(section, path, reader, section.text("time", None))
     starts = (
         start_values(section.table("start_values"), description)
         if section.has("start_values")
@@ -105,7 +106,40 @@ def _experiment(
     inputs = _inputs(section, description, main, times, held)
     measurements = measurements_of(drafts, grid)
     section.finish()
-    return Experiment(name, times, inputs, measurements, starts, str(path), main.notes)
+    notes = (*main.notes, *_notes_on_units(section, description, main, drafts))
+    return Experiment(name, times, inputs, measurements, starts, str(path), notes)
+
+
+def _notes_on_units(
+    section: Section, description: ModelDescription, main: Sampled, drafts: Sequence[OutputDraft]
+) -> list[Diagnostic]:
+    """Say which columns have no unit where others of the file have one: it may be forgotten."""
+    units = main.table.units
+    if not any(units.values()):
+        return []
+    named = [(e, description.by_name[n]) for n, e in section.table("inputs", {}).items()]
+    entries = section.table("outputs").items()
+    for draft, (_, entry) in zip(drafts, entries, strict=True):
+        if draft.file is None:
+            named.append((entry, draft.variable))
+    taken: dict[str, str] = {}
+    for entry, variable in named:
+        column = entry if isinstance(entry, str) else entry["column"]
+        explicit = not isinstance(entry, str) and ("unit" in entry or "gain" in entry)
+        if not explicit and units.get(column) is None and variable.unit not in (None, "", "1"):
+            taken.setdefault(column, f"'{column}' as {variable.unit}")
+    if not taken:
+        return []
+    return [
+        Diagnostic(
+            "note",
+            f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
+            + ", ".join(taken.values()),
+            location=section.source.where(section.keys),
+            hint="write the unit behind the name in the header, such as 'force [N]'",
+            rule="column-without-unit",
+        )
+    ]
 
 
 def _inputs(

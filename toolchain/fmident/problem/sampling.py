@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.data import Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.time import tolerance_of
-from fmident.errors import Diagnostic
+from fmident.errors import DataError, Diagnostic
 from fmident.problem.preparation import prepared
 from fmident.toml_file import Section
 
@@ -81,6 +83,17 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     return Sampled(table, times[rows], rows, notes)
 
 
+@contextmanager
+def data_named_at(section: Section, *keys: str) -> Iterator[None]:
+    """Let an error on a data file as a whole point to the key that names the file."""
+    try:
+        yield
+    except DataError as error:
+        if error.location is None:
+            error.location = section.source.where((*section.keys, *keys))
+        raise
+
+
 class Grid:
     """The instants of an experiment: those of its data file and of other files of outputs.
 
@@ -106,7 +119,8 @@ class Grid:
         """Return the table of an output, merged into the grid."""
         if path not in self._files:
             assert path is not None
-            table = read_table(self._base / path, reader=self._reader)
+            with data_named_at(outputs, key):
+                table = read_table(self._base / path, reader=self._reader)
             times = time_axis(table, time_column(table))
             main = self._files[None].times
             slack = min(tolerance_of(main), tolerance_of(times))

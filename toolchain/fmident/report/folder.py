@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.problem.portable import with_absolute_paths
 from fmident.report.result_json import FILE_NAME
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def write_folder(
     try:
         work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
         if problem.text:
-            (work / "problem.toml").write_text(problem.text, encoding="utf-8")
+            (work / "problem.toml").write_text(_as_run(problem), encoding="utf-8")
         diagnostics = tuple(_write_all(result, problem, work, reporters))
         earlier = _make_room(folder)
         work.rename(folder)
@@ -103,6 +104,13 @@ def write_folder(
         shutil.rmtree(earlier)
         earlier = None
     return earlier, diagnostics
+
+
+def _as_run(problem: Problem) -> str:
+    """Return the problem file's text so that it runs from the result folder, too."""
+    if problem.source is None:
+        return problem.text
+    return with_absolute_paths(problem.text, problem.source.parent)
 
 
 def _write_all(

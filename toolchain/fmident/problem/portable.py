@@ -1,0 +1,76 @@
+"""The text of a problem file so that it means the same in another folder."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+_PATH = re.compile(
+    r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources)\s*=\s*)
+    (?P<value>"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\[\]]*\])""",
+    re.VERBOSE,
+)
+_TEXT = re.compile(r"""(?P<comment>\#[^\n]*)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
+
+
+def with_absolute_paths(text: str, folder: Path) -> str:
+    """Return the text of a problem file with absolute paths.
+
+    Parameters
+    ----------
+    text
+        A valid problem file.
+    folder
+        To which its paths are relative.
+
+    Returns
+    -------
+    str
+        The same text but for the paths. Unchanged, with a comment on top that names `folder`,
+        when paths are written in a way that cannot be replaced.
+    """
+    folder = folder.resolve()
+    changed = _PATH.sub(lambda found: found["key"] + _absolute(found["value"], folder), text)
+    try:
+        right = tomllib.loads(changed) == _expected(tomllib.loads(text), folder)
+    except tomllib.TOMLDecodeError:
+        right = False
+    return changed if right else f"# Paths are relative to {json.dumps(str(folder))}.\n{text}"
+
+
+def _absolute(written: str, folder: Path) -> str:
+    """Replace each text in a value."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found["comment"]:
+            return found[0]
+        value: str = tomllib.loads(f"value = {found[0]}")["value"]
+        return json.dumps(_joined(value, folder), ensure_ascii=False)
+
+    return _TEXT.sub(replaced, written)
+
+
+def _joined(path: str, folder: Path) -> str:
+    return (folder / path).as_posix()
+
+
+def _expected(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return what the changed text must say."""
+    document = copy.deepcopy(document)
+    model = document.get("model", {})
+    for key in ("fmu", "fmu_folder", "sources"):
+        value = model.get(key)
+        if isinstance(value, str):
+            model[key] = _joined(value, folder)
+        elif isinstance(value, list):
+            model[key] = [_joined(v, folder) for v in value]
+    for experiment in document.get("experiments", []):
+        outputs = [o for o in experiment.get("outputs", {}).values() if isinstance(o, dict)]
+        for table in (experiment, *outputs):
+            if "data" in table:
+                table["data"] = _joined(table["data"], folder)
+    return document
