@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from fmident import builds
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import add_record
-from fmident.errors import CompilationError
+from fmident.errors import CompilationError, Diagnostic
 from fmident.plugins import Host
 
 
@@ -109,6 +110,41 @@ def test_no_place_for_the_fmu(host: Host, tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(CompilationError, match=r"may be written .*\n.*fmu_folder = .FOLDER"):
         builds.resolve_class(host, "Own.M", {}, tmp_path)
     assert Recorder.requests == []
+
+
+def test_failure_to_write_names_the_fmu(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(self: Recorder, request: BuildRequest) -> BuildResult:
+        raise OSError(errno.EROFS, "Read-only file system", str(tmp_path / ".Own.M.fmu.x5d"))
+
+    package(tmp_path / "modelica", "Own", "")
+    monkeypatch.setattr(Recorder, "build", build)
+    with pytest.raises(CompilationError, match=r"'.*/Own\.M\.fmu' .*: Read-only .*\n.* -o"):
+        builds.build(host, "Own.M", output=tmp_path / "Own.M.fmu")
+
+
+class Absent(Recorder):
+    """A compiler that is advised and cannot run."""
+
+    def unavailable(self) -> str | None:
+        return "there is no 'other' here.\nGet it."
+
+
+def test_advice_that_cannot_be_followed_here(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(self: Recorder, request: BuildRequest) -> BuildResult:
+        finding = Diagnostic("error", "too hard", hint="take another: --compiler absent")
+        raise CompilationError("no", diagnostics=[finding])
+
+    package(tmp_path / "modelica", "Own", "")
+    host.compilers.add("absent", Absent)
+    monkeypatch.setattr(Recorder, "build", build)
+    with pytest.raises(CompilationError) as caught:
+        builds.build(host, "Own.M", compiler="recorder")
+    assert caught.value.hint is not None
+    assert "absent cannot run here yet (there is no 'other' here)" in caught.value.hint
 
 
 def test_hint_names_the_way_that_is_open(host: Host, tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def build(
     if output is None:
         output = _default_folder(library.project) / f"{class_name}.fmu"
     return _build(
+        host,
         choose_compiler(host, compiler),
         BuildRequest(class_name, library.sources, output, tolerance, dict(options or {})),
         force,
@@ -173,6 +174,7 @@ def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: P
     folder = (library.project or base) / "fmus" if given is None else base / str(given)
     compiler = choose_compiler(host, str(table.get("compiler", "auto")))
     return _build(
+        host,
         compiler,
         BuildRequest(class_name, library.sources, folder / f"{class_name}.fmu"),
         force=False,
@@ -321,11 +323,40 @@ def choose_compiler(host: Host, name: str) -> Compiler:
     raise CompilationError("no compiler can run here: " + "; ".join(reasons))
 
 
-def _build(compiler: Compiler, request: BuildRequest, force: bool, elsewhere: str) -> Built:
+def _build(
+    host: Host, compiler: Compiler, request: BuildRequest, force: bool, elsewhere: str
+) -> Built:
     if not force and not is_stale(request.output, request, compiler):
         return Built(request.output, None)
     _refuse_unwritable(request.output, elsewhere)
-    return Built(request.output, compiler.build(request))
+    try:
+        return Built(request.output, compiler.build(request))
+    except CompilationError as error:
+        if error.hint is None:
+            error.hint = _advice_out_of_reach(host, error)
+        raise
+    except OSError as error:
+        # The compiler writes beside the FMU first; that name would tell the user nothing.
+        if error.filename is None or Path(str(error.filename)).parent != request.output.parent:
+            raise
+        raise CompilationError(
+            f"the FMU '{request.output}' cannot be written: {error.strerror}", hint=elsewhere
+        ) from error
+
+
+def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
+    """Return why the other compiler that the findings advise cannot run here, if so."""
+    advised = {
+        name
+        for diagnostic in error.diagnostics
+        for name in re.findall(r"--compiler (\w+)", diagnostic.hint or "")
+    }
+    for name in sorted(advised & set(host.compilers.names())):
+        reason = host.compilers.get(name)().unavailable()
+        if reason is not None:
+            first = reason.splitlines()[0].rstrip(":. ")
+            return f"{name} cannot run here yet ({first}); 'fmident doctor' says how to get it"
+    return None
 
 
 def _refuse_unwritable(output: Path, elsewhere: str) -> None:
