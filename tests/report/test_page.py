@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult
 from fmident.report.page import render
-from fmident.report.plots import envelope, fit_plot, residual_histogram
+from fmident.report.plots import cost_history, envelope, fit_plot, residual_histogram, searches
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -129,3 +130,44 @@ def test_envelope_keeps_every_peak() -> None:
 def test_same_result_same_bytes(make_result: MakeResult) -> None:
     result = make_result()
     assert page(result) == page(result)
+
+
+def test_settings_are_tables_not_dictionaries(make_result: MakeResult) -> None:
+    settings = {
+        "options": {"solver": "scipy", "initial_trust_region": None},
+        "difference_steps": {"mass": {"step": 0.003, "reason": "nearly linear"}},
+        "local_results": [{"cost": 12.5, "parameters": [1.0, 2.0]}],
+        "difference": "forward",
+    }
+    page = render(make_result(settings=settings), title="x", version="1")
+    assert "<tr><th>solver</th><td>scipy</td></tr>" in page
+    assert "<tr><th>initial_trust_region</th><td>default</td></tr>" in page
+    assert "<tr><th>mass</th><td>0.003</td><td>nearly linear</td></tr>" in page
+    assert "<tr><th>1</th><td>12.5</td><td>1, 2</td></tr>" in page
+    assert "<dd>forward</dd>" in page
+    assert "{'" not in page.split("<h2>Run</h2>")[1]
+
+
+def test_the_cost_of_each_start_is_a_line_of_its_own(make_result: MakeResult) -> None:
+    def state(number: int, start: float, cost: float) -> Iteration:
+        details = {"start": start, "starts": 2.0, "local_cost": cost}
+        return Iteration(number, np.zeros(1), min(cost, 5.0), number, 0, 0.0, details)
+
+    costs = [(1.0, 9.0), (1.0, 5.0), (2.0, 80.0), (2.0, np.nan), (2.0, 30.0)]
+    history = [state(k, start, cost) for k, (start, cost) in enumerate(costs)]
+    assert searches(history) == [[9.0, 5.0], [80.0, 30.0]]
+    drawn = (cost_history(history) or b"").decode()
+    assert "iteration of each start" in drawn
+    assert "best start" in drawn
+    alone = (cost_history(make_result().history) or b"").decode()
+    assert "best start" not in alone
+    assert "iteration" in alone
+
+
+def test_a_time_axis_that_just_misses_a_label_reaches_it(make_result: MakeResult) -> None:
+    fit = make_result().fits[0]
+    times = np.linspace(0.0, 3.998, fit.times.size)
+    drawn = fit_plot(replace(fit, times=times), excerpt=False).decode()
+    assert ">4.0<" in drawn
+    short = fit_plot(replace(fit, times=0.9 * times), excerpt=False).decode()
+    assert ">4.0<" not in short

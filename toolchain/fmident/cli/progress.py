@@ -69,7 +69,9 @@ class Progress:
         if now - self._doing_since < _PATIENCE or now - self._last < pause:
             return
         self._last = now
-        self._write(f"{text}: {done} of {expected} simulations")
+        if self._pending is not None:
+            self._show(self._pending)
+        self._write(f"{text}: {done}{f' of {expected}' if done <= expected else ''} simulations")
 
     def finish(self) -> None:
         """Show the last iteration and end the line."""

@@ -9,7 +9,7 @@ from fmident.evaluation.executor import Executor
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 Listener = Callable[[str, int, int], None]
-"""Called with what is being done, simulations done and expected."""
+"""Called with what is being done, simulations done, and how many it takes as a rule."""
 
 
 class Activities:
@@ -54,5 +54,5 @@ class Activities:
             batch = tasks[begin : begin + executor.simultaneous]
             outcomes += executor.run(batch)
             self._done += len(batch)
-            self.listener(self._text, self._done, max(self._expected, self._done))
+            self.listener(self._text, self._done, self._expected)
         return outcomes

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,6 +59,16 @@ class _Cell:
     text: str
     color: str
     strong: bool
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A text, or a table when there are rows."""
+
+    heading: str
+    text: str
+    header: list[str]
+    rows: list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -148,26 +158,44 @@ def _row(e: ParameterEstimate) -> _Row:
     )
 
 
-def _settings(settings: Mapping[str, object]) -> list[tuple[str, list[str]]]:
-    """Return heading and lines for each group of settings."""
-    groups: list[tuple[str, list[str]]] = []
+def _settings(settings: Mapping[str, object]) -> list[_Setting]:
+    """Return what the run was set to: mappings of mappings and lists of mappings as tables."""
+    groups: list[_Setting] = []
     for key, value in settings.items():
         heading = key.replace("_", " ").capitalize()
-        if not isinstance(value, Mapping):
-            groups.append((heading, [_setting(value)]))
-        elif any(isinstance(item, Mapping) for item in value.values()):
-            groups.append((heading, [f"{k}: {_setting(v)}" for k, v in value.items()]))
-        elif value:
-            groups.append((heading, [_setting(value)]))
+        if isinstance(value, Mapping) and value:
+            if all(isinstance(item, Mapping) for item in value.values()):
+                groups.append(_table(heading, {str(k): v for k, v in value.items()}))
+            else:
+                rows = [[str(k), _text(v)] for k, v in value.items()]
+                groups.append(_Setting(heading, "", [], rows))
+        elif isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+            groups.append(_table(heading, {str(k): v for k, v in enumerate(value, 1)}))
+        elif not isinstance(value, Mapping):
+            groups.append(_Setting(heading, _text(value), [], []))
     return groups
 
 
-def _setting(value: object) -> str:
+def _table(heading: str, content: Mapping[str, Any]) -> _Setting:
+    columns = list(dict.fromkeys(str(key) for item in content.values() for key in item))
+    rows = [[name, *(_text(item.get(c, "")) for c in columns)] for name, item in content.items()]
+    return _Setting(heading, "", ["", *map(_words, columns)], rows)
+
+
+def _words(key: object) -> str:
+    return str(key).replace("_", " ")
+
+
+def _text(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{k} = {_setting(v)}" for k, v in value.items())
+        return ", ".join(f"{_words(k)} {_text(v)}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_text, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return plain(value)
-    return "none" if value is None else str(value)
+    return "default" if value is None else str(value)
 
 
 def _bounds(e: ParameterEstimate) -> str:

@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.estimation.result import OutputFit
 
-MEASURED = "#8a94a3"
+MEASURED = "#a9b2bf"
 INITIAL = "#d98a3d"
 FITTED = "#0b5cad"
 RESIDUAL = "#7d8b9c"
 
 _WIDTH, _FIT_HEIGHT, _SMALL_HEIGHT = 10.6, 4.6, 2.9
 _EXCERPT_HEIGHT, _EXCERPT_SHARE, _LONG = 2.3, 0.06, 1000
+_WIDE, _WIDER = 3.2, 4.0
+"""Widths of the measured line in the whole plot and in the excerpt."""
+
+_NEAR_LABEL = 0.02
 _LARGEST_GAP = 20
 """More missing samples than this in a row leave a gap in the line."""
 
@@ -89,7 +93,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
         top, bottom = panels[0], panels[1]
         bottom.sharex(top)
         top.tick_params(labelbottom=False)
-        _signals(top, fit, strips)
+        _signals(top, fit, strips, _WIDE)
         top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
         residual = fit.measured - fit.fitted
         _line(bottom, fit.times, residual, strips, RESIDUAL, "residual", width=0.6)
@@ -99,7 +103,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
         if part is not None:
             begin, end = float(fit.times[part][0]), float(fit.times[part][-1])
             top.axvspan(begin, end, color=INITIAL, alpha=0.14, linewidth=0)
-            _signals(panels[2], _cut(fit, part), strips)
+            _signals(panels[2], _cut(fit, part), strips, _WIDER)
             panels[2].set_title("excerpt, shaded above", fontsize=9, color="#5b6673", loc="left")
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)
@@ -139,34 +143,55 @@ def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
 
 
 def cost_history(history: Sequence[Iteration]) -> bytes | None:
-    """Draw the cost over the iterations.
+    """Draw the cost over the iterations; of several starts one line each.
 
     Returns
     -------
     bytes or None
         ``None`` when there are fewer than two iterations with a finite cost.
     """
-    numbers = np.array([state.number for state in history], dtype=np.float64)
-    costs = np.array([state.cost for state in history], dtype=np.float64)
-    finite = np.isfinite(costs)
-    if np.count_nonzero(finite) < 2:
+    lines = searches(history)
+    if sum(len(costs) for costs in lines) < 2:
         return None
+    best = min(range(len(lines)), key=lambda k: min(lines[k]))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
         axes = figure.subplots()
-        axes.plot(
-            numbers[finite], costs[finite], color=FITTED, linewidth=1.3, marker="o", markersize=3.5
-        )
-        if np.all(costs[finite] > 0.0):
+        for k, costs in enumerate(lines):
+            label = {best: "best start", int(best == 0): "other starts"}.get(k)
+            axes.plot(
+                costs,
+                color=FITTED if k == best else MEASURED,
+                linewidth=1.3 if k == best else 0.8,
+                marker="o" if k == best else None,
+                markersize=3.5,
+                zorder=3 if k == best else 2,
+                label=label,
+            )
+        lowest = min(min(costs) for costs in lines)
+        if lowest > 0.0:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
             axes.yaxis.set_minor_formatter(NullFormatter())
-            if np.max(costs[finite]) < 30.0 * np.min(costs[finite]):
+            if max(max(costs) for costs in lines) < 30.0 * lowest:
                 axes.yaxis.set_minor_formatter(lambda value, _: plain(value, 3))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("iteration")
+        axes.set_xlabel("iteration" if len(lines) == 1 else "iteration of each start")
         axes.set_ylabel("cost")
+        if len(lines) > 1:
+            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
         return svg_of(figure, "history")
+
+
+def searches(history: Sequence[Iteration]) -> list[list[float]]:
+    """Return the finite costs of each start in order."""
+    found: dict[float, list[float]] = {}
+    for state in history:
+        cost = state.details.get("local_cost", state.cost)
+        costs = found.setdefault(state.details.get("start", 1.0), [])
+        if np.isfinite(cost):
+            costs.append(cost)
+    return [costs for costs in found.values() if costs]
 
 
 def envelope(times: F64, values: F64, strips: int) -> tuple[F64, F64]:
@@ -222,14 +247,24 @@ def _line(
         )
 
 
-def _signals(axes: Axes, fit: OutputFit, strips: int) -> None:
-    _line(axes, fit.times, fit.measured, strips, MEASURED, "measured", width=1.6)
+def _signals(axes: Axes, fit: OutputFit, strips: int, wide: float) -> None:
+    # Wider and paler than the fit, so that it shows on both sides of one that is good.
+    _line(axes, fit.times, fit.measured, strips, MEASURED, "measured", width=wide)
     _line(axes, fit.times, fit.initial, strips, INITIAL, "initial", width=0.9, dashed=True)
     _line(axes, fit.times, fit.fitted, strips, FITTED, "fitted", width=1.1)
     _focus(axes, fit)
     axes.set_ylabel(_label(fit.name, fit.unit))
     if fit.times.size > 1:
-        axes.set_xlim(float(fit.times[0]), float(fit.times[-1]))
+        axes.set_xlim(*_to_labels(axes, float(fit.times[0]), float(fit.times[-1])))
+
+
+def _to_labels(axes: Axes, begin: float, end: float) -> tuple[float, float]:
+    """Return the limits of an axis, moved to a label that they just miss."""
+    ticks = axes.xaxis.get_major_locator().tick_values(begin, end)
+    slack = _NEAR_LABEL * (end - begin)
+    first = [float(t) for t in ticks if begin - slack <= t <= begin]
+    last = [float(t) for t in ticks if end <= t <= end + slack]
+    return (first[-1] if first else begin), (last[0] if last else end)
 
 
 def _excerpt(fit: OutputFit) -> slice | None:

@@ -1,0 +1,49 @@
+"""Estimates over time in the result folder and in the report."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+
+from fmident.estimation import TimeSeriesEstimate
+from fmident.report.series_plot import series_plot
+from fmident.report.series_table import series_table
+
+
+def series(count: int = 4000) -> TimeSeriesEstimate:
+    times = np.linspace(0.0, 2.0, count)
+    flags = np.zeros(count, dtype=np.uint8)
+    flags[:100] = 1
+    flags[2000:2010] = 2
+    values = np.column_stack([400.0 + np.sin(times), 0.05 + 0.0 * times])
+    errors = np.full((count, 2), 0.5)
+    values[flags > 0] = errors[flags > 0] = np.nan
+    return TimeSeriesEstimate("sine", ("k", "d"), ("N/m", None), times, values, errors, flags)
+
+
+def test_the_table() -> None:
+    table = series_table([series(), series()])
+    assert list(table.columns) == [
+        "experiment", "time", "flag", "k", "k standard error", "d", "d standard error",
+    ]  # fmt: skip
+    assert len(table) == 8000
+    assert table["flag"].iloc[[0, 150, 2005]].tolist() == ["filling", "", "singular"]
+    assert np.isnan(table["k"].iloc[0])
+    assert series_table([]).empty
+
+
+def test_the_plot_is_a_picture_of_each_parameter() -> None:
+    picture = series_plot(series(), np.array([400.0, 0.05]))
+    root = ElementTree.fromstring(picture)
+    assert root.tag.endswith("svg")
+    text = picture.decode()
+    assert "k (N/m)" in text
+    assert ">d<" in text
+    assert series_plot(series(), np.array([400.0, 0.05])) == picture
+
+
+def test_a_series_without_any_estimate_can_be_drawn() -> None:
+    empty = series()
+    empty.values[:] = np.nan
+    assert b"svg" in series_plot(empty, np.array([400.0, 0.05]))
