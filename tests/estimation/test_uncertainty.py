@@ -104,6 +104,18 @@ def test_exact_models_pay_no_more_simulations() -> None:
     np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=1e-2)
 
 
+def test_a_jacobian_that_was_handed_over_is_not_computed_again() -> None:
+    model = Noisy(0.0, 0.0)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    slope = np.cos(6.0 * TIMES) * TIMES / SIGMA
+    evaluator.remember_jacobian(TRUTH, slope[:, None] * [3.0, 2.0], np.ones(2))
+    evaluator.residuals(TRUTH)
+    before = evaluator.simulations
+    assert uncertainty(problem, evaluator, TRUTH, HELD).identifiability.rank == 1
+    assert evaluator.simulations == before
+
+
 @pytest.mark.parametrize("held", [0, 1])
 def test_held_parameters_are_left_alone(held: int) -> None:
     model = Noisy(1e-4, 0.02)

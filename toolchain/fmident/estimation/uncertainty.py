@@ -65,7 +65,12 @@ def uncertainty(
     errors = evaluator.column_errors(p)
     kept = np.flatnonzero(~held)
     refined: DirectionErrors | None = None
-    if errors is not None and kept.size and not _accurate(jacobian[:, kept], errors[kept]):
+    if (
+        errors is not None
+        and kept.size
+        and not evaluator.jacobian_is_given(p)
+        and not _accurate(jacobian[:, kept], errors[kept])
+    ):
         directions = _singular_directions(jacobian[:, kept], errors[kept])
         full = np.zeros((p.size, kept.size))
         full[kept] = directions

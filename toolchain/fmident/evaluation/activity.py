@@ -15,31 +15,37 @@ Listener = Callable[[str, int, int], None]
 class Activities:
     """Runs simulations; during a named activity a listener hears how many are done.
 
+    Parameters
+    ----------
+    experiments
+        Simulations per point.
+
     Attributes
     ----------
     listener
         Told before the first and after each batch of an activity, if not ``None``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, experiments: int) -> None:
+        self._experiments = experiments
         self.listener: Listener | None = None
         self._text = ""
         self._done = self._expected = 0
 
     @contextmanager
-    def during(self, text: str, expected: int) -> Iterator[None]:
+    def during(self, text: str, points: int) -> Iterator[None]:
         """Name what is being done.
 
         Parameters
         ----------
         text
             Such as ``"measuring the noise of the simulation"``.
-        expected
-            Simulations that it takes, as a rule.
+        points
+            At which it simulates, as a rule.
         """
-        self._text, self._done, self._expected = text, 0, expected
+        self._text, self._done, self._expected = text, 0, points * self._experiments
         if self.listener is not None:
-            self.listener(text, 0, expected)
+            self.listener(text, 0, self._expected)
         try:
             yield
         finally:

@@ -73,7 +73,7 @@ class Evaluator:
         self.jacobians = 0
         self.failures = 0
         self.last_failure: SimulationFailure | None = None
-        self.activities = Activities()
+        self.activities = Activities(len(problem.experiments))
         self._executor = executor
         self._outputs: Recent[Simulated] = Recent(_REMEMBERED * len(problem.experiments))
         self._residuals: Recent[F64] = Recent(_REMEMBERED)
@@ -261,6 +261,10 @@ class Evaluator:
         self._jacobians.put(point.tobytes(), jacobian)
         return jacobian.copy()
 
+    def jacobian_is_given(self, p: F64) -> bool:
+        """Return whether the Jacobian at `p` was handed over, not computed here."""
+        return self._known_errors is not None and self._known_errors[0] == p.tobytes()
+
     def remember_jacobian(self, p: F64, jacobian: F64, column_errors: F64) -> None:
         """Take over a Jacobian that the estimator knows, so that none is computed at `p`.
 
@@ -293,8 +297,8 @@ class Evaluator:
         if self._steps is None or self._stale(z):
             self._chosen_at = z
             base = self.residuals(point)
-            expected = (POINTS - 1 + 2 * z.size) * len(self.problem.experiments)
-            with self.activities.during("measuring the noise of the simulation", expected):
+            points = POINTS - 1 + 2 * z.size
+            with self.activities.during("measuring the noise of the simulation", points):
                 self._steps = self._choose_steps(base, z)
         return self._steps
 
@@ -313,7 +317,7 @@ class Evaluator:
         numpy.ndarray or None
             Shape (n,), physical units; ``None`` before the first Jacobian.
         """
-        if self._known_errors is not None and self._known_errors[0] == p.tobytes():
+        if self._known_errors is not None and self.jacobian_is_given(p):
             return self._known_errors[1]
         if self._steps is None:
             return None
@@ -324,9 +328,8 @@ class Evaluator:
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
         """Return accurate derivatives of the residuals along directions, and their errors.
 
-        By central differences, each with a step of its own, for what follows from the final
-        Jacobian: directions whose effects nearly cancel are known far better than from the
-        columns. Counts as one Jacobian.
+        By central differences, each with a step of its own, so that directions whose effects
+        nearly cancel are known far better than from columns. Counts as one Jacobian.
 
         Parameters
         ----------
@@ -342,15 +345,13 @@ class Evaluator:
         """
         point = self._checked(p)[0]
         expected = np.linalg.norm(self.jacobian(point) @ directions, axis=0)
-        base = self.residuals(point)
-        steps = self.measure_steps(point)
+        base, steps = self.residuals(point), self.measure_steps(point)
         z = self.space.from_physical(point)
         ways = directions / self.space.derivative(point)[:, np.newaxis]
         magnitude = self._output_magnitude(base)
         noise = steps.noise if np.isfinite(steps.noise) else _EPS * magnitude
         visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
-        expected_runs = 4 * directions.shape[1] * len(self.problem.experiments)
-        with self.activities.during("computing the intervals", expected_runs):
+        with self.activities.during("computing the intervals", 4 * directions.shape[1]):
             found = directional_derivatives(
                 self._residuals_in_space,
                 base,
