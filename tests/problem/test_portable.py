@@ -44,6 +44,18 @@ def test_paths_become_absolute(text: str, path: str) -> None:
     assert not changed.startswith("#")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['[model]\nclass = "A.B"  # mine\n[x]\n', 'model.class = "A.B"\n', "  [model]\n  class='A.B'"],
+)
+def test_fmu_of_a_class_is_found_again(text: str) -> None:
+    changed = with_absolute_paths(text, Path("/s"), Path("/s/fmus/A.B.fmu"))
+    model = tomllib.loads(changed)["model"]
+    assert model == {"class": "A.B", "fmu_folder": "/s/fmus"}
+    other = with_absolute_paths('model.class = "A"\nmodel.fmu_folder = "o"', Path("/s"), Path("/x"))
+    assert tomllib.loads(other)["model"]["fmu_folder"] == "/s/o"
+
+
 def test_nothing_but_paths_changes() -> None:
     text = '[model]\nfmu = "a.fmu"\n[parameters.data]\ninitial = 1.0 # data = "no"\n'
     changed = with_absolute_paths(text, Path("/s"))

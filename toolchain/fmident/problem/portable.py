@@ -14,10 +14,11 @@ _PATH = re.compile(
     (?P<value>"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\[\]]*\])""",
     re.VERBOSE,
 )
+_CLASS = re.compile(r"(?m)^([ \t]*(?:model\.)?)class[ \t]*=.*$")
 _TEXT = re.compile(r"""(?P<comment>\#[^\n]*)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 
 
-def with_absolute_paths(text: str, folder: Path) -> str:
+def with_absolute_paths(text: str, folder: Path, fmu: Path | None = None) -> str:
     """Return the text of a problem file with absolute paths.
 
     Parameters
@@ -26,6 +27,8 @@ def with_absolute_paths(text: str, folder: Path) -> str:
         A valid problem file.
     folder
         To which its paths are relative.
+    fmu
+        The FMU of ``model.class``: it is looked for there again, not built beside the text.
 
     Returns
     -------
@@ -35,8 +38,14 @@ def with_absolute_paths(text: str, folder: Path) -> str:
     """
     folder = folder.resolve()
     changed = _PATH.sub(lambda found: found["key"] + _absolute(found["value"], folder), text)
+    expected = _expected(tomllib.loads(text), folder)
+    model = expected.get("model", {})
+    if fmu is not None and "class" in model and "fmu_folder" not in model:
+        model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
+        line = f"fmu_folder = {json.dumps(model['fmu_folder'], ensure_ascii=False)}"
+        changed = _CLASS.sub(lambda found: f"{found[0]}\n{found[1]}{line}", changed, count=1)
     try:
-        right = tomllib.loads(changed) == _expected(tomllib.loads(text), folder)
+        right = tomllib.loads(changed) == expected
     except tomllib.TOMLDecodeError:
         right = False
     return changed if right else f"# Paths are relative to {json.dumps(str(folder))}.\n{text}"

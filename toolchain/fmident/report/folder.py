@@ -110,7 +110,7 @@ def _as_run(problem: Problem) -> str:
     """Return the problem file's text so that it runs from the result folder, too."""
     if problem.source is None:
         return problem.text
-    return with_absolute_paths(problem.text, problem.source.parent)
+    return with_absolute_paths(problem.text, problem.source.parent, problem.fmu)
 
 
 def _write_all(
