@@ -46,4 +46,5 @@ def test_the_plot_is_a_picture_of_each_parameter() -> None:
 def test_a_series_without_any_estimate_can_be_drawn() -> None:
     empty = series()
     empty.values[:] = np.nan
+    empty.flags[:] = 1
     assert b"svg" in series_plot(empty, np.array([400.0, 0.05]))

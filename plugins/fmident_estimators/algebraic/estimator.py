@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,7 +58,8 @@ class AlgebraicTracker(Tracker):
         self._map = setup.parameters
         self._u, self._y = columns
         self._before: float | None = None
-        self._limits = limits
+        # Python's own numbers: for two or three parameters they are faster than arrays.
+        self._limits = limits.tolist()
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
         """Take one sample; after a gap in the times the window fills anew."""
@@ -71,7 +73,8 @@ class AlgebraicTracker(Tracker):
         theta = self._stream.coefficients
         errors = self._map.standard_errors(theta, self._stream.covariance)
         values = self._map(theta)
-        if not _is_usable(values, errors, self._limits):
+        each = zip(values.tolist(), errors.tolist(), self._limits, strict=True)
+        if not all(isfinite(v) and (top == inf or e <= top * abs(v)) for v, e, top in each):
             self.flag = Flag.SINGULAR
             return None
         return OnlineEstimate(time, values, errors)

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-# Sums may be taken in any order, which lets them use the processor's vector units; NaN stays NaN.
-_MATH = {"reassoc", "contract", "nsz"}
+from fmident_estimators.compiled import compiled
 
 OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
 
 
-@njit(cache=True, fastmath=_MATH, nogil=True)
+@compiled(any_order=True)
 def dot(weights: Any, signal: Any, begin: int) -> float:
     """Return ``weights @ signal[begin:begin + len(weights)]``."""
     total = 0.0
@@ -26,7 +24,7 @@ def dot(weights: Any, signal: Any, begin: int) -> float:
     return total
 
 
-@njit(cache=True, fastmath=_MATH, nogil=True)
+@compiled(any_order=True)
 def energy(signal: Any, begin: int, count: int) -> float:
     """Return the sum of squares of a stretch."""
     total = 0.0
@@ -35,7 +33,7 @@ def energy(signal: Any, begin: int, count: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def solve_window(
     y: Any,
     u: Any,
@@ -137,7 +135,7 @@ def solve_window(
     return OK
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def triangularise(work: Any, rows: int, r: int, tolerance: float) -> bool:
     """Bring the first r columns to triangular form by Householder reflections.
 
@@ -173,7 +171,7 @@ def triangularise(work: Any, rows: int, r: int, tolerance: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def spread(
     work: Any, gram: Any, places_a: Any, theta: Any, variance: float, covariance: Any
 ) -> None:
@@ -200,7 +198,7 @@ def spread(
                     covariance[a, b] += work[a, r + 1 + i] * inner * work[b, r + 1 + k]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def push_and_solve(
     counter: Any,
     new_y: float,
@@ -239,7 +237,7 @@ def push_and_solve(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def solve_all(
     y: Any,
     u: Any,

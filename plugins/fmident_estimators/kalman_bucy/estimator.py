@@ -159,7 +159,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         evaluator: Evaluator,
         options: KalmanBucyOptions,
     ) -> TimeSeriesEstimate:
-        """Go through a whole experiment; compiled as one loop when no sample is missing."""
+        """Go through a whole experiment; without objects in between when no sample is missing."""
         setup = read_setup(problem, options, self.name)
         y = setup.measurement(experiment).values
         if not np.isfinite(y).all():

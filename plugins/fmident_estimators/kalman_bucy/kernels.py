@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from fmident_estimators.compiled import compiled
 
 OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
 
@@ -14,7 +15,7 @@ SEEN, USED, COST, WEIGHT, LAST_Y, LAST_U, STARTED = 0, 1, 2, 3, 4, 5, 6
 MEMORY = 7
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def advance(
     state: Any, scratch: Any, transition: Any, before: Any, now: Any, x0: float, x1: float
 ) -> None:
@@ -28,7 +29,7 @@ def advance(
     state[:] = scratch
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def recursion(
     theta: Any,
     inverse: Any,
@@ -69,7 +70,7 @@ def recursion(
     memory[WEIGHT] = forgetting * (memory[WEIGHT] + 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def colour(
     phi: Any,
     coloured: Any,
@@ -102,7 +103,7 @@ def colour(
         before_phi[j] = phi[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def ring_out(
     phi: Any,
     states: Any,
@@ -144,7 +145,7 @@ def ring_out(
             tail[j, m] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def begin(theta: Any, inverse: Any, rows: Any, targets: Any, count: int, tolerance: float) -> bool:
     """Start with least squares on the first rows, eq. 4; False if they do not determine theta."""
     r = theta.size
@@ -178,7 +179,7 @@ def begin(theta: Any, inverse: Any, rows: Any, targets: Any, count: int, toleran
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def update(
     y: float,
     u: float,
@@ -304,58 +305,3 @@ def update(
                     total += inverse[i, k] * (squared[k, s] + tail[k, s]) * inverse[s, j]
             covariance[i, j] = variance * total
     return OK
-
-
-@njit(cache=True, nogil=True)
-def update_all(
-    y: Any,
-    u: Any,
-    memory: Any,
-    state_y: Any,
-    state_u: Any,
-    scratch: Any,
-    transition: Any,
-    before: Any,
-    now: Any,
-    rows_y: Any,
-    rows_u: Any,
-    places_a: Any,
-    places_b: Any,
-    settle: int,
-    rows: Any,
-    targets: Any,
-    forgetting: float,
-    noise: float,
-    sigma: float,
-    tolerance: float,
-    phi: Any,
-    coloured: Any,
-    before_phi: Any,
-    states_phi: Any,
-    ringing: Any,
-    rest: Any,
-    form: Any,
-    tail: Any,
-    gain: Any,
-    theta: Any,
-    inverse: Any,
-    squared: Any,
-    covariance: Any,
-    thetas: Any,
-    covariances: Any,
-    flags: Any,
-) -> None:
-    """Take a whole record, sample by sample."""
-    for k in range(y.size):
-        flags[k] = update(
-            y[k], u[k], memory, state_y, state_u, scratch, transition, before, now, rows_y, rows_u,
-            places_a, places_b, settle, rows, targets, forgetting, noise, sigma, tolerance, phi,
-            coloured, before_phi, states_phi, ringing, rest, form, tail, gain, theta, inverse,
-            squared, covariance,
-        )  # fmt: skip
-        if flags[k] == OK:
-            thetas[k] = theta
-            covariances[k] = covariance
-        else:
-            thetas[k] = np.nan
-            covariances[k] = np.nan

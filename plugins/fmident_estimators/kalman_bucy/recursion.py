@@ -99,10 +99,11 @@ class KalmanBucy:
         thetas = np.full((y.size, r), np.nan)
         covariances = np.full((y.size, r, r), np.nan)
         flags = np.zeros(y.size, dtype=np.int64)
-        kernels.update_all(
-            np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
-            *self._fixed, thetas, covariances, flags,
-        )  # fmt: skip
+        for k, (new_y, new_u) in enumerate(zip(y.tolist(), u.tolist(), strict=True)):
+            flags[k] = self.update(new_y, new_u)
+            if flags[k] == kernels.OK:
+                thetas[k] = self.coefficients
+                covariances[k] = self.covariance
         return thetas, covariances, flags
 
     def restart_filter(self) -> None:
