@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 _UNLIKELY = 1e-6
 """A chi-square less probable than this says that the model does not explain the data."""
 
+_ROUNDING = 1e-9
+"""Residuals smaller than this part of the measured range are rounding, or the solver's error."""
+
+_TOO_SMALL = 0.5
+"""Chi-square per degree of freedom below which sigma cannot be that of the compared samples."""
+
+_MANY = 50
+"""Number of residuals from which their size says something about sigma."""
+
 _NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""
 
@@ -88,9 +97,21 @@ def check_residuals(
         ratio = float(np.sqrt(found.reduced_chi2))
         if found.p_value >= _UNLIKELY or found.reduced_chi2 <= _NOTICEABLE:
             ratio = min(ratio, 1.0)
-    correlations = [residual_statistics(f.measured - f.fitted) for f in fits]
-    coloured = [c.autocorrelation for c in correlations if not c.white and c.autocorrelation > 0.0]
-    return ResidualCheck(ratio, max(coloured, default=0.0))
+    return ResidualCheck(ratio, max((c for _, c in _coloured(fits)), default=0.0))
+
+
+def _coloured(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:
+    """Return the fits whose neighbouring residuals are correlated, with the correlation.
+
+    Residuals of the size of rounding are left out: data without noise leave nothing else.
+    """
+    found = []
+    for fit in fits:
+        if fit.rms > _ROUNDING * float(np.ptp(fit.measured[np.isfinite(fit.measured)])):
+            statistics = residual_statistics(fit.measured - fit.fitted)
+            if not statistics.white and statistics.autocorrelation > 0.0:
+                found.append((fit, statistics.autocorrelation))
+    return found
 
 
 def residual_notes(
@@ -110,11 +131,7 @@ def residual_notes(
         At the final parameters.
     """
     notes = _noise_notes(problem, residuals, statistics)
-    coloured = []
-    for fit in fits:
-        found = residual_statistics(fit.measured - fit.fitted)
-        if not found.white and found.autocorrelation > 0.0:
-            coloured.append(f"{found.autocorrelation:.2f} for '{fit.name}' of '{fit.experiment}'")
+    coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in _coloured(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
         notes.append(
@@ -136,6 +153,12 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
             notes.append(
                 "The residuals are larger than the given sigma allows: the intervals, which count "
                 "on it, are too narrow."
+            )
+        if residuals.size > _MANY and found.reduced_chi2 < _TOO_SMALL:
+            notes.append(
+                f"The residuals are only {np.sqrt(found.reduced_chi2):.2g} times as large as the "
+                "given sigma: the intervals, which count on it, are too wide. With 'decimate', "
+                "sigma is that of the decimated samples."
             )
         return notes
     if np.isfinite(statistics.residual_variance):

@@ -63,6 +63,8 @@ def uncertainty(
     factors = factors[used]
     jacobian = jacobian[used] * factors[:, np.newaxis]
     errors = evaluator.column_errors(p)
+    if errors is not None and weights is not None:
+        errors = errors * float(np.sqrt(np.mean(factors**2)))
     kept = np.flatnonzero(~held)
     refined: DirectionErrors | None = None
     if (
