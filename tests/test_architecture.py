@@ -89,7 +89,8 @@ def test_packages_import_only_what_stands_below() -> None:
 
 def test_estimators_never_touch_an_fmu() -> None:
     allowed = {
-        "_types", "errors", "units", "problem", "data", "evaluation", "estimation", "plugins", "statistics",
+        "_types", "errors", "units", "problem", "data", "evaluation", "estimation", "plugins",
+        "statistics",
     }  # fmt: skip
     wrong = [
         f"{name_of(path)} imports {name}"
