@@ -16,7 +16,7 @@ from fmident.overrides import apply_overrides, relocate
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
-    from fmident.design import Design, DesignTask
+    from fmident.design import Design, DesignTask, SineDesign
     from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
@@ -90,7 +90,7 @@ def load_problem(
 
 def design(
     path: str | Path, *, host: Host | None = None, report: Report = warn
-) -> tuple[DesignTask, Design]:
+) -> tuple[DesignTask, Design | SineDesign]:
     """Find the motion that a design file asks for.
 
     Parameters
@@ -107,14 +107,14 @@ def design(
     task
         What was asked for.
     design
-        The motion and what it promises.
+        The motion, or the sine, and what it promises.
 
     Raises
     ------
     fmident.errors.FmidentError
         Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
     """
-    from fmident.design import design_excitation, load_design
+    from fmident.design import SineSettings, design_excitation, design_sine, load_design
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
 
@@ -123,6 +123,8 @@ def design(
         open_fmu(task.problem.fmu) as fmu,
         Evaluator(task.problem, InProcessExecutor(task.problem, fmu)) as evaluator,
     ):
+        if isinstance(task.settings, SineSettings):
+            return task, design_sine(evaluator, task.sigmas, task.settings)
         return task, design_excitation(evaluator, task.axes, task.sigmas, task.settings)
 
 

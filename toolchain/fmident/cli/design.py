@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from fmident.cli.console import out, tell_all
 
 if TYPE_CHECKING:
-    from fmident.design import Design, DesignTask
+    from fmident.design import Design, DesignTask, SineDesign
+    from fmident.report.terminal import Alignment
 
 HELP = "find a motion that tells the parameters apart"
 EXAMPLE = """\
   fmident design design.toml -o excitation.csv
 
 The file has [model] and [parameters] as in a problem file, [outputs] with the standard
-deviation of each, [design] and [[axes]]. The CSV holds one period of the motion."""
+deviation of each, [design], and [[axes]] or [sine]. The CSV holds one period of the motion, or
+the sine."""
+
+_LINES = 12
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Design, write the CSV, say what it promises."""
     from fmident import api
+    from fmident.design import SineDesign
     from fmident.plugins import load_plugins
 
     host = load_plugins(without=arguments.no_plugin)
@@ -38,12 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or arguments.design.with_name("excitation.csv")
     output.parent.mkdir(parents=True, exist_ok=True)
     _write(task, design, output)
-    out(_summary(task, design))
-    out(f"{output}: {design.times.size} rows, one period of {task.settings.period:g} s")
+    if isinstance(design, SineDesign):
+        out(_sine_summary(task, design))
+        length = "a sine"
+    else:
+        out(_summary(task, design))
+        length = "one period"
+    out(f"{output}: {design.times.size} rows, {length} of {design.times[-1]:g} s")
     return 0
 
 
-def _write(task: DesignTask, design: Design, output: Path) -> None:
+def _write(task: DesignTask, design: Design | SineDesign, output: Path) -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"time [s]": design.times})
@@ -70,4 +80,32 @@ def _summary(task: DesignTask, design: Design) -> str:
     for axis, peaks in zip(task.axes, design.peaks, strict=True):
         name = axis.position or axis.speed or axis.acceleration
         lines.append(f"{name}: speed up to {peaks[1]:.4g}, acceleration up to {peaks[2]:.4g}")
+    return "\n".join(lines)
+
+
+def _sine_summary(task: DesignTask, design: SineDesign) -> str:
+    from fmident.design import SineSettings
+    from fmident.report.terminal import table, unit_text
+
+    natural = task.settings.natural if isinstance(task.settings, SineSettings) else None
+    name, unit = next(iter(task.units.items()))
+    step = -(-len(design.candidates) // _LINES)
+    rows = []
+    for number, c in enumerate(design.candidates):
+        if number % step and c is not design.best:
+            continue
+        ratio = [] if natural is None else [f"{c.omega / natural:.4g}"]
+        errors = [f"{e:.3g}" for e in c.standard_errors]
+        last = "best" if c is design.best else ""
+        rows.append([f"{c.omega:.5g}", *ratio, f"{c.amplitude:.4g}", *errors, last])
+    header = ["omega [rad/s]", *([] if natural is None else ["ratio"])]
+    titles = [("amplitude", unit)] + [(f"error of {q.name}", q.unit) for q in task.problem.free]
+    header += [title if u is None else f"{title} [{unit_text(u)}]" for title, u in titles]
+    align: list[Alignment] = [">" for _ in header]
+    align.append("<")
+    lines = [table([*header, ""], rows, align), ""]
+    lines.append(
+        f"{name} = {design.best.amplitude:.4g}*sin({design.best.omega:.5g}*t),"
+        f" condition number {design.best.condition:.3g}"
+    )
     return "\n".join(lines)

@@ -10,22 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import optimize
 
 from fmident._types import F64
-from fmident.data.experiment import Experiment
 from fmident.design.fourier import Axis, FourierMotion, largest_inside
+from fmident.design.information import USELESS, Criterion, Information, criterion_value
 from fmident.errors import EstimationError, ProblemError
 from fmident.evaluation import Evaluator
-from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
 
-Criterion = Literal["determinant", "condition"]
-
-_FAILED = 1e6
-_STEP = 1e-3
 _FINE = 4
 """How many times finer the limits are looked at than the sensitivities."""
 
@@ -156,18 +150,18 @@ def design_excitation(
     fmident.errors.EstimationError
         The FMU fails at all random motions.
     """
-    task = _Task(evaluator, tuple(axes), dict(sigmas), settings, dict(start_values or {}))
+    task = _Task(Information(evaluator, sigmas, start_values), tuple(axes), settings)
     generator = np.random.default_rng(settings.seed)
     starts = [task.random(generator) for _ in range(8 * settings.starts)]
     values = np.array([task.objective(x) for x in starts])
-    if not bool(np.any(values < _FAILED)):
+    if not bool(np.any(values < USELESS)):
         task.explain(starts)
     order = np.argsort(values)[: settings.starts]
     best = starts[int(order[0])]
     first = task.promise(best)
     found, lowest = best, float(values[order[0]])
     for k in order:
-        if values[k] >= _FAILED:
+        if values[k] >= USELESS:
             continue
         solution = optimize.minimize(
             task.objective,
@@ -184,24 +178,11 @@ class _Task:
     """The search space: start, amplitude and Fourier coefficients of each axis."""
 
     def __init__(
-        self,
-        evaluator: Evaluator,
-        axes: tuple[Axis, ...],
-        sigmas: dict[str, float],
-        settings: DesignSettings,
-        start_values: dict[str, float | int | bool | str],
+        self, information: Information, axes: tuple[Axis, ...], settings: DesignSettings
     ) -> None:
-        self.evaluator = evaluator
+        self.information = information
         self.axes = axes
-        self.outputs = tuple(sigmas)
-        self.sigmas = np.array(list(sigmas.values()))
         self.settings = settings
-        self.start_values = start_values
-        problem = evaluator.problem
-        self.scale: F64 = np.array([q.scale for q in problem.free])
-        step = _STEP * np.maximum(np.abs(problem.initial), self.scale)
-        self.high = np.clip(problem.initial + step, problem.lower, problem.upper)
-        self.low = np.clip(problem.initial - step, problem.lower, problem.upper)
 
     @property
     def width(self) -> int:
@@ -247,44 +228,17 @@ class _Task:
 
     def sensitivities(self, motions: Sequence[FourierMotion], times: F64) -> F64:
         """Return the whitened sensitivities, columns in scaled parameters, (m, parameters)."""
-        initial = self.evaluator.problem.initial
-        count = initial.size
-        points = np.tile(initial, (2 * count, 1))
-        points[np.arange(count), np.arange(count)] = self.high
-        points[count + np.arange(count), np.arange(count)] = self.low
-        experiment = Experiment(
-            "design", times, self.inputs(motions, times), (), self.start_values, "design"
-        )
-        found = self.evaluator.simulate_outputs(experiment, self.outputs, points) / self.sigmas
-        change = (found[:count] - found[count:]).reshape(count, -1)
-        columns: F64 = (change * (self.scale / (self.high - self.low))[:, np.newaxis]).T
-        return columns
+        return self.information.sensitivities(times, self.inputs(motions, times))
 
     def objective(self, x: F64) -> float:
         """Return what is minimised; large where the motion is useless."""
         columns = self.sensitivities(self.motions(x), self.settings.coarse)
-        if not bool(np.isfinite(columns).all()):
-            return _FAILED
-        lengths = np.linalg.norm(columns, axis=0)
-        if not bool(np.all(lengths > 0.0)):
-            return _FAILED
-        singular = np.linalg.svd(columns / lengths, compute_uv=False)
-        if singular[-1] <= 1e-9 * singular[0]:
-            return _FAILED
-        if self.settings.criterion == "condition":
-            return float(np.log(singular[0] / singular[-1]))
-        # Of F per parameter, so that the value does not grow with their number.
-        volume = float(np.sum(np.log(singular)) + np.sum(np.log(lengths)))
-        return -2.0 * volume / int(lengths.size)
+        return criterion_value(columns, self.settings.criterion)
 
     def promise(self, x: F64) -> tuple[F64, float]:
         """Return predicted standard errors for one period, and the condition number."""
         columns = self.sensitivities(self.motions(x), self.settings.times[:-1])
-        lengths = np.linalg.norm(columns, axis=0)
-        triangle = np.asarray(np.linalg.qr(columns / lengths, mode="r"))
-        inverse = np.linalg.inv(triangle) / lengths[:, np.newaxis]
-        errors: F64 = np.linalg.norm(inverse, axis=1) * self.scale
-        return errors, float(np.linalg.cond(triangle))
+        return self.information.standard_errors(columns)
 
     def design(self, x: F64, first: tuple[F64, float]) -> Design:
         """Return the result for a point."""
@@ -302,19 +256,17 @@ class _Task:
         fmident.errors.ProblemError, fmident.errors.EstimationError
             Always.
         """
-        names = [q.name for q in self.evaluator.problem.free]
         for x in points:
             columns = self.sensitivities(self.motions(x), self.settings.coarse)
             if bool(np.isfinite(columns).all()):
-                errors = 1e-8 * np.linalg.norm(columns, axis=0)
-                analysis = analyse_rank(columns / self.scale, errors / self.scale)
-                verdict = describe(analysis, names, determined_combinations(analysis, names))
+                verdict = self.information.verdict(columns)
                 raise ProblemError(
                     f"no motion of these axes tells all parameters apart. {verdict}",
                     hint="hold parameters with 'fixed = true' until all are identifiable",
                 )
+        failure = self.information.evaluator.last_failure
         raise EstimationError(
-            f"the FMU cannot follow any of the random motions: {self.evaluator.last_failure}",
+            f"the FMU cannot follow any of the random motions: {failure}",
             hint="narrow 'position_limits' to what the mechanism can reach",
         )
 

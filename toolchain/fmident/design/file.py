@@ -1,4 +1,4 @@
-"""Read a design file (TOML): the model and its parameters as in a problem file, and the axes."""
+"""Read a design file (TOML): the model and its parameters as in a problem file, and what moves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, get_args
 import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
-from fmident.design.excitation import Criterion, DesignSettings
+from fmident.design.excitation import DesignSettings
 from fmident.design.fourier import Axis
+from fmident.design.information import Criterion
+from fmident.design.sine import SineCriterion, SineSettings
 from fmident.errors import FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.file import (
@@ -34,11 +36,11 @@ class DesignTask:
     problem
         Model and parameters; its one experiment is a place holder without motion.
     axes
-        What moves.
+        What moves; none for a sine.
     sigmas
         Output variables that will be measured, with the standard deviation of their noise.
     settings
-        Period, harmonics, criterion.
+        Period, harmonics, criterion; or those of a sine.
     units
         Of the inputs.
     """
@@ -46,7 +48,7 @@ class DesignTask:
     problem: Problem
     axes: tuple[Axis, ...]
     sigmas: Mapping[str, float]
-    settings: DesignSettings
+    settings: DesignSettings | SineSettings
     units: Mapping[str, str | None]
 
 
@@ -57,7 +59,8 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
     ----------
     path
         The TOML file: ``[model]`` and ``[parameters]`` as in a problem file, ``[outputs]`` with
-        a standard deviation for each, ``[design]``, and one ``[[axes]]`` for each axis.
+        a standard deviation for each, ``[design]``, and one ``[[axes]]`` for each axis or
+        ``[sine]``.
     resolve_model
         Finds or builds the FMU of ``model.class``.
 
@@ -70,13 +73,19 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
     root = read_toml(path)
     fmu, description, shared = read_model(root, path.parent, resolve_model)
     sigmas = _sigmas(root.table("outputs"), description)
-    axes = _axes(root, description)
-    settings = _settings(root.table("design"))
+    axes: tuple[Axis, ...] = ()
+    settings: DesignSettings | SineSettings
+    if root.raw("sine", None) is not None:
+        settings = _sine(root.table("design"), root.table("sine"), description)
+        inputs = [settings.input]
+    else:
+        axes = _axes(root, description)
+        settings = _settings(root.table("design"))
+        inputs = [name for axis in axes for name in axis.inputs if name is not None]
     parameters = read_parameters(root, description, ())
     evaluation = read_evaluation(root)
     root.finish()
-    inputs = [name for axis in axes for name in axis.inputs if name is not None]
-    times = settings.coarse[:2]
+    times = settings.times[:2]
     still = Experiment(
         "design",
         times,
@@ -101,8 +110,9 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
     return DesignTask(problem, axes, sigmas, settings, units)
 
 
-def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]:
-    sigmas = {}
+def _positive(section: Section, description: ModelDescription, what: str) -> dict[str, float]:
+    """Return the section's variables of the FMU with their numbers."""
+    found = {}
     for name, _ in section.items():
         try:
             description.variable(name)
@@ -110,14 +120,43 @@ def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]
             raise section.error(error.message, name, hint=error.hint) from error
         value = section.number(name)
         if not (np.isfinite(value) and value > 0.0):
-            raise section.error(f"the standard deviation of '{name}' must be positive", name)
-        sigmas[name] = float(value)
+            raise section.error(f"the {what} of '{name}' must be positive", name)
+        found[name] = float(value)
+    section.finish()
+    return found
+
+
+def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]:
+    sigmas = _positive(section, description, "standard deviation")
     if not sigmas:
         raise section.error(
             "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
         )
-    section.finish()
     return sigmas
+
+
+def _sine(design: Section, section: Section, description: ModelDescription) -> SineSettings:
+    name = section.text("input")
+    _refuse_no_input(section, "input", name, description)
+    omega = section.pair("omega")
+    if omega is None:
+        raise section.error("'omega' is missing", hint="omega = [lowest, highest] in rad/s")
+    natural = section.number("natural", np.nan)
+    values: dict[str, Any] = {
+        "amplitude": section.number("amplitude"),
+        "natural": None if np.isnan(natural) else natural,
+        "limits": _positive(section.table("limits", {}), description, "limit"),
+        "duration": design.number("duration"),
+        "rate": design.number("rate", 1000.0),
+        "criterion": design.choice("criterion", get_args(SineCriterion), "determinant"),
+        "parameter": design.text("parameter", None),
+    }
+    section.finish()
+    design.finish()
+    try:
+        return SineSettings(name, omega=omega, **values)
+    except ProblemError as error:
+        raise section.error(error.message, hint=error.hint) from error
 
 
 def _settings(section: Section) -> DesignSettings:
