@@ -69,9 +69,10 @@ class ExtendedKalmanTracker(Tracker):
         self._m = joint.size - self._space.scale.size
         self._every = every
         self._count = 0
-        self._time: float | None = None
-        self._inputs: F64 = np.empty(0)
-        self._latest: OnlineEstimate | None = None
+        # Instants and inputs since the last correction, that one first: the simulation up to
+        # the next one needs the inputs of skipped samples too.
+        self._times: list[float] = []
+        self._inputs: list[F64] = []
 
     @property
     def states(self) -> F64:
@@ -81,30 +82,39 @@ class ExtendedKalmanTracker(Tracker):
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
         """Take one sample: simulate up to it, compare, correct."""
         self._count += 1
-        if (self._count - 1) % self._every:
-            return self._latest if self.flag is Flag.GOOD else None
+        skipped = (self._count - 1) % self._every != 0
         if not np.isfinite(inputs).all():
-            self.flag = Flag.MISSING
+            self.flag = Flag.SKIPPED if skipped else Flag.MISSING
             return None
-        if self._time is None:
-            times, applied = np.array([time]), inputs[np.newaxis]
-        else:
-            times, applied = np.array([self._time, time]), np.vstack([self._inputs, inputs])
-            self._covariance = self._covariance + (time - self._time) * self._drift
-        spread = np.sqrt(np.diag(self._covariance))
+        if skipped:
+            # Before the first correction there is nothing to simulate from.
+            if self._times:
+                self._keep(time, inputs)
+            self.flag = Flag.SKIPPED
+            return None
+        self._keep(time, inputs)
+        times, applied = np.array(self._times), np.array(self._inputs)
+        prior = self._covariance + (time - times[0]) * self._drift
+        spread = np.sqrt(np.diag(prior))
         m = self._m
         found = self._propagation.predict(times, applied, self._joint[:m], self._joint[m:], spread)
         if found is None:
             # The present state stays; the next sample tries again, over a longer interval.
             self.flag = Flag.SINGULAR
             return None
+        self._covariance = prior
         self._correct(found, outputs)
-        self._time, self._inputs = time, inputs.copy()
+        self._times, self._inputs = self._times[-1:], self._inputs[-1:]
         self.flag = Flag.GOOD if np.isfinite(outputs).any() else Flag.MISSING
         p = self._space.to_physical(self._joint[m:])
         spread = np.sqrt(np.maximum(np.diag(self._covariance)[m:], 0.0))
-        self._latest = OnlineEstimate(time, p, np.abs(self._space.derivative(p)) * spread)
-        return self._latest if self.flag is Flag.GOOD else None
+        if self.flag is not Flag.GOOD:
+            return None
+        return OnlineEstimate(time, p, np.abs(self._space.derivative(p)) * spread)
+
+    def _keep(self, time: float, inputs: F64) -> None:
+        self._times.append(time)
+        self._inputs.append(inputs.copy())
 
     def _correct(self, found: Prediction, outputs: F64) -> None:
         m, size = self._m, self._joint.size

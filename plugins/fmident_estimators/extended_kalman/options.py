@@ -24,7 +24,7 @@ class ExtendedKalmanOptions:
         Standard deviation of the change in one second of a parameter or state, by the same
         names; 0 by default: parameters are constant, states follow the model exactly.
     every
-        Take every n-th sample only.
+        Compare every n-th sample only; the inputs of all samples are applied.
     """
 
     states: dict[str, Any] = field(default_factory=dict)

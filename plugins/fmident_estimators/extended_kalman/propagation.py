@@ -82,7 +82,8 @@ class Propagation:
         Parameters
         ----------
         times
-            One instant, for the outputs at the start itself, or two.
+            One instant, for the outputs at the start itself, or several: the inputs between the
+            first and the last count, outputs are those at the last.
         inputs
             At `times`, shape (len(times), inputs).
         states

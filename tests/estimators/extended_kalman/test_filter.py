@@ -139,9 +139,42 @@ def test_missing_samples_and_failing_simulations_are_survived() -> None:
 
 
 def test_every_other_sample() -> None:
-    half = track(static_problem(), line, every=2)
-    assert half.values[1] == pytest.approx(half.values[0])
-    assert half.values[-1] == pytest.approx([2.0, -0.7], abs=0.1)
+    whole = static_problem()
+    half = track(whole, line, every=2)
+    assert (half.flags[::2] == Flag.GOOD).all()
+    assert (half.flags[1::2] == Flag.SKIPPED).all()
+    assert np.isnan(half.values[1::2]).all()
+    # The same as if the samples between were not there: the model has no states.
+    (experiment,) = whole.experiments
+    (y,) = experiment.measurements
+    thinned = dataclasses.replace(
+        experiment,
+        times=experiment.times[::2],
+        inputs={"u": experiment.inputs["u"][::2]},
+        measurements=(dataclasses.replace(y, values=y.values[::2]),),
+    )
+    few = track(dataclasses.replace(whole, experiments=(thinned,)), line)
+    np.testing.assert_allclose(half.values[::2], few.values, rtol=1e-12)
+
+
+def pushed(times, inputs, b, x_start=0.0):
+    """dx/dt = b u, with u linear between the samples."""
+    u = inputs["u"]
+    steps = 0.5 * (u[1:] + u[:-1]) * np.diff(times)
+    return {"x": x_start + b * np.concatenate([[0.0], np.cumsum(steps)])}
+
+
+def test_inputs_of_skipped_samples_are_applied() -> None:
+    """Every fourth sample sees the pulse train at zero: a ramp between them would be nothing."""
+    u = np.where(np.arange(TIMES.size) % 4 == 2, 1.0, 0.0)
+    x = pushed(TIMES, {"u": u}, 3.0)["x"]
+    parameters = [Parameter("b", 1.0, variable="b")]
+    problem = python_problem({"x": x}, TIMES, parameters, sigma=1e-3, inputs={"u": u})
+    start = dataclasses.replace(problem.experiments[0], start_values={"x_start": 0.0})
+    problem = dataclasses.replace(problem, experiments=(start,))
+    series = track(problem, pushed, **STATES, every=4)
+    assert series.values[-1, 0] == pytest.approx(3.0, rel=1e-4)
+    assert series.good.sum() == 21
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ class Flag(IntEnum):
     """The samples do not determine the parameters, as at rest."""
     MISSING = 3
     """A sample is missing."""
+    SKIPPED = 4
+    """The estimator was told to leave this sample out."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from fmident.estimation.online import TimeSeriesEstimate
 
-_FLAGS = ("", "filling", "singular", "missing")
+_FLAGS = ("", "filling", "singular", "missing", "skipped")
 
 
 def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
