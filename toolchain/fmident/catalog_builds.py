@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 State = Literal["built", "up to date", "left out", "refused", "failed"]
 
-_CHECKS = ("interface", "parameters")
+_CHECKS = ("interface", "parameters", "model exchange")
+"""What is checked after each build; the last of FMUs with a Model Exchange part."""
 
 
 @dataclass(frozen=True)

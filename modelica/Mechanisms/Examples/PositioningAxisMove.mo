@@ -9,7 +9,7 @@ model PositioningAxisMove "Positioning axis to and fro; the inverse model return
 equation
   difference = inverse.force - axis.force;
   annotation (
-    experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
+    experiment(StopTime=5, Tolerance=1e-10, Interval=0.001),
     Documentation(info="<html>
 <p><code>difference</code> stays zero. <code>sampled</code> shows what the delays of a sampled controller change.</p>
 </html>"));

@@ -117,7 +117,7 @@ def test_model_exchange_is_compared(
         finer = np.linspace(0.0, 1.0, 5)
         return np.array([(t, 10 * t) for t in finer], dtype=[("time", float), ("y", float)])
 
-    monkeypatch.setattr(proof.fmpy, "simulate_fmu", simulate_fmu)
+    monkeypatch.setattr("fmpy.simulate_fmu", simulate_fmu)
     found = proof.exchange(tmp_path / "x.fmu", setup)
     np.testing.assert_allclose(found[:, 0], [0.0, 5.0, 10.0])
     assert asked["fmi_type"] == "ModelExchange"

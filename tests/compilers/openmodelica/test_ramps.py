@@ -84,7 +84,7 @@ def test_where_there_are_no_ramps(variables: list[str], reason: str) -> None:
 def test_text_of_a_wrapper() -> None:
     plan = RampPlan(
         (Signal("q[1]", "Real", "0.5"), Signal("q[2]", "Real")),
-        (Signal("on", "Boolean"),),
+        (Signal("on", "Boolean", "true"),),
         (Signal("tau[1]", "Real"), Signal("mode", "Integer")),
     )
     assert ramp_text("A.B", plan, Experiment(0.0, 2.0, 1e-9, 0.1), 'Say "B"') == "\n".join(
@@ -96,7 +96,7 @@ def test_text_of_a_wrapper() -> None:
             "  input Real fmident_time(start=0.0);",
             "  output Real fmident_outputReal[1];",
             "  output Integer fmident_outputInteger[1];",
-            "  input Boolean fmident_heldBoolean[1];",
+            "  input Boolean fmident_heldBoolean[1](start={true});",
             "equation",
             "  fmident_component.q[1] = fmident_value[1] + fmident_slope[1]*(time - fmident_time);",
             "  fmident_component.q[2] = fmident_value[2] + fmident_slope[2]*(time - fmident_time);",

@@ -10,6 +10,7 @@ from fmident.validation.check import Check
 from fmident.validation.contents import check_contents, check_identity
 from fmident.validation.interface import check_interface, check_parameters
 from fmident.validation.memory import check_memory
+from fmident.validation.model_exchange import check_model_exchange, supports_model_exchange
 from fmident.validation.plan import FmuPlan
 from fmident.validation.reference import check_reference
 from fmident.validation.repeatability import check_repeatability
@@ -37,6 +38,8 @@ def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
         found[name] = partial(check_reference, reference=reference, name=name)
     if plan.interface is not None and plan.interface.identifiable:
         found["parameters"] = check_parameters
+    if supports_model_exchange(plan.path):
+        found["model exchange"] = check_model_exchange
     found["repeatability"] = check_repeatability
     found["memory"] = check_memory
     found["step sizes"] = check_step_sizes

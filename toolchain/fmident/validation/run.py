@@ -160,11 +160,15 @@ class _Child:
 
     def __init__(self, plan: FmuPlan, first: int) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
+        # What the child unpacks goes with this folder, however the child ends.
+        self._folder = tempfile.TemporaryDirectory(prefix="fmident-check-")
+        place = self._folder.name
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("worker.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
+            env={**os.environ, "TMPDIR": place, "TEMP": place, "TMP": place},
         )
         assert self._process.stdin is not None  # asked for above
         assert self._process.stdout is not None
@@ -232,6 +236,7 @@ class _Child:
         assert self._process.stdout is not None
         self._process.stdout.close()
         self._said.close()
+        self._folder.cleanup()
 
 
 def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:

@@ -171,7 +171,9 @@ def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -
     for kind in SIGNAL_TYPES:
         held = _of(plan.held, kind)
         if held:
-            declarations.append(f"input {kind} {held_name(kind)}[{len(held)}];")
+            none = {"Integer": "0", "Boolean": "false", "String": '""'}.get(kind, "0.0")
+            given = ", ".join(s.start or none for s in held)
+            declarations.append(f"input {kind} {held_name(kind)}[{len(held)}](start={{{given}}});")
             equations += [
                 f"{COMPONENT}.{s.name} = {held_name(kind)}[{k}];"
                 for k, s in enumerate(held, start=1)

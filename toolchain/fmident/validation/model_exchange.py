@@ -1,0 +1,103 @@
+"""Whether the Co-Simulation part agrees with the same FMU as Model Exchange."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import FmidentError
+from fmident.fmu import SimulationSetup
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+
+ALLOWED = 1e-4
+"""Largest deviation over a signal's range, where no reference asks for less."""
+
+TOLERANCE = 1e-8
+"""Of the integration as Model Exchange, where nothing else is said."""
+
+
+def supports_model_exchange(fmu: Path) -> bool:
+    """Return whether an FMU has a Model Exchange part beside the other one."""
+    try:
+        with zipfile.ZipFile(fmu) as archive:
+            return b"<ModelExchange" in archive.read("modelDescription.xml")
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return False  # other checks say what is wrong with it
+
+
+def exchange(fmu: Path, setup: SimulationSetup) -> F64:
+    """Simulate an FMU as Model Exchange, by FMPy with CVODE.
+
+    Parameters
+    ----------
+    fmu
+        The file.
+    setup
+        What to simulate; inputs run on lines between the instants.
+
+    Returns
+    -------
+    ndarray, shape (n, outputs)
+    """
+    import fmpy  # takes long to load, and few FMUs need it
+
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    signals = np.zeros(
+        setup.times.size, dtype=[("time", float), *((n, float) for n in setup.input_names)]
+    )
+    signals["time"] = setup.times
+    for name, column in zip(setup.input_names, setup.inputs.T, strict=True):
+        signals[name] = column
+    found = fmpy.simulate_fmu(
+        str(fmu),
+        start_time=float(setup.times[0]),
+        stop_time=float(setup.times[-1]),
+        fmi_type="ModelExchange",
+        solver="CVode",
+        relative_tolerance=setup.tolerance or TOLERANCE,
+        output_interval=float(np.min(np.diff(setup.times))),
+        record_events=False,
+        start_values=dict(setup.start_values),
+        input=signals if setup.input_names else None,
+        output=list(setup.output_names),
+    )
+    return np.column_stack(
+        [np.interp(setup.times, found["time"], found[n]) for n in setup.output_names]
+    )
+
+
+def check_model_exchange(bench: Bench) -> Check:
+    """Integrate the model equations outside of the FMU and compare.
+
+    An exporter's Co-Simulation can be far coarser than its model: one Euler step per
+    communication step is the usual trap.
+    """
+    name = "model exchange"
+    experiment = bench.main
+    setup = experiment.setup
+    if not setup.output_names:
+        return Check(name, True, "no output to compare")
+    start = {**setup.start_values, **experiment.values}
+    try:
+        found = bench.simulate(setup, experiment.values)
+        given = SimulationSetup(
+            setup.times, setup.input_names, setup.inputs, setup.output_names, start, setup.tolerance
+        )
+        expected = exchange(bench.plan.path, given)
+    except FmidentError as error:
+        return Check(name, False, error.message)
+    except Exception as error:  # FMPy raises plain exceptions
+        return Check(name, False, f"as Model Exchange it fails: {error}")
+    ranges = np.ptp(expected, axis=0)
+    scale = np.where(ranges > 0.0, ranges, np.maximum(np.max(np.abs(expected), axis=0), 1e-300))
+    gaps = np.max(np.abs(found - expected), axis=0) / scale
+    column = int(np.argmax(gaps))
+    detail = (
+        f"largest deviation {gaps[column]:.1e} of range ('{setup.output_names[column]}'),"
+        f" allowed {ALLOWED:.0e}"
+    )
+    return Check(name, bool(gaps[column] <= ALLOWED), detail)
