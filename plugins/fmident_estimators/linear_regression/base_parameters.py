@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.statistics.identifiability import format_combination
+
+_NEGLIGIBLE = 1e-12
+"""A column that is smaller than this part of the largest is rounding, not an influence."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +90,18 @@ class BaseParameters:
         moved[active] = np.linalg.lstsq(self.mapping[:, active], base, rcond=None)[0]
         return moved
 
-    def reduced(self, columns: F64, tolerance: float) -> BaseParameters:
+    def reduced(self, columns: F64, tolerance: float, sizes: F64 | None = None) -> BaseParameters:
         """Return the base parameters that are left when those of `columns` depend on each other.
 
         Parameters
         ----------
         columns
             One per base parameter, shape (m, b).
-        tolerance
-            As in :func:`find_base`.
+        tolerance, sizes
+            As in :func:`find_base`; one size per base parameter.
         """
         names = [self.names[j] for j in self.independent]
-        inner = find_base(columns, names, range(len(names)), tolerance)
+        inner = find_base(columns, names, range(len(names)), tolerance, sizes)
         mapping = inner.mapping @ self.mapping
         independent = tuple(self.independent[k] for k in inner.independent)
         active = np.any(mapping != 0.0, axis=0)
@@ -111,8 +115,29 @@ class BaseParameters:
         )
 
 
+def negligible(columns: F64, sizes: F64 | None = None) -> npt.NDArray[np.bool_]:
+    """Return which columns are zero but for rounding, shape (n,).
+
+    Parameters
+    ----------
+    columns
+        One per parameter, shape (m, n).
+    sizes
+        Typical sizes of the parameters, shape (n,), so that units do not matter; 1 if not given.
+    """
+    lengths = np.linalg.norm(columns, axis=0)
+    if sizes is not None:
+        lengths = lengths * sizes
+    found: npt.NDArray[np.bool_] = lengths <= _NEGLIGIBLE * lengths.max(initial=0.0)
+    return found
+
+
 def find_base(
-    columns: F64, names: Sequence[str], order: Sequence[int], tolerance: float
+    columns: F64,
+    names: Sequence[str],
+    order: Sequence[int],
+    tolerance: float,
+    sizes: F64 | None = None,
 ) -> BaseParameters:
     """Return independent, dependent and zero columns and the mapping between them.
 
@@ -127,14 +152,17 @@ def find_base(
     tolerance
         A column depends on those before it when what they leave of it is smaller than this
         part of its length.
+    sizes
+        As in :func:`negligible`.
     """
     lengths = np.linalg.norm(columns, axis=0)
-    inert = [j for j in range(len(names)) if lengths[j] == 0.0]
+    without = negligible(columns, sizes)
+    inert = np.flatnonzero(without).tolist()
     independent: list[int] = []
     dependent: list[int] = []
     basis = np.empty((columns.shape[0], 0))
     for j in order:
-        if lengths[j] == 0.0:
+        if without[j]:
             continue
         rest = columns[:, j] / lengths[j]
         for _ in range(2):  # twice is enough: Gram-Schmidt to rounding

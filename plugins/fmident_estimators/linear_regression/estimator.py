@@ -23,7 +23,11 @@ from fmident_estimators.linear_regression.affine import (
     nonlinear_parameters,
     superposition_error,
 )
-from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
+from fmident_estimators.linear_regression.base_parameters import (
+    BaseParameters,
+    find_base,
+    negligible,
+)
 from fmident_estimators.linear_regression.energy import energy_gradient
 from fmident_estimators.linear_regression.options import LinearRegressionOptions
 from fmident_estimators.linear_regression.quality import output_groups, relative_errors
@@ -97,7 +101,7 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         monitor.iteration(p, evaluator.cost(p))
         errors = relative_errors(problem, layout, residuals)
         table = _table(problem, base, regression, p)
-        _tell(monitor, problem, base, table, regression, bounded)
+        _tell(monitor, problem, base, table, regression, bounded, options)
         details: dict[str, object] = {
             "base_parameters": table,
             "dependent_parameters": {base.names[j]: float(p[j]) for j in base.dependent},
@@ -198,7 +202,7 @@ def _base_parameters(
             hint="measure an output that depends on them",
         )
     if not options.energies:
-        return find_base(triangle, names, order, options.rank_tolerance)
+        return find_base(triangle, names, order, options.rank_tolerance, box.size)
     gradient = energy_gradient(
         evaluator,
         box,
@@ -207,11 +211,18 @@ def _base_parameters(
         options.seed,
         options.linearity_tolerance,
     )
-    without_energy = np.linalg.norm(gradient, axis=0) == 0.0
+    without_energy = negligible(gradient, box.size)
     # Friction and the like have no energy: their columns stand on their own.
+    gradient = np.where(without_energy, 0.0, gradient)
     others = np.where(without_energy, triangle, 0.0)
-    mechanism = find_base(np.vstack([gradient, others]), names, order, options.rank_tolerance)
-    return mechanism.reduced(triangle[:, list(mechanism.independent)], options.rank_tolerance)
+    # Energies and residuals have different units; of one size, both are judged alike.
+    largest = [np.linalg.norm(part * box.size, axis=0).max() for part in (gradient, others)]
+    if all(largest):
+        others = others * (largest[0] / largest[1])
+    columns = np.vstack([gradient, others])
+    mechanism = find_base(columns, names, order, options.rank_tolerance, box.size)
+    left = list(mechanism.independent)
+    return mechanism.reduced(triangle[:, left], options.rank_tolerance, box.size[left])
 
 
 def _parameters(
@@ -225,6 +236,8 @@ def _parameters(
     if options.dependent == "zero":
         start[list(base.dependent)] = 0.0
     if options.dependent == "minimum-norm":
+        inert = list(base.inert)
+        start[inert] = np.clip(0.0, problem.lower[inert], problem.upper[inert])
         p = base.minimum_norm(regression.values, start)
     else:
         p = base.with_dependent(regression.values, start)
@@ -262,6 +275,7 @@ def _tell(
     table: dict[str, dict[str, float]],
     regression: Regression,
     bounded: Sequence[str],
+    options: LinearRegressionOptions,
 ) -> None:
     if base.dependent:
         units = [problem.free[j].unit for j in base.independent]
@@ -278,7 +292,7 @@ def _tell(
         )
     if base.inert:
         names = ", ".join(f"'{base.names[j]}'" for j in base.inert)
-        monitor.note(f"No output changes with {names}: left at the initial value.")
+        monitor.note(f"No output changes with {names}: {_left_at(options)}.")
     if bounded:
         names = ", ".join(f"'{n}'" for n in bounded)
         monitor.note(
@@ -290,6 +304,12 @@ def _tell(
             f"The condition number of the regressor is {regression.condition:.2g}: the motion"
             " hardly tells some of the parameters apart; choose one that excites them."
         )
+
+
+def _left_at(options: LinearRegressionOptions) -> str:
+    if options.dependent == "minimum-norm":
+        return "set to zero, or to the bound next to it"
+    return "left at the initial value"
 
 
 def _precision(relative: float) -> str:

@@ -24,7 +24,9 @@ class LinearRegressionOptions:
     dependent
         What the dependent parameters are set to; the base parameters do not change with it.
         ``"initial"``: their initial values; ``"zero"``; ``"minimum-norm"``: so that the sum
-        of squares of all parameters is least.
+        of squares of all parameters is least, those without influence at zero or at the
+        bound next to it. Where a bound holds parameters that have influence, the others stay
+        close to that choice.
     weighting
         ``"problem"``: residuals count as the problem file says (sigma, weight).
         ``"residual"``: each output counts, in addition, by the inverse of the standard

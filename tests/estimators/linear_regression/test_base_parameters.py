@@ -61,6 +61,17 @@ def test_no_other_parameters_have_a_smaller_norm(columns: np.ndarray) -> None:
     assert np.linalg.norm(least) <= min(norms) + 1e-12
 
 
+def test_rounding_is_no_column_in_any_unit(columns: np.ndarray) -> None:
+    noise = np.random.default_rng(3).normal(size=50)
+    noise /= np.linalg.norm(noise)
+    noisy, length = columns.copy(), np.linalg.norm(columns[:, 1])
+    noisy[:, 3] = 1e-14 * length * noise
+    assert find_base(noisy, NAMES, range(5), 1e-7).inert == (3,)
+    # A parameter of 1e6 units has an influence with the same column.
+    sizes = np.array([1.0, 1.0, 1.0, 1e6, 1.0])
+    assert find_base(noisy, NAMES, range(5), 1e-7, sizes).independent == (0, 1, 3, 4)
+
+
 def test_reduction_by_what_the_data_show(columns: np.ndarray) -> None:
     base = find_base(columns, NAMES, range(5), 1e-7)
     rng = np.random.default_rng(1)

@@ -99,6 +99,18 @@ def test_parameters_without_influence_are_named_and_left(energies: list[str]) ->
     assert base_values(result) == pytest.approx(BASE, rel=1e-10)
 
 
+@pytest.mark.parametrize(("lower", "left"), [(-10.0, 0.0), (1.5, 1.5)])
+def test_least_norm_leaves_nothing_to_parameters_without_influence(
+    energies: list[str], lower: float, left: float
+) -> None:
+    useless = Parameter("useless", 4.0, lower, 10.0, variable="useless")
+    bench = make_bench((*free(*ALL), useless))
+    result = bench.run(energies=energies, dependent="minimum-norm")
+    assert result.settings["parameters_without_influence"] == ["useless"]
+    assert result.values["useless"] == left
+    assert base_values(result) == pytest.approx(BASE, rel=1e-10)
+
+
 def test_motion_that_hides_a_base_parameter(energies: list[str]) -> None:
     """The mechanism has it, the data do not: without gravity torque only inertia shows."""
 
