@@ -37,6 +37,8 @@ def test_session_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path:
     docker.write_text("#!/bin/sh\n")
     docker.chmod(0o755)
     assert OpenModelicaCompiler().unavailable() is None
+    docker.write_text("#!/bin/sh\necho 'Cannot connect to the daemon' >&2\nexit 1\n")
+    assert "does not answer: Cannot connect" in (OpenModelicaCompiler().unavailable() or "")
 
 
 def test_unknown_option_names_the_nearest() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -89,12 +90,27 @@ def choose_way(session: str) -> Way:
 def why_unavailable() -> str | None:
     """Return why OpenModelica does not run here without more ado, ``None`` when it does."""
     if default_session() == "docker":
-        if shutil.which("docker") is not None:
-            return None
-        return f"{SESSION_VARIABLE} is 'docker', and there is no 'docker' on the path"
+        trouble = docker_trouble()
+        return None if trouble is None else f"{SESSION_VARIABLE} is 'docker', and {trouble}"
     if find_omc() is not None:
         return None
     return NO_OMC
+
+
+def docker_trouble() -> str | None:
+    """Return why containers cannot be run here, ``None`` when they can."""
+    if shutil.which("docker") is None:
+        return "there is no 'docker' on the path"
+    try:
+        asked = subprocess.run(
+            ["docker", "info"], capture_output=True, text=True, timeout=20.0, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "its engine does not answer"
+    if asked.returncode == 0:
+        return None
+    said = asked.stderr.strip().splitlines()
+    return "its engine does not answer" + (f": {said[-1]}" if said else "")
 
 
 def open_session(
