@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fmident_estimators.algebraic import AlgebraicStream, AlgebraicWindow, WindowDesign, kernels
+from fmident_estimators.algebraic.weights import Quadrature
 from fmident_estimators.linear_equation import LinearEquation
 
 from .responses import response
@@ -30,6 +31,22 @@ def test_exact_whatever_the_initial_conditions(start: tuple[float, float]) -> No
     assert np.count_nonzero(good) == TIMES.size - 300
     truth = np.array([MSD["a0"], MSD["a1"]])
     assert np.max(np.abs(thetas[good] / truth - 1.0)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("quadrature", "limit"), [("simpson", 5e-5), ("product-4", 2e-8), ("product-6", 1e-10)]
+)
+@pytest.mark.parametrize("intervals", [300, 480])
+def test_the_error_from_rest_is_that_of_the_rule(
+    quadrature: Quadrature, limit: float, intervals: int
+) -> None:
+    """The limits the documentation states, Z = 3; a rule of lower degree does not reach them."""
+    omega = 3.0 * np.sqrt(MSD["a0"])
+    equation = LinearEquation(2, ("a0", "a1"), {"b0": 1.0})
+    design = WindowDesign(intervals, STEP, quadrature=quadrature)
+    thetas, _, flags = AlgebraicWindow(equation, design).batch(*msd((0.0, 0.0), omega))
+    error = np.max(np.abs(thetas[flags == kernels.OK, 1] / MSD["a1"] - 1.0))
+    assert error < limit
 
 
 ORDERS = [
