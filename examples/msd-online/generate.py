@@ -1,8 +1,9 @@
 """Data of the mass-spring-damper study: the exact response to a sine, sampled, with noise.
 
-    python examples/msd-online/generate.py [--snr 50] [--ratio 3] [--seed 0]
+    python examples/msd-online/generate.py [--snr 50] [--ratio 3] [--seed 0] [--output FOLDER]
 
-writes ``data/sine.csv`` with the columns time, force and position.
+writes ``sine.csv`` with the columns time, force and position; into ``data`` beside this file, if
+no folder is given.
 """
 
 from __future__ import annotations
@@ -98,14 +99,15 @@ def main() -> None:
     parser.add_argument("--snr", type=float, default=50.0, help="dB")
     parser.add_argument("--ratio", type=float, default=3.0, help="omega1/omega0")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=FOLDER / "data", metavar="FOLDER")
     chosen = parser.parse_args()
     system = Oscillator()
     x, _ = system.response(chosen.ratio)
     sigma = noise_level(x, chosen.snr)
     noisy = x + sigma * np.random.default_rng(chosen.seed).normal(size=x.size)
     force = system.mass * system.drive(chosen.ratio)
-    target = FOLDER / "data" / "sine.csv"
-    target.parent.mkdir(exist_ok=True)
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    target = chosen.output / "sine.csv"
     table = np.column_stack([system.times, force, noisy])
     np.savetxt(target, table, fmt="%.10g", delimiter=",", header="time,force,position", comments="")
     print(f"{target}: {x.size} samples, sigma = {sigma:.4g} m")

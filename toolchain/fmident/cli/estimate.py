@@ -145,9 +145,12 @@ def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not '{text}'")
     return number
 
 
