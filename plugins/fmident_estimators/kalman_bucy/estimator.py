@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,12 +11,14 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError
+from fmident.estimation.contract import Estimate, Monitor
 from fmident.estimation.online import (
     Flag,
     OnlineEstimate,
     OnlineEstimator,
     TimeSeriesEstimate,
     Tracker,
+    collect,
     time_series,
 )
 from fmident.evaluation import Evaluator
@@ -27,6 +30,9 @@ from fmident_estimators.linear_equation.sampling import is_gap, noise_of, sampli
 
 _CUTOFF = 0.05
 """Default corner frequency, relative to the sampling rate."""
+
+_NOTED_BIAS = 0.5
+"""Bias from which on a note mentions it, in standard errors."""
 
 _SETTLE = 8.0
 """Default settling time, in time constants of the filter."""
@@ -40,7 +46,8 @@ class KalmanBucyOptions(EquationOptions):
     ----------
     cutoff
         Corner frequency of the filtered differentiator, Hz; by default a twentieth of the
-        sampling rate. It should lie above the model's own frequencies.
+        sampling rate. It should lie above the model's own frequencies, and no higher than
+        needed: the noise that passes it biases the estimate.
     filter_order
         Number of its poles; 0 for order + 1.
     settle
@@ -77,6 +84,42 @@ class KalmanBucyOptions(EquationOptions):
             raise ValueError(f"filter_order must be larger than the order {self.order}")
 
 
+@dataclass(frozen=True, eq=False)
+class ParameterBias:
+    """What the noise of y in the regressor does to the parameters.
+
+    Parameters
+    ----------
+    shift
+        Predicted bias, NaN when the noise is unknown, shape (n,) or (k, n).
+    scatter
+        Standard errors without it (eq. 11), of the same shape.
+    """
+
+    shift: F64
+    scatter: F64
+
+    def whole_errors(self) -> F64:
+        """Return the root of variance and squared bias, of the shape of `scatter`."""
+        whole: F64 = np.hypot(self.scatter, np.where(np.isfinite(self.shift), self.shift, 0.0))
+        return whole
+
+    def note(self, names: Sequence[str]) -> str | None:
+        """Return what to say of one estimate, or ``None`` when the bias is small or unknown."""
+        large = np.flatnonzero(np.abs(self.shift) > _NOTED_BIAS * self.scatter).tolist()
+        if not large:
+            return None
+        named = ", ".join(
+            f"{names[i]} by about {self.shift[i]:+.2g} "
+            f"({abs(self.shift[i]) / self.scatter[i]:.2g} times its scatter)"
+            for i in large
+        )
+        return (
+            f"The noise of y in the regressor biases {named}; the standard errors count it in. "
+            "Lower `cutoff`, if it stays above the model's own frequencies."
+        )
+
+
 class KalmanBucyTracker(Tracker):
     """One sample in, parameters out.
 
@@ -90,16 +133,35 @@ class KalmanBucyTracker(Tracker):
         Places of u (-1 without) and y in a sample.
     step
         Sampling interval, s.
+    names
+        Of the free parameters.
+
+    Attributes
+    ----------
+    bias
+        Of the last estimate; ``None`` before the first.
     """
 
     def __init__(
-        self, recursion: KalmanBucy, setup: Setup, columns: tuple[int, int], step: float
+        self,
+        recursion: KalmanBucy,
+        setup: Setup,
+        columns: tuple[int, int],
+        step: float,
+        names: Sequence[str],
     ) -> None:
         self._recursion = recursion
         self._map = setup.parameters
         self._u, self._y = columns
         self._step = step
         self._before: float | None = None
+        self._names = names
+        self.bias: ParameterBias | None = None
+
+    @property
+    def note(self) -> str | None:
+        """What the last estimate's bias calls for; ``None`` when it is small or unknown."""
+        return None if self.bias is None else self.bias.note(self._names)
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
         """Take one sample; after a gap in the times the filter settles anew."""
@@ -117,8 +179,11 @@ class KalmanBucyTracker(Tracker):
         if not np.isfinite(values).all():
             self.flag = Flag.SINGULAR
             return None
-        errors = self._map.standard_errors(theta, self._recursion.covariance)
-        return OnlineEstimate(time, values, errors)
+        scatter = self._map.standard_errors(theta, self._recursion.covariance)
+        self.bias = ParameterBias(
+            self._map(theta) - self._map(theta - self._recursion.bias()), scatter
+        )
+        return OnlineEstimate(time, values, self.bias.whole_errors())
 
 
 class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
@@ -132,6 +197,27 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         "a model that is a linear differential equation from an input to one output"
     )
     options_type: ClassVar[type[KalmanBucyOptions]] = KalmanBucyOptions
+
+    def __init__(self) -> None:
+        self._notes: list[str] = []
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: KalmanBucyOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Go through all experiments, and say where noise biases the estimate."""
+        self._notes.clear()
+        found = super().estimate(problem, evaluator, options, monitor)
+        for note in self._notes:
+            monitor.note(note)
+        return found
+
+    def _keep(self, experiment: Experiment, note: str | None) -> None:
+        if note is not None:
+            self._notes.append(f"'{experiment.name}': {note}")
 
     def start(
         self,
@@ -150,7 +236,8 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         setup = read_setup(problem, options, self.name)
         step = sampling_interval(experiment)
         recursion = make_recursion(problem, experiment, setup, options)
-        return KalmanBucyTracker(recursion, setup, setup.columns(experiment), step)
+        names = [q.name for q in problem.free]
+        return KalmanBucyTracker(recursion, setup, setup.columns(experiment), step, names)
 
     def track(
         self,
@@ -163,16 +250,27 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         setup = read_setup(problem, options, self.name)
         y = setup.measurement(experiment).values
         if not np.isfinite(y).all():
-            return super().track(problem, experiment, evaluator, options)
+            tracker = self.start(problem, experiment, evaluator, options)
+            series = collect(problem, experiment, tracker)
+            self._keep(experiment, tracker.note)
+            return series
         recursion = make_recursion(problem, experiment, setup, options)
         place, _ = setup.columns(experiment)
         u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
-        thetas, covariances, flags = recursion.batch(y, u)
+        thetas, covariances, biases, flags = recursion.batch(y, u)
         values = setup.parameters(thetas)
-        errors = setup.parameters.standard_errors(thetas, covariances)
+        bias = ParameterBias(
+            values - setup.parameters(thetas - biases),
+            setup.parameters.standard_errors(thetas, covariances),
+        )
+        errors = bias.whole_errors()
         flags[(flags == Flag.GOOD) & ~np.isfinite(values).all(axis=1)] = Flag.SINGULAR
         values[flags != Flag.GOOD] = np.nan
         errors[flags != Flag.GOOD] = np.nan
+        good = np.flatnonzero(flags == Flag.GOOD)
+        if good.size:
+            last = ParameterBias(bias.shift[good[-1]], bias.scatter[good[-1]])
+            self._keep(experiment, last.note([q.name for q in problem.free]))
         return time_series(problem, experiment, values, errors, flags)
 
 

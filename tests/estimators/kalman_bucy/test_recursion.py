@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
 from fmident_estimators.kalman_bucy import KalmanBucy, differentiator, kernels
 from fmident_estimators.linear_equation import LinearEquation
@@ -52,7 +53,7 @@ def test_a_ramp_is_followed_exactly() -> None:
 def test_without_noise_the_truth_is_found() -> None:
     x, u = oscillation()
     found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=300)
-    thetas, _, flags = found.batch(x, u)
+    thetas, *_, flags = found.batch(x, u)
     assert (flags[:319] == kernels.FILLING).all()
     assert (flags[319:] == kernels.OK).all()
     np.testing.assert_allclose(thetas[-1], [2.0, 133.0], rtol=1e-4)
@@ -64,7 +65,7 @@ def test_the_recursion_is_weighted_least_squares(forgetting: float) -> None:
     x = x + 1e-4 * np.random.default_rng(0).normal(size=x.size)
     filter_ = differentiator(3, 20.0, STEP)
     found = KalmanBucy(MSD, filter_, settle=100, start=10, forgetting=forgetting)
-    thetas, covariances, _ = found.batch(x[:800], u[:800])
+    thetas, covariances, *_ = found.batch(x[:800], u[:800])
     states, drive = filtered(filter_, x[:800]), filtered(filter_, u[:800])
     rows = states[100:, [1, 0]]
     targets = drive[100:, 0] - states[100:, 2]
@@ -119,11 +120,48 @@ def test_the_colour_of_filtered_noise_counts(forgetting: float, cutoff: float) -
         found = KalmanBucy(
             MSD, differentiator(3, cutoff, STEP), settle=100, forgetting=forgetting, sigma=sigma
         )
-        thetas, covariances, _ = found.batch(noisy, u[:count])
+        thetas, covariances, *_ = found.batch(noisy, u[:count])
         finals.append(thetas[-1])
     scatter = np.std(finals, axis=0)
     # 300 draws know a standard deviation to 4 %; four of these.
     np.testing.assert_allclose(scatter, np.sqrt(np.diag(covariances[-1])), rtol=0.17)
+
+
+def from_rest(ratio: float, omega0: float = 11.547, theta1: float = 2.0):
+    """Response from rest to a sine: free motion is in it."""
+    u = np.sin(ratio * omega0 * TIMES)
+    return lsim(([1.0], [1.0, theta1, omega0**2]), u, TIMES)[1], u, np.array([theta1, omega0**2])
+
+
+@pytest.mark.parametrize(("ratio", "forgetting"), [(1.0, 1.0), (3.0, 1.0), (3.0, 0.997)])
+def test_the_bias_by_noise_in_the_regressor_is_predicted(ratio: float, forgetting: float) -> None:
+    """At 25 dB and 50 Hz, to 15 % and what 60 draws know of a mean (four of its errors)."""
+    x, u, truth = from_rest(ratio)
+    sigma = float(np.sqrt(np.mean(x**2))) * 10.0 ** (-25.0 / 20.0)
+    finals, biases, scatter = [], [], np.nan
+    for seed in range(60):
+        noisy = x + sigma * np.random.default_rng(seed).normal(size=x.size)
+        found = KalmanBucy(
+            MSD, differentiator(3, 50.0, STEP), settle=25, forgetting=forgetting, sigma=sigma
+        )
+        for sample in zip(noisy.tolist(), u.tolist(), strict=True):
+            found.update(*sample)
+        finals.append(found.coefficients - truth)
+        biases.append(found.bias())
+    measured, predicted = np.mean(finals, axis=0)[1], np.mean(biases, axis=0)[1]
+    scatter = np.std(finals, axis=0)[1]
+    assert measured > 2.0 * scatter  # the test would say nothing otherwise
+    assert abs(predicted - measured) < 0.15 * measured + 4.0 * scatter / np.sqrt(60.0)
+
+
+def test_without_sigma_the_bias_is_unknown_and_the_whole_record_gives_that_of_the_stream() -> None:
+    x, u = oscillation()
+    x = x + 1e-4 * np.random.default_rng(1).normal(size=x.size)
+    for sigma in (None, 1e-4):
+        found = KalmanBucy(MSD, differentiator(3, 50.0, STEP), settle=50, sigma=sigma)
+        _, _, biases, flags = found.batch(x, u)
+        np.testing.assert_allclose(biases[-1], found.bias(), rtol=1e-9)
+        assert np.isfinite(biases[flags == kernels.OK]).all() == (sigma is not None)
 
 
 def test_forgetting_follows_a_change() -> None:
@@ -145,7 +183,7 @@ def test_streaming_is_the_batch_to_rounding() -> None:
         KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=50, forgetting=0.995)
         for _ in range(2)
     )
-    thetas, covariances, flags = batch.batch(x, u)
+    thetas, covariances, _, flags = batch.batch(x, u)
     for k in range(x.size):
         assert stream.update(x[k], u[k]) == flags[k]
         if flags[k] == kernels.OK:

@@ -21,7 +21,7 @@ from fmident.errors import DataError, EstimationError, Location, ProblemError
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
     from fmident.data.table import Table
-    from fmident.estimation.online import OnlineEstimate
+    from fmident.estimation.online import OnlineEstimate, Tracker
     from fmident.problem.model import Problem
 
 FIRST_ROWS = 20
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     name = "standard input" if arguments.follow == "-" else arguments.follow
     last: OnlineEstimate | None = None
     flag = "no data"
+    tracker: Tracker | None = None
     try:
         with ExitStack() as stack:
             stream = _open(arguments.follow, stack)
@@ -92,9 +93,9 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
                         out(_line(estimate))
                         sys.stdout.flush()
     except KeyboardInterrupt:
-        tell(_closing(last, flag))
+        tell(_closing(last, flag, tracker))
         return _INTERRUPTED
-    tell(_closing(last, flag))
+    tell(_closing(last, flag, tracker))
     return 0 if last is not None else 1
 
 
@@ -235,7 +236,9 @@ def _line(estimate: OnlineEstimate) -> str:
     return ",".join([f"{estimate.time:.9g}", *cells])
 
 
-def _closing(last: OnlineEstimate | None, flag: str) -> str:
+def _closing(last: OnlineEstimate | None, flag: str, tracker: Tracker | None) -> str:
     if last is None:
         return f"no estimate (the last sample: {flag})"
-    return f"last estimate at t = {last.time:g} s"
+    said = f"last estimate at t = {last.time:g} s"
+    note = None if tracker is None else tracker.note
+    return said if note is None else f"{said}\n{note}"

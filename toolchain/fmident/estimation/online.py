@@ -102,6 +102,11 @@ class Tracker(ABC):
     flag: Flag = Flag.FILLING
     """What the last sample led to."""
 
+    @property
+    def note(self) -> str | None:
+        """What a reader of the last estimate should know; ``None`` when there is nothing."""
+        return None
+
     @abstractmethod
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
         """Take one sample.
