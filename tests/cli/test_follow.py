@@ -133,7 +133,10 @@ def test_a_growing_file_and_ctrl_c(folder: Path, tmp_path: Path) -> None:
     [
         (["--follow", "nothing.csv"], "no data file 'nothing.csv'"),
         (["--follow", "DATA", "--set", "estimator.windo=1"], "has no option 'windo'"),
-        (["--follow", "DATA", "--print-every", "0"], "print-every"),
+        (
+            ["--follow", "DATA", "--print-every", "0"],
+            "--print-every: must be a whole number, 1 or more",
+        ),
     ],
 )
 def test_wrong_input(
