@@ -82,7 +82,7 @@ def algebraic(
 
 def kalman(y: np.ndarray, u: np.ndarray, cutoff: float) -> np.ndarray:
     """Return theta2 over time from the recursion; the system starts at rest."""
-    found, _, _ = KalmanBucy(EQUATION, differentiator(3, cutoff, SYSTEM.step)).batch(y, u)
+    found, *_ = KalmanBucy(EQUATION, differentiator(3, cutoff, SYSTEM.step)).batch(y, u)
     return found[:, 0]
 
 
