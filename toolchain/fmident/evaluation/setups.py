@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def output_variables(experiment: Experiment) -> tuple[str, ...]:
     """Return the FMU variables that the experiment's measurements need, each once."""
-    return tuple(dict.fromkeys(m.variable for m in experiment.measurements))
+    return experiment.output_variables
 
 
 def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import psutil  # type: ignore[import-untyped]  # comes with OMPython
+import psutil  # type: ignore[import-untyped]  # has no types of its own
 
 from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.values import OmcValue
