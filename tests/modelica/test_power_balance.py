@@ -7,6 +7,8 @@ import pytest
 from machines import Workshop
 from motions import Fourier, at_centres, rate_at_centres, stencil_times, window_means
 
+pytestmark = pytest.mark.slow  # builds or starts processes throughout
+
 POWERS = ("kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower")
 
 ARM_MOTIONS = (

@@ -15,6 +15,8 @@ import pytest
 
 from fmident.fmu import read_description
 
+pytestmark = pytest.mark.slow  # builds or starts processes throughout
+
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "ci" / "prove_openmodelica.py"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"

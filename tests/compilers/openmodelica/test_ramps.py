@@ -33,6 +33,8 @@ from fmident.compilers.openmodelica.wrapper import (
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
 
+pytestmark = pytest.mark.slow  # builds or starts processes throughout
+
 MECHANISMS = Path(__file__).parents[3] / "modelica" / "Mechanisms"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
 TRIPOD = "Mechanisms.Robots.Tripod"

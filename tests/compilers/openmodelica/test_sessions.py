@@ -30,6 +30,8 @@ from fmident.compilers.openmodelica.script_session import (
 from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, end_process
 from fmident.errors import CompilationError
 
+pytestmark = pytest.mark.slow  # builds or starts processes throughout
+
 Build = Callable[..., BuildResult]
 
 
