@@ -16,9 +16,9 @@ from fmident.design.information import Criterion
 from fmident.design.sine import SineCriterion, SineSettings
 from fmident.errors import FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
+from fmident.problem.evaluation_file import read_evaluation
 from fmident.problem.file import (
     ModelResolver,
-    read_evaluation,
     read_model,
     read_parameters,
     read_toml,

@@ -19,11 +19,10 @@ from fmident.errors import (
     did_you_mean,
 )
 from fmident.fmu import ModelDescription, Variable, read_description
-from fmident.fmu.setup import INTERPOLATIONS
+from fmident.problem.evaluation_file import read_evaluation
 from fmident.problem.experiments import read_experiments
 from fmident.problem.model import (
     EstimatorSettings,
-    EvaluationSettings,
     Parameter,
     Problem,
     Scaling,
@@ -390,34 +389,3 @@ def _estimator(root: Section) -> EstimatorSettings:
     name = section.text("name", "least-squares")
     options = {key: value for key, value in section.items() if key != "name"}
     return EstimatorSettings(name, options)
-
-
-def read_evaluation(root: Section) -> EvaluationSettings:
-    """Read ``[evaluation]`` of the file, which may be absent."""
-    section = root.table("evaluation", {})
-    default = EvaluationSettings()
-    settings = EvaluationSettings(
-        tolerance=section.number("tolerance", None),
-        interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
-        difference=section.choice("difference", ("forward", "central"), default.difference),
-        relative_step=section.number("relative_step", None),
-        check=section.flag("check", default.check),
-        timeout=section.number("timeout", default.timeout),
-    )
-    for key, value in (
-        ("tolerance", settings.tolerance),
-        ("relative_step", settings.relative_step),
-        ("timeout", settings.timeout),
-    ):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise section.error(f"[evaluation]: '{key}' must be positive, not {value:g}", key)
-    for key, value in (
-        ("tolerance", settings.tolerance),
-        ("relative_step", settings.relative_step),
-    ):
-        if value is not None and value >= 1.0:
-            raise section.error(
-                f"[evaluation]: '{key}' is relative and must be below 1, not {value:g}", key
-            )
-    section.finish()
-    return settings

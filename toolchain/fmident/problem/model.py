@@ -14,6 +14,8 @@ from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 
 Scaling = Literal["linear", "log"]
+ExecutorName = Literal["auto", "inline", "processes", "dask"]
+DifferenceScheme = Literal["forward", "central"]
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,36 @@ class EvaluationSettings:
     check
         Run the first simulation in a child process, so that a crash is an error.
     timeout
-        Limit of one simulation in that check, s.
+        Limit of one simulation, s: in that check, and wherever a simulation can be stopped.
+    executor
+        Who runs the simulations: ``"inline"`` (this process), ``"processes"``, ``"dask"``, or
+        ``"auto"``.
+    workers
+        Simulations at once; ``None``: as many as this process may use processors.
+    scheduler
+        Address of a Dask scheduler; ``None`` starts one on this machine.
+    memory_limit
+        Greatest resident size of one worker process, bytes; ``None``: none.
+    renew_after
+        Simulations after which a worker process is replaced; ``None``: only when its memory
+        has grown.
+    broyden
+        Jacobians that are updated from the residuals at hand (Broyden 1965) before the next
+        is computed by differences; 0 computes each.
     """
 
     tolerance: float | None = None
     interpolation: Literal["auto", "hold", "linear", "mean"] = "auto"
-    difference: Literal["forward", "central"] = "forward"
+    difference: DifferenceScheme = "forward"
     relative_step: float | None = None
     check: bool = True
     timeout: float = 60.0
+    executor: ExecutorName = "auto"
+    workers: int | None = None
+    scheduler: str | None = None
+    memory_limit: int | None = None
+    renew_after: int | None = None
+    broyden: int = 0
 
 
 @dataclass(frozen=True)
