@@ -1,0 +1,187 @@
+"""Jacobians of a problem's residuals: steps chosen, columns computed, results remembered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.directions import (
+    DirectionalDerivatives,
+    directional_derivatives,
+    longest_steps,
+)
+from fmident.evaluation.memory import Recent
+from fmident.evaluation.noise import POINTS
+from fmident.evaluation.runs import Runs
+from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps, parameter_size
+from fmident.problem.search_space import SearchSpace
+
+_STALE = 2.0
+"""Steps are chosen anew when a parameter has moved by this many times its size, or shrunk to
+this part of it."""
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Derivatives:
+    """Derivatives of the whitened residuals with respect to the physical parameters.
+
+    Parameters
+    ----------
+    runs
+        Simulates the points.
+    space
+        The search space, in which steps are taken.
+
+    Attributes
+    ----------
+    count
+        Jacobians so far.
+    steps
+        Steps of the finite differences; ``None`` before the first Jacobian.
+    """
+
+    def __init__(self, runs: Runs, space: SearchSpace) -> None:
+        self.count = 0
+        self.steps: StepSizes | None = None
+        self._runs = runs
+        self._problem = runs.problem
+        self._space = space
+        self._jacobians: Recent[F64] = Recent(1)
+        self._known_errors: tuple[bytes, F64] | None = None
+        self._chosen_at: F64 = space.from_physical(runs.problem.initial)
+
+    def knows(self, point: F64) -> bool:
+        """Return whether :meth:`jacobian` at `point` would cost nothing."""
+        return self._jacobians.get(point.tobytes()) is not None
+
+    def jacobian(self, point: F64) -> F64:
+        """Return the Jacobian at `point`, (n,) -> (m, n).
+
+        Raises
+        ------
+        JacobianError
+            The simulation fails at `point`, or all around it.
+        """
+        known = self._jacobians.get(point.tobytes())
+        if known is not None:
+            return known.copy()
+        base = self._base(point)
+        if not bool(np.isfinite(base).all()):
+            raise JacobianError(
+                f"there is no Jacobian where the simulation fails: {self._runs.reason()}",
+                hint="start elsewhere, or narrow the bounds",
+            )
+        steps = self.measure_steps(point)
+        scaled = difference_jacobian(
+            self._in_space,
+            base,
+            self._space.from_physical(point),
+            steps.steps,
+            self._space.lower,
+            self._space.upper,
+            [q.name for q in self._problem.free],
+            self._problem.evaluation.difference,
+            self._runs.reason,
+        )
+        self.count += 1
+        jacobian: F64 = scaled / self._space.derivative(point)
+        self._jacobians.put(point.tobytes(), jacobian)
+        return jacobian.copy()
+
+    def is_given(self, point: F64) -> bool:
+        """Return whether the Jacobian at `point` was handed over, not computed here."""
+        return self._known_errors is not None and self._known_errors[0] == point.tobytes()
+
+    def remember(self, point: F64, jacobian: F64, column_errors: F64) -> None:
+        """Take over a Jacobian and the expected error of its columns."""
+        key = point.tobytes()
+        self._jacobians.put(key, jacobian)
+        self._known_errors = (key, column_errors)
+
+    def measure_steps(self, point: F64) -> StepSizes:
+        """Return the steps at `point`, chosen anew when those at hand mean little there."""
+        z = self._space.from_physical(point)
+        if self.steps is None or self._stale(z):
+            self._chosen_at = z
+            base = self._base(point)
+            points = POINTS - 1 + 2 * z.size
+            with self._runs.activities.during("measuring the noise of the simulation", points):
+                self.steps = self._choose_steps(base, z)
+        return self.steps
+
+    def column_errors(self, point: F64) -> F64 | None:
+        """Return the expected length of the error of each column at `point`, shape (n,)."""
+        if self._known_errors is not None and self.is_given(point):
+            return self._known_errors[1]
+        if self.steps is None:
+            return None
+        rows = self._base(point).size
+        errors: F64 = np.sqrt(rows) * self.steps.errors / np.abs(self._space.derivative(point))
+        return errors
+
+    def along(self, point: F64, directions: F64) -> DirectionalDerivatives:
+        """Return derivatives along `directions`, (n, k), in physical parameters.
+
+        Raises
+        ------
+        JacobianError
+            The simulation fails at `point`, or all around it.
+        """
+        expected = np.linalg.norm(self.jacobian(point) @ directions, axis=0)
+        base, steps = self._base(point), self.measure_steps(point)
+        z = self._space.from_physical(point)
+        ways = directions / self._space.derivative(point)[:, np.newaxis]
+        magnitude = self._runs.output_magnitude(base)
+        noise = steps.noise if np.isfinite(steps.noise) else _EPS * magnitude
+        visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
+        with self._runs.activities.during("computing the intervals", 4 * directions.shape[1]):
+            found = directional_derivatives(
+                self._in_space,
+                base,
+                z,
+                ways,
+                longest_steps(ways, self._parameter_size(z), visible),
+                self._space.lower,
+                self._space.upper,
+                noise,
+            )
+        self.count += 1
+        return found
+
+    def _base(self, point: F64) -> F64:
+        row: F64 = self._runs.residuals(point[np.newaxis, :])[0]
+        return row
+
+    def _stale(self, z: F64) -> bool:
+        """Return whether the point is far from where the steps were chosen."""
+        size = self._parameter_size(self._chosen_at)
+        shrunk = self._parameter_size(z) < size / _STALE
+        far = np.abs(z - self._chosen_at) > _STALE * size
+        return bool((shrunk | far).any())
+
+    def _choose_steps(self, base: F64, z: F64) -> StepSizes:
+        settings = self._problem.evaluation
+        size = self._parameter_size(z)
+        magnitude = self._runs.output_magnitude(base)
+        if settings.relative_step is not None:
+            return fixed_steps(settings.relative_step, size, magnitude, settings.difference)
+        return choose_steps(
+            self._in_space,
+            base,
+            z,
+            size,
+            self._space.lower,
+            self._space.upper,
+            magnitude,
+            settings.difference,
+        )
+
+    def _parameter_size(self, z: F64) -> F64:
+        return parameter_size(self._space, self._space.from_physical(self._problem.initial), z)
+
+    def _in_space(self, points: F64) -> F64:
+        """Return residuals at points of the search space that are no candidates for the best."""
+        physical = self._space.to_physical(points)
+        return self._runs.probe(np.clip(physical, self._problem.lower, self._problem.upper))

@@ -1,0 +1,204 @@
+"""Simulations at points, counted and remembered, and the residuals that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.evaluation.activity import Activities
+from fmident.evaluation.executor import Executor
+from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
+from fmident.evaluation.setups import output_variables
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.problem.model import Problem
+from fmident.problem.residuals import parameter_values_for, whitened_residuals
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+
+_REMEMBERED = 4
+
+
+class Runs:
+    """Runs and remembers the simulations of a problem.
+
+    Points are free parameters in physical units, in the order of ``problem.free``. A failed
+    simulation is a row of NaN, never an exception.
+
+    Parameters
+    ----------
+    problem
+        What to simulate.
+    executor
+        Who runs the simulations; a batch is one call of it.
+
+    Attributes
+    ----------
+    simulations, failures
+        Runs of the FMU so far, and how many of them failed.
+    last_failure
+        The last failed run, or ``None``.
+    best
+        The point of least cost so far that was no probe, or ``None``.
+    activities
+        Its listener is told how far simulations are that belong to no iteration.
+    """
+
+    def __init__(self, problem: Problem, executor: Executor) -> None:
+        self.problem = problem
+        self.simulations = 0
+        self.failures = 0
+        self.last_failure: SimulationFailure | None = None
+        self.best: Best | None = None
+        self.activities = Activities(len(problem.experiments))
+        self._executor = executor
+        self._outputs: Recent[Simulated] = Recent(_REMEMBERED * len(problem.experiments))
+        self._residuals: Recent[F64] = Recent(_REMEMBERED)
+        self._size: int | None = None
+
+    def residuals(self, points: F64) -> F64:
+        """Return the whitened residuals at candidates for the best point, as one batch.
+
+        Parameters
+        ----------
+        points
+            Shape (k, n).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (k, m); rows of NaN where a simulation failed.
+        """
+        known = [self._known_residuals(p) for p in points]
+        new = [i for i, r in enumerate(known) if r is None]
+        if new:
+            fresh = self._run(points[new], remember=True)
+            for i, r in zip(new, fresh, strict=True):
+                self._residuals.put(points[i].tobytes(), r)
+                known[i] = r
+                self._keep_best(points[i], r)
+        return np.array(known)
+
+    def probe(self, points: F64) -> F64:
+        """Return the residuals like :meth:`residuals`, but remember nothing."""
+        return self._run(points, remember=False)
+
+    def outputs(self, point: F64) -> tuple[Simulated, ...]:
+        """Return the FMU's outputs at one point, shape (n,), an item per experiment."""
+        return tuple(self._simulate(self._tasks(point), remember=True))
+
+    def other_outputs(self, experiment: Experiment, variables: Sequence[str], points: F64) -> F64:
+        """Return variables in an experiment that need not be the problem's, (k, instants, v)."""
+        found = np.full((len(points), experiment.times.size, len(variables)), np.nan)
+        usable = [k for k, p in enumerate(points) if self._is_finite(p)]
+        values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
+        outcomes = self._executor.run_other(experiment, variables, values)
+        self.simulations += len(outcomes)
+        for k, outcome in zip(usable, outcomes, strict=True):
+            if isinstance(outcome, SimulationFailure):
+                self.failures += 1
+                self.last_failure = outcome
+            else:
+                found[k] = outcome
+        return found
+
+    def output_magnitude(self, base: F64) -> float:
+        """Return the root mean square of the whitened outputs that belong to residuals."""
+        measured = self._zero_output_residuals()
+        simulated = measured - base
+        size = max(root_mean_square(measured), root_mean_square(simulated))
+        return size if size > 0.0 else 1.0
+
+    def reason(self) -> str:
+        """Return why the last simulation failed, in words."""
+        if self.last_failure is None:
+            return "residuals are not finite"
+        return str(self.last_failure)
+
+    def _run(self, points: F64, *, remember: bool) -> F64:
+        """Return residuals of shape (k, m), NaN rows where a simulation failed."""
+        count = len(self.problem.experiments)
+        rows = np.full((len(points), self._residual_count()), np.nan)
+        usable = [k for k, p in enumerate(points) if self._is_finite(p)]
+        tasks = [task for k in usable for task in self._tasks(points[k])]
+        outputs = self._simulate(tasks, remember=remember)
+        for i, k in enumerate(usable):
+            rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
+        return rows
+
+    def _is_finite(self, p: F64) -> bool:
+        """Return whether the point can be simulated at all; remember why not."""
+        if bool(np.isfinite(p).all()):
+            return True
+        values = {q.name: float(v) for q, v in zip(self.problem.free, p, strict=True)}
+        self.failures += 1
+        self.last_failure = SimulationFailure("a parameter is not finite", None, values)
+        return False
+
+    def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
+        arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
+        if len(arrays) < len(outputs):
+            return np.full(self._residual_count(), np.nan)
+        return whitened_residuals(self.problem, arrays, p)
+
+    def _residual_count(self) -> int:
+        if self._size is None:
+            self._size = self._zero_output_residuals().size
+        return self._size
+
+    def _zero_output_residuals(self) -> F64:
+        """Return the residuals as if all outputs were zero: the whitened measurements."""
+        zeros = [
+            np.zeros((e.times.size, len(output_variables(e)))) for e in self.problem.experiments
+        ]
+        return whitened_residuals(self.problem, zeros, self.problem.initial)
+
+    def _tasks(self, p: F64) -> list[SimulationTask]:
+        return [
+            SimulationTask(i, parameter_values_for(self.problem, experiment, p))
+            for i, experiment in enumerate(self.problem.experiments)
+        ]
+
+    def _simulate(self, tasks: Sequence[SimulationTask], *, remember: bool) -> list[Simulated]:
+        """Run tasks, equal ones once, known ones not at all."""
+        keys = [task.key for task in tasks]
+        found: dict[object, Simulated] = {}
+        pending: dict[object, SimulationTask] = {}
+        for key, task in zip(keys, tasks, strict=True):
+            known = self._outputs.get(key)
+            if known is None and self.best is not None:
+                known = self.best.outputs.get(key)
+            if known is not None:
+                found[key] = known
+            else:
+                pending.setdefault(key, task)
+        if pending:
+            outcomes = self.activities.run(self._executor, list(pending.values()))
+            self.simulations += len(pending)
+            for new, outcome in zip(pending, outcomes, strict=True):
+                found[new] = outcome
+                if isinstance(outcome, SimulationFailure):
+                    self.failures += 1
+                    self.last_failure = outcome
+                if remember:
+                    self._outputs.put(new, outcome)
+        return [found[key] for key in keys]
+
+    def _keep_best(self, p: F64, residuals: F64) -> None:
+        cost = cost_of(residuals)
+        if np.isfinite(cost) and (self.best is None or cost < self.best.cost):
+            # The outputs are kept, so that a run that is interrupted can end at once.
+            outputs: dict[object, Simulated] = {}
+            for task in self._tasks(p):
+                known = self._outputs.get(task.key)
+                if known is not None:
+                    outputs[task.key] = known
+            self.best = Best(p.copy(), cost, residuals, outputs)
+
+    def _known_residuals(self, p: F64) -> F64 | None:
+        if self.best is not None and np.array_equal(p, self.best.parameters):
+            return self.best.residuals
+        return self._residuals.get(p.tobytes())
