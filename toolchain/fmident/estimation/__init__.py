@@ -18,6 +18,7 @@ from fmident.estimation.online import (
     Tracker,
 )
 from fmident.estimation.options import build_options
+from fmident.estimation.population import Generation
 from fmident.estimation.result import (
     EstimationResult,
     Identifiability,
@@ -33,6 +34,7 @@ __all__ = [
     "Estimator",
     "Flag",
     "FmuIdentity",
+    "Generation",
     "Identifiability",
     "Iteration",
     "Monitor",

@@ -68,6 +68,19 @@ class Monitor(Protocol):
             When a plugin asks for the end; let it pass through.
         """
 
+    def generation(self, points: F64, costs: F64) -> None:
+        """Report the vectors that a population method evaluated since the last call.
+
+        They end up in ``population.csv`` and in the plots of the report.
+
+        Parameters
+        ----------
+        points
+            Free parameters in physical units, shape (k, n).
+        costs
+            Shape (k,), infinite where the simulation failed.
+        """
+
     def note(self, message: str) -> None:
         """Report something the user should know; it ends up in the result's notes."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.estimation.contract import Iteration
+from fmident.estimation.population import Generation
 from fmident.evaluation import Evaluator
 
 
@@ -53,11 +54,17 @@ class RunMonitor:
         self._began = time.perf_counter()
         self._history: list[Iteration] = []
         self._notes: list[str] = []
+        self._generations: list[Generation] = []
 
     @property
     def history(self) -> tuple[Iteration, ...]:
         """All iterations so far."""
         return tuple(self._history)
+
+    @property
+    def generations(self) -> tuple[Generation, ...]:
+        """All vectors that a population method evaluated, by generation."""
+        return tuple(self._generations)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,6 +98,10 @@ class RunMonitor:
         self._history.append(state)
         for observer in self._observers:
             observer.iteration(state)
+
+    def generation(self, points: F64, costs: F64) -> None:
+        """Keep the vectors of one generation and their costs."""
+        self._generations.append(Generation.of(points, costs))
 
     def _activity(self, text: str, done: int, expected: int) -> None:
         for observer in self._observers:

@@ -12,6 +12,7 @@ import pandas as pd
 from fmident._types import F64
 from fmident.estimation.contract import Iteration, Status
 from fmident.estimation.online import TimeSeriesEstimate
+from fmident.estimation.population import Generation
 from fmident.statistics.identifiability import Identifiability
 
 __all__ = [
@@ -152,6 +153,8 @@ class EstimationResult:
         Estimates over time, of online estimators: one per experiment.
     residuals
         Whether the model explains the data; ``None`` when the run ended before it was known.
+    generations
+        Vectors that a population method evaluated, and their costs.
     """
 
     status: Status
@@ -176,6 +179,7 @@ class EstimationResult:
     settings: Mapping[str, object] = field(default_factory=dict)
     series: tuple[TimeSeriesEstimate, ...] = ()
     residuals: ResidualCheck | None = None
+    generations: tuple[Generation, ...] = ()
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

@@ -118,6 +118,7 @@ def run_estimation(
         settings=settings,
         series=estimate.series,
         residuals=summary.residuals,
+        generations=monitor.generations,
     )
 
 
