@@ -14,7 +14,7 @@ from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
-from fmident.problem.residuals import parameter_values_for, whitened_residuals
+from fmident.problem.residuals import cost_residuals, parameter_values_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -142,7 +142,7 @@ class Runs:
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
         if len(arrays) < len(outputs):
             return np.full(self._residual_count(), np.nan)
-        return whitened_residuals(self.problem, arrays, p)
+        return cost_residuals(self.problem, arrays, p)
 
     def _residual_count(self) -> int:
         if self._size is None:
@@ -154,7 +154,7 @@ class Runs:
         zeros = [
             np.zeros((e.times.size, len(output_variables(e)))) for e in self.problem.experiments
         ]
-        return whitened_residuals(self.problem, zeros, self.problem.initial)
+        return cost_residuals(self.problem, zeros, self.problem.initial)
 
     def _tasks(self, p: F64) -> list[SimulationTask]:
         return [

@@ -4,6 +4,7 @@ Reading order: ``model`` (the data), ``file`` (from TOML), ``residuals`` (measur
 model), ``search_space`` (scaling), ``validate``.
 """
 
+from fmident.problem.cost import Cost, EquidistantGrid, MeasuredSignal, TimeDomain
 from fmident.problem.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.model import (
     EstimatorSettings,
@@ -14,6 +15,9 @@ from fmident.problem.model import (
 )
 from fmident.problem.residuals import (
     ResidualLayout,
+    check_cost,
+    cost_residuals,
+    measured_signals,
     measurement_values,
     parameter_values,
     parameter_values_for,
@@ -26,15 +30,22 @@ from fmident.problem.search_space import SearchSpace
 from fmident.problem.validate import validate_problem
 
 __all__ = [
+    "Cost",
+    "EquidistantGrid",
     "EstimatorSettings",
     "EvaluationSettings",
+    "MeasuredSignal",
     "ModelResolver",
     "Parameter",
     "Problem",
     "ResidualLayout",
     "Scaling",
     "SearchSpace",
+    "TimeDomain",
+    "check_cost",
+    "cost_residuals",
     "load_problem",
+    "measured_signals",
     "measurement_values",
     "parameter_values",
     "parameter_values_for",

@@ -12,6 +12,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
+from fmident.problem.cost import Cost, TimeDomain
 
 Scaling = Literal["linear", "log"]
 ExecutorName = Literal["auto", "inline", "processes", "dask"]
@@ -137,6 +138,8 @@ class Problem:
         Estimator and options.
     evaluation
         How to simulate.
+    cost
+        What is minimised.
     start_values
         Values of FMU variables that hold for all experiments.
     source
@@ -152,6 +155,7 @@ class Problem:
     experiments: tuple[Experiment, ...]
     estimator: EstimatorSettings
     evaluation: EvaluationSettings = EvaluationSettings()
+    cost: Cost = TimeDomain()
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: Path | None = None
     text: str = ""

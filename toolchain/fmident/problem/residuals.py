@@ -1,8 +1,9 @@
-"""From simulated outputs to whitened residuals: the measurement model.
+"""From simulated outputs to residuals: the measurement model, then the cost.
 
 What a column of the data should be is ``gain * y(t - delay) + offset``, filtered and thinned
 like the measurement where it is decimated. A whitened residual is
-``weight * (measured - predicted) / sigma``; missing samples have none.
+``weight * (measured - predicted) / sigma``; missing samples have none. The residuals of a
+problem are what its cost makes of measured and predicted signals: the whitened ones by default.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import kept_samples
+from fmident.errors import Location, PluginError, ProblemError
+from fmident.problem.cost import MeasuredSignal, TimeDomain
 from fmident.problem.model import Problem
 from fmident.problem.shift import delayed
+
+_KEPT = "measured_signals"
 
 
 @dataclass(frozen=True)
@@ -195,14 +200,85 @@ def whitened_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
     numpy.ndarray
         Shape (m,), in the order of :func:`residual_layout`.
     """
-    parts = [
-        m.whitening * (compared_values(m) - predicted)[np.isfinite(compared_values(m))]
-        for experiment, columns in zip(
-            problem.experiments, predict(problem, outputs, p), strict=True
+    return TimeDomain().residuals(measured_signals(problem), _signals(problem, outputs, p))
+
+
+def cost_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
+    """Return the residuals of the problem's cost, which is ``1/2 sum r^2`` of them.
+
+    Parameters
+    ----------
+    problem, outputs, p
+        As for :func:`predict`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,); those of :func:`whitened_residuals` for the cost ``time-domain``.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        The cost is broken.
+    """
+    cost = problem.cost
+    predicted = _signals(problem, outputs, p)
+    # A cost is a stranger's code, which may raise anything.
+    try:
+        found = np.asarray(cost.residuals(measured_signals(problem), predicted), dtype=np.float64)
+    except Exception as error:
+        raise PluginError(
+            f"the cost '{cost.name}' ({type(cost).__module__}) failed with "
+            f"{type(error).__name__}: {error}",
+            hint="this is a mistake in the plugin, not in the problem: tell its authors",
+        ) from error
+    if found.ndim != 1 or found.size == 0:
+        raise PluginError(
+            f"the cost '{cost.name}' ({type(cost).__module__}) returned residuals of shape "
+            f"{found.shape}, not (m,)",
+            hint="this is a mistake in the plugin, not in the problem: tell its authors",
         )
-        for m, predicted in zip(experiment.measurements, columns, strict=True)
-    ]
-    return np.concatenate(parts) if parts else np.empty(0)
+    return found
+
+
+def measured_signals(problem: Problem) -> tuple[MeasuredSignal, ...]:
+    """Return the measured outputs as they are compared, by experiment, then measurement."""
+    known = problem.__dict__.get(_KEPT)
+    if known is None:
+        known = tuple(_measured_signal(e, m) for e in problem.experiments for m in e.measurements)
+        # Kept with the problem, as a cached property would be: each residual asks for it.
+        problem.__dict__[_KEPT] = known
+    signals: tuple[MeasuredSignal, ...] = known
+    return signals
+
+
+def check_cost(problem: Problem, location: Location | None = None) -> None:
+    """Refuse a cost that the problem's data do not allow.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        At `location`, with what the cost says.
+    """
+    try:
+        problem.cost.check(measured_signals(problem))
+    except ValueError as error:
+        raise ProblemError(
+            f"the cost '{problem.cost.name}' cannot be used here: {error}", location=location
+        ) from error
+
+
+def _measured_signal(experiment: Experiment, m: Measurement) -> MeasuredSignal:
+    sigma = compared_sigma(m)
+    times = compared_times(m, experiment.times)
+    scale = m.weight / (np.ones(()) if sigma is None else np.asarray(sigma, dtype=np.float64))
+    return MeasuredSignal(
+        experiment.name, m.name, times, compared_values(m), np.broadcast_to(scale, times.shape)
+    )
+
+
+def _signals(problem: Problem, outputs: Sequence[F64], p: F64) -> list[F64]:
+    return [y for columns in predict(problem, outputs, p) for y in columns]
 
 
 def residual_layout(problem: Problem) -> ResidualLayout:

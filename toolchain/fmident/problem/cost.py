@@ -1,0 +1,210 @@
+"""What is minimised: from measured and predicted signals to residuals.
+
+A cost is a frozen dataclass whose fields are its options, with one method that turns signals
+into a vector of residuals r; what an estimator minimises is ``1/2 sum r^2``. Since every cost
+is a sum of squares, least-squares methods can use each of them, not only methods that ask for
+a number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+
+_JITTER = 1e-3
+"""Time stamps off by this part of the step are equidistant all the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class EquidistantGrid:
+    """Equidistant instants, and how the values at the known samples get there.
+
+    Parameters
+    ----------
+    times
+        Shape (N,), s.
+    known
+        Instants of the samples that are there, shape (k,), s; ``None`` when they are `times`.
+    """
+
+    times: F64
+    known: F64 | None = None
+
+    @property
+    def step(self) -> float:
+        """Distance of neighbouring instants, s."""
+        return float(self.times[-1] - self.times[0]) / (self.times.size - 1)
+
+    def values(self, at_known: F64) -> F64:
+        """Return values of shape (k,) on the grid, shape (N,), by linear interpolation."""
+        if self.known is None:
+            return at_known
+        return np.interp(self.times, self.known, at_known)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSignal:
+    """One measured output of one experiment as it is compared.
+
+    Parameters
+    ----------
+    experiment, output
+        Names.
+    times
+        Shape (n,), s.
+    measured
+        Shape (n,), in the output's unit; NaN where a sample is missing.
+    scale
+        Factor that makes outputs comparable, ``weight / sigma``, shape (n,).
+    """
+
+    experiment: str
+    output: str
+    times: F64
+    measured: F64
+    scale: F64
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Indices of the samples that are not missing, shape (k,)."""
+        return np.flatnonzero(np.isfinite(self.measured))
+
+    @cached_property
+    def grid(self) -> EquidistantGrid:
+        """Equidistant instants from the first to the last sample, for spectra.
+
+        Those of the samples themselves if they are equidistant, or are so but for missing
+        ones; else as many as there are samples.
+        """
+        known = self.times[self.rows]
+        if _equidistant(known):
+            return EquidistantGrid(known)
+        whole = self.times[self.rows[0] : self.rows[-1] + 1]
+        if _equidistant(whole):
+            return EquidistantGrid(whole, known)
+        return EquidistantGrid(np.linspace(known[0], known[-1], known.size), known)
+
+    def differences(self, predicted: F64) -> F64:
+        """Return ``scale * (measured - predicted)`` of the samples that are there, shape (k,)."""
+        return self._scale * (self._measured - predicted[self.rows])
+
+    def differences_in_units(self, predicted: F64) -> F64:
+        """Return ``measured - predicted`` of the samples that are there, shape (k,)."""
+        return self._measured - predicted[self.rows]
+
+    def scaled(self, values: F64) -> F64:
+        """Return ``scale * values`` of the samples that are there: (n,) -> (k,)."""
+        return self._scale * values[self.rows]
+
+    @cached_property
+    def _measured(self) -> F64:
+        return self.measured[self.rows]
+
+    @cached_property
+    def _scale(self) -> F64:
+        return self.scale[self.rows]
+
+
+@dataclass(frozen=True)
+class Cost(ABC):
+    """Base class of all costs; a subclass is a frozen dataclass, its fields are its options.
+
+    The keys of the problem file's ``[cost]`` table are those fields; a ``ValueError`` of
+    ``__post_init__`` becomes a message with the place in the file.
+
+    Class attributes
+    ----------------
+    name
+        Name in the ``[cost]`` table.
+    summary
+        One line for ``fmident plugins``.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+
+    @property
+    def gives_intervals(self) -> bool:
+        """Whether the residuals are independent and of equal variance for a right model.
+
+        Only then do standard errors follow from the Jacobian of the residuals; of other costs
+        the result has none.
+        """
+        return False
+
+    def check(self, signals: Sequence[MeasuredSignal]) -> None:
+        """Refuse data that this cost cannot be computed from; called before the run.
+
+        Raises
+        ------
+        ValueError
+            With the reason.
+        """
+        return
+
+    @abstractmethod
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the residuals; the cost is ``1/2 sum r^2``.
+
+        Parameters
+        ----------
+        signals
+            One per experiment and measured output.
+        predicted
+            What the model says for each, shape (n,) like ``signals[i].times``; finite.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (m,); m must not depend on `predicted`.
+        """
+
+    def options(self) -> dict[str, object]:
+        """Return the options by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True)
+class TimeDomain(Cost):
+    """Squares of the whitened differences, sample by sample: the default.
+
+    Parameters
+    ----------
+    normalisation
+        ``"none"``: ``1/2 sum r^2``, for Gaussian noise of known sigma the negative logarithm of
+        the likelihood. ``"mean-square"``: the mean square of each signal, summed (Ludwig and
+        Gerstmayr, eq. 9), so that long records count as much as short ones.
+    """
+
+    name: ClassVar[str] = "time-domain"
+    summary: ClassVar[str] = "squares of the differences, sample by sample (the default)"
+
+    normalisation: Literal["none", "mean-square"] = "none"
+
+    @property
+    def gives_intervals(self) -> bool:
+        """True, unless each signal is divided by its length."""
+        return self.normalisation == "none"
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the differences, by experiment, then output, then time."""
+        parts = [s.differences(y) for s, y in zip(signals, predicted, strict=True)]
+        if self.normalisation == "mean-square":
+            parts = [np.sqrt(2.0 / max(part.size, 1)) * part for part in parts]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _equidistant(times: F64) -> bool:
+    if times.size < 2:
+        return True
+    even = np.linspace(times[0], times[-1], times.size)
+    step = float(even[1] - even[0])
+    return bool(np.max(np.abs(times - even)) <= _JITTER * step)
