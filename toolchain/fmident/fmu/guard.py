@@ -127,7 +127,7 @@ def check_survives(
                     child.wait()
         outcome = _read_result(place)
         if hung or outcome is None:
-            end = f"did not answer within {timeout:g} s" if hung else _end(child.returncode)
+            end = f"did not answer within {timeout:g} s" if hung else end_of_process(child.returncode)
             raise _lost(path, place, end, hung=hung)
     if "error" in outcome:
         if outcome["kind"] == "FmuError":
@@ -147,7 +147,7 @@ def _read_result(place: Path) -> dict[str, Any] | None:
     return result
 
 
-def _end(code: int) -> str:
+def end_of_process(code: int) -> str:
     """Say in words how a process ended that left no result."""
     if code < 0:
         try:

@@ -124,6 +124,10 @@ class InstanceHolder:
         self._fresh = False
         return self.instance
 
+    def never_reset(self) -> None:
+        """From now on instantiate anew for each run."""
+        self._can_reset = False
+
     def _reset(self) -> bool:
         if not self._can_reset:
             return False

@@ -278,6 +278,25 @@ class Simulator:
             self._holder.notes.append(note(f"fmi2Terminate returned {status_word(failed.status)}"))
             self._holder.drop(failed.status)
 
+    def prepare(self, setup: SimulationSetup, values: Mapping[str, Value] | None = None) -> None:
+        """Find out how inputs are set in `setup`, at these values rather than at the first run's.
+
+        With the same values, simulators of the same FMU come to the same conclusion, whatever
+        they run first: their results agree to the last bit. Needs no call otherwise.
+
+        Raises
+        ------
+        FmuError
+            Names or values that do not fit the FMU.
+        """
+        with self._lock:
+            merged = {**self._touched, **setup.start_values, **(values or {})}
+            self._plan(setup, merged, self._assignment(merged))
+
+    def instantiate_for_each_run(self) -> None:
+        """Do not reset any more: for FMUs whose reset leaves something of the run before."""
+        self._holder.never_reset()
+
     # ------------------------------------------------------------- what is kept
 
     def _assignment(self, values: Mapping[str, Value]) -> Assignment:
