@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from fmident._types import F64
-from fmident.errors import EstimationError, Location, ProblemError, SimulationError
+from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
+from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
 _SMALL, _LARGE = 0.01, 0.3
+
+_FAR = 3.0
+_ELSEWHERE = 6
+"""Points inside the bounds at which a parameter without influence is tried again."""
 
 
 def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
@@ -24,71 +32,157 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     fmident.errors.EstimationError
         It fails; with the FMU's own message.
     """
+    finding = initial_finding(problem, evaluator)
+    if finding is not None:
+        raise EstimationError(finding.message, location=finding.location, hint=finding.hint)
+
+
+def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None:
+    """Simulate the initial point; return that it fails, with the FMU's own message."""
     if np.isfinite(evaluator.residuals(problem.initial)).all():
-        return
+        return None
     failure = evaluator.last_failure
     text = str(failure) if failure is not None else "the residuals are not finite"
     log = "".join(f"\n  FMU: {line}" for line in failure.log[-5:]) if failure else ""
-    raise EstimationError(
+    return Diagnostic(
+        "error",
         f"the simulation at the initial parameters fails: {text}{log}",
-        location=_location(problem),
-        hint=(failure.hint if failure else None)
+        location_of(problem),
+        (failure.hint if failure else None)
         or "change the initial values, or look at it with 'fmident simulate'",
+        "initial-simulation-fails",
     )
+
+
+@dataclass(frozen=True)
+class InertParameter:
+    """A free parameter without influence around the initial point.
+
+    Parameters
+    ----------
+    name, variable
+        Of the parameter.
+    active_at
+        A point inside the bounds at which it does act, shape (n,); ``None`` if none was found.
+    """
+
+    name: str
+    variable: str | None
+    active_at: F64 | None
 
 
 def check_influence(problem: Problem, evaluator: Evaluator) -> None:
     """Change each free parameter and look whether any residual changes.
-
-    An FMU may take a parameter without using it, or freeze it when it is built. The choice of
-    the finite-difference steps tells, which the run needs anyway; a parameter that does
-    nothing then is tried with larger changes before it is refused. Parameters of the
-    measurement model alone cost no simulation.
 
     Raises
     ------
     fmident.errors.ProblemError
         Parameters without influence, by name.
     """
+    finding = inert_finding(problem, inert_parameters(problem, evaluator))
+    if finding is not None:
+        raise ProblemError(finding.message, location=finding.location, hint=finding.hint)
+
+
+def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParameter, ...]:
+    """Return the free parameters that change no residual around the initial point.
+
+    An FMU may take a parameter without using it, or freeze it when it is built. The choice of
+    the finite-difference steps tells, which the run needs anyway; a parameter that does
+    nothing then is tried with larger changes, and at last at other points inside the bounds.
+    Parameters of the measurement model alone cost no simulation.
+    """
     base = evaluator.residuals(problem.initial)
     moved = evaluator.measure_steps(problem.initial).influence
     suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
-    if suspects.size == 0:
-        return
     for relative in (_SMALL, _LARGE, -_LARGE):
+        if suspects.size == 0:
+            return ()
         points = np.tile(problem.initial, (suspects.size, 1))
         for row, j in enumerate(suspects):
             points[row, j] = _moved(evaluator, problem.initial, int(j), relative)
         changed = evaluator.probe(points)
         # A failed simulation is NaN, which differs from everything: that is influence too.
         suspects = suspects[(changed == base).all(axis=1)]
-        if suspects.size == 0:
-            return
-    names = [problem.free[j].name for j in suspects]
-    listed = ", ".join(f"'{n}'" for n in names)
-    variables = [problem.free[j].variable for j in suspects if problem.free[j].variable]
-    frozen = (
-        f"; the FMU accepts values for {', '.join(f'{v!r}' for v in variables)} but ignores them"
-        if variables
-        else ""
-    )
-    still = _still_inputs(problem)
-    if still:
-        raise ProblemError(
-            f"no output changes with {listed}: {still}",
-            location=_location(problem),
-            hint="name a column that varies in [experiments.inputs] (FMU variable = column), or "
-            "fix the parameters that act only where an input moves the model",
+    return tuple(
+        InertParameter(
+            problem.free[j].name, problem.free[j].variable, _active_at(problem, evaluator, int(j))
         )
-    raise ProblemError(
-        f"no output changes with {listed}{frozen}",
-        location=_location(problem),
-        hint="fix or remove the parameter, measure an output that depends on it, or build the "
-        "FMU so that it stays a parameter (not final, not evaluated)",
+        for j in suspects
     )
 
 
-def _still_inputs(problem: Problem) -> str:
+def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
+    """Return a Latin hypercube of points inside the bounds, shape (count, n), physical units.
+
+    Where a bound is missing, the parameter stays within a factor of about three of its initial
+    value, or within its scale if it starts at zero.
+    """
+    space = evaluator.space
+    z = space.from_physical(evaluator.problem.initial)
+    reach = np.where(space.log, np.log(_FAR), np.where(z == 0.0, 1.0, (1.0 - 1.0 / _FAR) * abs(z)))
+    lower = np.where(np.isfinite(space.lower), space.lower, z - reach)
+    upper = np.where(np.isfinite(space.upper), space.upper, z + reach)
+    share = stats.qmc.LatinHypercube(z.size, seed=seed).random(count)
+    points: F64 = space.to_physical(lower + share * (upper - lower))
+    return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
+
+
+def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None:
+    """Return a point inside the bounds at which a parameter acts, if one is found."""
+    points = points_inside(evaluator, _ELSEWHERE)
+    others = points.copy()
+    for row in range(_ELSEWHERE):
+        others[row, index] = _moved(evaluator, points[row], index, _SMALL)
+    found = evaluator.probe(np.vstack([points, others]))
+    first, second = found[:_ELSEWHERE], found[_ELSEWHERE:]
+    works = np.isfinite(first).all(axis=1) & np.isfinite(second).all(axis=1)
+    acts = np.flatnonzero(works & (first != second).any(axis=1))
+    return points[acts[0]] if acts.size else None
+
+
+def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnostic | None:
+    """Return in words that parameters have no influence, why, and what to do; ``None`` if all do.
+
+    Parameters
+    ----------
+    problem
+        With the parameters.
+    inert
+        From :func:`inert_parameters`.
+    """
+    if not inert:
+        return None
+    names = [q.name for q in inert]
+    message = f"no output changes with {', '.join(repr(n) for n in names)}"
+    place = location_of(problem, *(("parameters", names[0]) if len(names) == 1 else ()))
+    variables = [q.variable for q in inert if q.variable]
+    still = still_inputs(problem)
+    reached = next((q for q in inert if q.active_at is not None), None)
+    if still:
+        message += f": {still}"
+        hint = (
+            "name a column that varies in [experiments.inputs] (FMU variable = column), or "
+            "fix the parameters that act only where an input moves the model"
+        )
+    elif reached is not None and reached.active_at is not None:
+        shown = ", ".join(
+            f"{q.name} = {x:.4g}" for q, x in zip(problem.free, reached.active_at, strict=True)
+        )
+        message += f" around the initial values, but '{reached.name}' acts elsewhere in the bounds"
+        hint = f"start where it acts, for example at {shown}"
+    else:
+        if variables:
+            listed = ", ".join(map(repr, variables))
+            message += f"; the FMU accepts values for {listed} but ignores them"
+        hint = (
+            "fix or remove the parameter, measure an output that depends on it, or build the "
+            "FMU so that it stays a parameter (not final, not evaluated)"
+        )
+    return Diagnostic("error", message, place, hint, "parameter-without-influence")
+
+
+def still_inputs(problem: Problem) -> str:
     """Return that no input ever changes, and why, or an empty text."""
     given = [(e.name, n, x) for e in problem.experiments for n, x in e.inputs.items()]
     if any(np.ptp(values) > 0.0 for _, _, values in given):
@@ -132,7 +226,7 @@ def check_survives(problem: Problem) -> None:
         failure = SimulationFailure.of(error, values, experiment.name)
         raise EstimationError(
             f"the simulation at the initial parameters fails: {failure}",
-            location=_location(problem),
+            location=location_of(problem),
             hint=error.hint or "look at it with 'fmident simulate'",
         ) from error
 
@@ -153,5 +247,10 @@ def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> f
     return float(space.to_physical(moved)[index])
 
 
-def _location(problem: Problem) -> Location | None:
-    return Location(str(problem.source)) if problem.source is not None else None
+def location_of(problem: Problem, *keys: str | int) -> Location | None:
+    """Return the place of a key of the problem file, or of the file; ``None`` without one."""
+    if problem.source is None:
+        return None
+    if not keys or not problem.text:
+        return Location(str(problem.source))
+    return Source(problem.source, problem.text).where(keys)
