@@ -1,0 +1,146 @@
+"""The estimator ``cma-es``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.cma_es.options import CmaEsOptions
+from fmident_estimators.population import PopulationSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness")
+"""The package's conditions that mean that costs or steps no longer change."""
+
+_REASONS = {
+    "tolx": "the steps became shorter than parameter_tolerance",
+    "tolfun": "the costs came within cost_tolerance",
+    "tolfunhist": "the best costs of the last generations came within cost_tolerance",
+    "tolflatfitness": "all vectors of a generation cost the same",
+    "tolstagnation": "the costs stopped falling",
+}
+
+
+class CmaEs(Estimator[CmaEsOptions]):
+    """Covariance matrix adaptation in the search space, inside the bounds, with restarts."""
+
+    name: ClassVar[str] = "cma-es"
+    summary: ClassVar[str] = "covariance matrix adaptation evolution strategy (cma), restarts"
+    options_type: ClassVar[type[CmaEsOptions]] = CmaEsOptions
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: CmaEsOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Search, restart if asked for, and return the best vector of all.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Parameters have no finite bounds.
+        """
+        search = PopulationSearch(problem, evaluator, monitor, self.name)
+        generator = np.random.default_rng(options.seed)
+        size = options.population or 4 + int(3.0 * math.log(len(problem.free)))
+        start = search.initial
+        ends: list[dict[str, object]] = []
+        end, best_end = "", ""
+        for run in range(options.restarts + 1):
+            before = search.cost
+            end = _one_search(search, start, size, options, generator, run)
+            if search.cost < before or not best_end:
+                best_end = end
+            ends.append({"population": size, "best_cost": search.cost, "ended_by": end})
+            if end in ("target", "generations"):
+                break
+            size = math.ceil(size * options.population_growth)
+            start = generator.random(start.size)
+        return _finish(search, end, best_end, ends, options)
+
+
+def _one_search(
+    search: PopulationSearch,
+    start: F64,
+    size: int,
+    options: CmaEsOptions,
+    generator: np.random.Generator,
+    run: int,
+) -> str:
+    """Run until the package stops; return the name of the condition."""
+    strategy = _strategy(start, size, options, generator)
+    while not (stop := strategy.stop()):
+        if search.generations >= options.generations:
+            return "generations"
+        asked = strategy.ask()
+        costs = search.evaluate(np.clip(np.array(asked), 0.0, 1.0))
+        search.end_generation(costs, restart=float(run), step=float(strategy.sigma))
+        if options.target_cost is not None and search.cost <= options.target_cost:
+            return "target"
+        strategy.tell(asked, _ranked(costs).tolist())
+    names = [name for name in stop if name in _CONVERGED]
+    return names[0] if names else str(next(iter(stop)))
+
+
+def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random.Generator) -> Any:
+    # The import takes a second and needs nobody who does not use it.
+    import cma
+
+    def normal(*shape: int) -> F64:
+        return generator.standard_normal(shape)
+
+    draw: Callable[..., F64] = normal
+    settings = {
+        "bounds": [0.0, 1.0],
+        "popsize": size,
+        "tolfun": options.cost_tolerance,
+        "tolfunhist": options.cost_tolerance,
+        "tolx": options.parameter_tolerance,
+        "maxiter": math.inf,
+        # Not from NumPy's global generator, whose state belongs to the user.
+        "randn": draw,
+        "seed": math.nan,
+        "verbose": -9,
+        "verb_log": 0,
+        "signals_filename": None,
+    }
+    return cma.CMAEvolutionStrategy(start, options.initial_step, settings)
+
+
+def _ranked(costs: F64) -> F64:
+    """Return finite costs of the same order: a failed simulation is worse than all others."""
+    finite = np.isfinite(costs)
+    if bool(finite.all()):
+        return costs
+    worst = float(np.max(costs[finite])) if bool(finite.any()) else 0.0
+    return np.where(finite, costs, worst + max(abs(worst), 1.0))
+
+
+def _finish(
+    search: PopulationSearch,
+    end: str,
+    best_end: str,
+    ends: list[dict[str, object]],
+    options: CmaEsOptions,
+) -> Estimate:
+    details = {"searches": ends} if len(ends) > 1 else {}
+    if end == "target":
+        reason = f"the target cost {options.target_cost:g} was reached"
+        return search.finish("converged", reason, **details)
+    if end == "generations" and end == best_end:
+        reason = f"all {options.generations} generations were evaluated"
+        return search.finish("limit", reason, **details)
+    reason = _REASONS.get(best_end, f"the package's condition '{best_end}' ended the search")
+    if len(ends) > 1:
+        reason += f"; the best of {len(ends)} searches"
+    return search.finish("converged" if best_end in _CONVERGED else "limit", reason, **details)

@@ -1,0 +1,95 @@
+"""The estimator ``differential-evolution``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
+from fmident_estimators.population import PopulationSearch
+
+_PER_PARAMETER = 15
+
+
+class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
+    """SciPy's differential evolution in the search space; a generation is one batch."""
+
+    name: ClassVar[str] = "differential-evolution"
+    summary: ClassVar[str] = "differential evolution (SciPy), a generation as one batch"
+    options_type: ClassVar[type[DifferentialEvolutionOptions]] = DifferentialEvolutionOptions
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: DifferentialEvolutionOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Search generation by generation and return the best vector of all.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Parameters have no finite bounds.
+        """
+        from scipy.optimize import differential_evolution
+
+        search = PopulationSearch(problem, evaluator, monitor, self.name)
+        generator = np.random.default_rng(options.seed)
+        first = first_generation(search.initial, options, generator)
+
+        def costs_of(columns: F64) -> F64:
+            costs = search.evaluate(np.clip(columns.T, 0.0, 1.0))
+            search.end_generation(costs)
+            if options.target_cost is not None and search.cost <= options.target_cost:
+                raise _TargetReached
+            return costs
+
+        try:
+            with warnings.catch_warnings():
+                # Failed simulations cost infinity, whose mean and spread are no numbers.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                found = differential_evolution(
+                    costs_of,
+                    [(0.0, 1.0)] * len(problem.free),
+                    strategy=options.strategy,
+                    maxiter=options.generations,
+                    tol=options.relative_tolerance,
+                    atol=options.absolute_tolerance,
+                    mutation=options.mutation,
+                    recombination=options.recombination,
+                    rng=generator,
+                    init=first,
+                    polish=False,
+                    updating="deferred",
+                    vectorized=True,
+                )
+        except _TargetReached:
+            reason = f"the target cost {options.target_cost:g} was reached"
+            return search.finish("converged", f"{reason} in generation {search.generations}")
+        if found.success:
+            reason = f"the costs of all vectors came together in generation {search.generations}"
+            return search.finish("converged", reason)
+        return search.finish("limit", f"all {options.generations} generations were evaluated")
+
+
+class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such limit
+    """A cost is not above the target."""
+
+
+def first_generation(
+    initial: F64, options: DifferentialEvolutionOptions, generator: np.random.Generator
+) -> F64:
+    """Return the initial point and a Latin hypercube in the unit cube, shape (k, n)."""
+    count = options.population or max(5, _PER_PARAMETER * initial.size)
+    others = count - 1
+    slices = np.column_stack([generator.permutation(others) for _ in range(initial.size)])
+    spread = (slices + generator.random(slices.shape)) / others
+    points: F64 = np.vstack([initial, spread])
+    return points

@@ -1,0 +1,98 @@
+"""Evaluation of one generation after the other, and what is told of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.estimation.contract import Estimate, Monitor, Status
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
+from fmident_estimators.population.box import Box
+
+
+class PopulationSearch:
+    """Keeps the best vector and reports every generation.
+
+    The initial point of the problem is known already and counts as the best vector until a
+    better one is found.
+
+    Parameters
+    ----------
+    problem, evaluator, monitor
+        As the estimator got them.
+    method
+        Name of the estimator.
+
+    Attributes
+    ----------
+    box
+        The unit cube.
+    best, cost
+        Best vector so far, physical, shape (n,), and its cost.
+    generations
+        Evaluated so far.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Parameters have no finite bounds.
+    """
+
+    def __init__(
+        self, problem: Problem, evaluator: Evaluator, monitor: Monitor, method: str
+    ) -> None:
+        self.box = Box.of(problem, method)
+        self.best: F64 = problem.initial.copy()
+        self.cost = float(evaluator.cost(problem.initial))
+        self.initial_cost = self.cost
+        self.generations = 0
+        self._initial = problem.initial.copy()
+        self._evaluator = evaluator
+        self._monitor = monitor
+        monitor.generation(self.best[np.newaxis], np.array([self.cost]))
+        monitor.iteration(self.best, self.cost)
+
+    @property
+    def initial(self) -> F64:
+        """The initial point in the unit cube, shape (n,)."""
+        return self.box.unit(self._initial)
+
+    def evaluate(self, unit: F64) -> F64:
+        """Return the costs of points of the unit cube, (k, n) -> (k,), as one batch.
+
+        A failed simulation costs infinity.
+        """
+        if len(unit) == 0:
+            return np.empty(0)
+        points = self.box.physical(unit)
+        costs = np.asarray(self._evaluator.costs(points), dtype=np.float64)
+        costs = np.where(np.isnan(costs), np.inf, costs)
+        self._monitor.generation(points, costs)
+        first = int(np.argmin(costs))
+        if costs[first] < self.cost:
+            self.best, self.cost = points[first].copy(), float(costs[first])
+        return costs
+
+    def end_generation(self, costs: F64, **details: float) -> None:
+        """Report a generation.
+
+        Parameters
+        ----------
+        costs
+            Of its vectors, shape (k,).
+        details
+            Further columns of ``history.csv``.
+        """
+        self.generations += 1
+        finite = costs[np.isfinite(costs)]
+        told = {"failed": float(costs.size - finite.size)}
+        if finite.size:
+            told["generation_best"] = float(finite.min())
+            told["generation_median"] = float(np.median(finite))
+            told["generation_worst"] = float(finite.max())
+        self._monitor.iteration(self.best, self.cost, **told, **details)
+
+    def finish(self, status: Status, message: str, **details: object) -> Estimate:
+        """Return the best vector as the estimate."""
+        return Estimate(self.best, status, message, details)

@@ -1,0 +1,28 @@
+"""The special genetic algorithm: children around the best vectors of all generations.
+
+Ludwig and Gerstmayr's algorithm. The first generation is uniform in the box (eq. 22 of
+"Special Genetic Identification Algorithm with smoothing in the frequency domain"). Of all
+vectors so far the best survive; each has children at distances that are distributed
+symmetrically and exponentially, in a range that shrinks from generation to generation
+(eqs. 23 and 24, whose printed text lost a product sign and an exponent).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fmident.plugins.hookspecs import hookimpl
+from fmident_estimators.special_genetic.estimator import SpecialGenetic
+from fmident_estimators.special_genetic.options import SpecialGeneticOptions
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
+    from fmident.plugins.registry import Registry
+
+__all__ = ["SpecialGenetic", "SpecialGeneticOptions", "fmident_register_estimators"]
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``special-genetic``."""
+    registry.add(SpecialGenetic.name, SpecialGenetic)
