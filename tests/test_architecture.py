@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HOST = ROOT / "toolchain" / "fmident"
 ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
+COSTS = ROOT / "plugins" / "fmident_costs"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
@@ -94,7 +95,7 @@ def test_estimators_never_touch_an_fmu() -> None:
     }  # fmt: skip
     wrong = [
         f"{name_of(path)} imports {name}"
-        for path in [*modules(ESTIMATORS), *modules(EXAMPLE)]
+        for path in [*modules(ESTIMATORS), *modules(COSTS), *modules(EXAMPLE)]
         for target, name in targets(path)
         if target not in allowed
     ]
@@ -106,7 +107,7 @@ def test_the_host_never_imports_an_estimator() -> None:
         f"{name_of(path)} imports {name}"
         for path in modules(HOST)
         for name in imports(path)
-        if name.startswith("fmident_estimators")
+        if name.startswith(("fmident_estimators", "fmident_costs"))
     ]
     assert wrong == []
 
@@ -114,7 +115,7 @@ def test_the_host_never_imports_an_estimator() -> None:
 def test_no_module_is_too_long() -> None:
     lengths = {
         name_of(path): len(path.read_text(encoding="utf-8").splitlines())
-        for folder in (HOST, ESTIMATORS, EXAMPLE)
+        for folder in (HOST, ESTIMATORS, COSTS, EXAMPLE)
         for path in modules(folder)
     }
     assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}

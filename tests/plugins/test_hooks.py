@@ -90,7 +90,7 @@ def test_fmident_register_estimators(make_plugin: MakePlugin) -> None:
 
 
 def test_fmident_register_costs(make_plugin: MakePlugin) -> None:
-    host = load(make_plugin, registering("costs", "builtins.object"))
+    host = load(make_plugin, registering("costs", "fmident.problem.Cost", "residuals"))
     assert host.costs.get("mine").__name__ == "Mine"
 
 
@@ -111,9 +111,11 @@ def test_fmident_register_reporters(make_plugin: MakePlugin) -> None:
     [
         (registering("estimators", "builtins.object"), "no subclass of"),
         (registering("reporters", "fmident.report.contract.Reporter"), "lacks 'write'"),
+        (registering("costs", "builtins.object"), "no subclass of fmident.problem.cost.Cost"),
+        (registering("costs", "fmident.problem.Cost"), "lacks 'residuals'"),
         (registering("costs", "builtins.object").replace("Mine,", "Mine(),"), "is <"),
     ],
-    ids=["no subclass", "abstract", "instance"],
+    ids=["no subclass", "abstract", "no cost", "abstract cost", "instance"],
 )
 def test_what_the_host_could_not_use_is_refused_at_once(
     make_plugin: MakePlugin, source: str, fragment: str

@@ -78,7 +78,11 @@ def load_problem(
     text = apply_overrides(content, chosen, str(path))
     try:
         found = problems.load_problem(
-            path, text=text, resolve_model=_resolver(host, report), reader=host.read_data
+            path,
+            text=text,
+            resolve_model=_resolver(host, report),
+            reader=host.read_data,
+            resolve_cost=host.costs.get,
         )
         _check_estimator(found, host)
     except FmidentError as error:
@@ -195,14 +199,7 @@ def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimat
     """
     from fmident.estimation.options import build_options
 
-    options = problem.estimator.options
-    try:
-        return build_options(estimator, options, _place(problem))
-    except ProblemError as error:
-        key = next((k for k in options if f"'{k}'" in error.message), None)
-        if key is not None:
-            error.location = _place(problem, key)
-        raise
+    return build_options(estimator, problem.estimator.options, lambda key: _place(problem, key))
 
 
 def _check_estimator(problem: Problem, host: Host) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
     from fmident.plugins.registry import Registry
     from fmident.plugins.run import Run
+    from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
 
@@ -43,13 +44,15 @@ def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> Non
 
 
 @hookspec
-def fmident_register_costs(registry: Registry[type[Any]]) -> None:
-    """Register cost functions that optimisers can minimise.
+def fmident_register_costs(registry: Registry[type[Cost]]) -> None:
+    """Register costs: ``registry.add("smoothed-spectrum", SmoothedSpectrum)``.
 
     Parameters
     ----------
     registry
-        Takes classes whose instances map whitened residuals of shape (m,) to a number.
+        Takes subclasses of :class:`~fmident.problem.cost.Cost`, which map measured and
+        predicted signals to residuals, whose squares any optimiser can minimise. The name is
+        what users write in the problem file's ``[cost]`` table.
     """
 
 

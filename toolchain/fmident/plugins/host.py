@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fmident.compilers.base import Compiler
     from fmident.estimation.contract import Estimator
+    from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
 
@@ -40,6 +41,7 @@ _BASES = {
     "estimator": ("fmident.estimation.contract", "Estimator"),
     "compiler": ("fmident.compilers.base", "Compiler"),
     "reporter": ("fmident.report.contract", "Reporter"),
+    "cost": ("fmident.problem.cost", "Cost"),
 }
 """Base class of each kind; imported only when a plugin brings such a thing."""
 
@@ -77,7 +79,7 @@ class Host:
         self._plugins: list[LoadedPlugin] = []
         self._origins: dict[int, Origin] = {}
         self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
-        self.costs: Registry[type[Any]] = Registry("cost")
+        self.costs: Registry[type[Cost]] = Registry("cost")
         self.compilers: Registry[type[Compiler]] = Registry("compiler")
         self.reporters: Registry[type[Reporter]] = Registry("reporter")
 

@@ -15,10 +15,12 @@ from fmident.errors import (
     FmidentError,
     FmuError,
     Location,
+    PluginError,
     ProblemError,
     did_you_mean,
 )
 from fmident.fmu import ModelDescription, Variable, read_description
+from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.evaluation_file import read_evaluation
 from fmident.problem.experiments import read_experiments
 from fmident.problem.model import (
@@ -28,12 +30,16 @@ from fmident.problem.model import (
     Scaling,
 )
 from fmident.problem.quantities import to_unit
+from fmident.problem.residuals import check_cost
 from fmident.problem.start_values import start_values
 from fmident.problem.validate import check_declared, input_notes, validate_problem
-from fmident.toml_file import Section, Source, parse_toml
+from fmident.toml_file import Section, Source, build_dataclass, parse_toml
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
+
+CostResolver: TypeAlias = Callable[[str], type[Cost]]
+"""Name of a cost to its class; raises :class:`~fmident.errors.PluginError` if there is none."""
 
 
 def load_problem(
@@ -42,6 +48,7 @@ def load_problem(
     text: str | None = None,
     resolve_model: ModelResolver | None = None,
     reader: Reader | None = None,
+    resolve_cost: CostResolver | None = None,
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -55,6 +62,8 @@ def load_problem(
         Finds or builds the FMU of ``model.class``.
     reader
         Reads data formats other than CSV.
+    resolve_cost
+        Finds the costs that plugins bring; without it there is ``time-domain`` only.
 
     Returns
     -------
@@ -93,6 +102,7 @@ def load_problem(
         experiments=experiments,
         estimator=_estimator(root),
         evaluation=evaluation,
+        cost=read_cost(root, resolve_cost),
         start_values=shared,
         source=path,
         text=text,
@@ -101,6 +111,7 @@ def load_problem(
     problem = replace(problem, notes=(*read, *input_notes(problem, description)))
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
+    check_cost(problem, root.source.where(("cost",)))
     return problem
 
 
@@ -382,6 +393,32 @@ def _or(value: float | None, default: float) -> float:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
+    """Read the table ``cost`` of the file or of a stage; the default cost when there is none.
+
+    Raises
+    ------
+    ProblemError
+        Unknown cost, or options that it does not take.
+    """
+    section = owner.table("cost", {})
+    name = section.text("name", TimeDomain.name)
+    options = {key: value for key, value in section.items() if key != "name"}
+    kind: type[Cost] = TimeDomain
+    if resolve_cost is not None:
+        try:
+            kind = resolve_cost(name)
+        except PluginError as error:
+            raise section.error(error.message, "name", hint=error.hint) from error
+    elif name != TimeDomain.name:
+        raise section.error(f"there is no cost '{name}' without plugins", "name")
+
+    def where(key: str | None) -> Location:
+        return section.source.where((*section.keys, *(() if key is None else (key,))))
+
+    return build_dataclass(kind, options, table=section.title, name=name, where=where)
 
 
 def _estimator(root: Section) -> EstimatorSettings:

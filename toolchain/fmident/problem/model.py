@@ -155,7 +155,7 @@ class Problem:
     experiments: tuple[Experiment, ...]
     estimator: EstimatorSettings
     evaluation: EvaluationSettings = EvaluationSettings()
-    cost: Cost = TimeDomain()
+    cost: Cost = field(default_factory=TimeDomain)
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: Path | None = None
     text: str = ""

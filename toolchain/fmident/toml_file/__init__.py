@@ -1,10 +1,11 @@
 """Reading TOML files so that every mistake is answered with its line.
 
 ``text`` parses, ``locate`` finds lines, ``section`` reads typed values and refuses unknown
-keys.
+keys, ``options`` turns a table into a dataclass.
 """
 
+from fmident.toml_file.options import build_dataclass
 from fmident.toml_file.section import Section, Source
 from fmident.toml_file.text import parse_toml
 
-__all__ = ["Section", "Source", "parse_toml"]
+__all__ = ["Section", "Source", "build_dataclass", "parse_toml"]

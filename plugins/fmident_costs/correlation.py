@@ -1,0 +1,59 @@
+"""How alike two signals look, whatever their gain and offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.problem import Cost, MeasuredSignal
+
+_CONSTANT = 1e-13
+"""A signal that varies by less than this part of its size is constant but for rounding."""
+
+
+@dataclass(frozen=True)
+class Correlation(Cost):
+    """``1 - correlation`` of measurement and simulation, summed over all signals.
+
+    With both signals reduced to mean 0 and length 1, a and b, this is ``1/2 |a - b|^2``: 0 for
+    signals of equal shape, 1 for unlike ones and for a simulation that is constant, 2 for opposite
+    ones. Gain and offset of an output cannot be identified with it. Samples count by their sigma;
+    weights of whole outputs do not.
+    """
+
+    name: ClassVar[str] = "correlation"
+    summary: ClassVar[str] = "1 - correlation: blind to gain and offset"
+
+    def check(self, signals: Sequence[MeasuredSignal]) -> None:
+        """Refuse measurements that are constant."""
+        for s in signals:
+            if s.rows.size < 2 or _normal(s, s.measured) is None:
+                raise ValueError(
+                    f"'{s.output}' of '{s.experiment}' is constant, so that nothing correlates "
+                    "with it"
+                )
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the differences of the normalised signals."""
+        parts = []
+        for s, y in zip(signals, predicted, strict=True):
+            measured, simulated = _normal(s, s.measured), _normal(s, y)
+            if measured is None:
+                measured = np.zeros(s.rows.size)
+            parts.append(np.sqrt(2.0) * measured if simulated is None else measured - simulated)
+        return np.concatenate(parts)
+
+
+def _normal(signal: MeasuredSignal, values: F64) -> F64 | None:
+    """Return the signal with mean 0 and length 1, samples weighted; ``None`` if constant."""
+    scaled, ones = signal.scaled(values), signal.scaled(np.ones(values.size))
+    centred = scaled - ones * (np.sum(ones * scaled) / np.sum(ones**2))
+    length = float(np.linalg.norm(centred))
+    if not length > _CONSTANT * float(np.linalg.norm(scaled)):
+        return None
+    normal: F64 = centred / length
+    return normal

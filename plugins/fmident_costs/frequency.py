@@ -1,0 +1,163 @@
+"""Costs in the frequency domain (Ludwig and Gerstmayr, eqs. 11-21).
+
+Each is a mean square per signal, summed over experiments and outputs, as their cost in the time
+domain is (eq. 9). Signals that are not equidistant, or lack samples, are interpolated first:
+measured and predicted ones at the same instants, so that a right model has no residuals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.problem import Cost, MeasuredSignal
+from fmident_costs.spectrum import (
+    band_lines,
+    complex_amplitudes,
+    frequencies,
+    line_weights,
+    smooth,
+)
+
+
+@dataclass(frozen=True)
+class _Spectral(Cost):
+    band: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.band is not None and not 0.0 <= self.band[0] <= self.band[1]:
+            raise ValueError(
+                f"'band' is [{self.band[0]:g}, {self.band[1]:g}] Hz; write [lowest, highest], "
+                "neither below 0"
+            )
+
+    def check(self, signals: Sequence[MeasuredSignal]) -> None:
+        """Refuse signals that are too short, and a band that holds no line."""
+        for s in signals:
+            if s.rows.size < 2:
+                raise ValueError(
+                    f"'{s.output}' of '{s.experiment}' has {s.rows.size} samples, which have no "
+                    "spectrum"
+                )
+            lines = band_lines(s.grid, self.band)
+            if lines.start == lines.stop and self.band is not None:
+                found = frequencies(s.grid)
+                raise ValueError(
+                    f"no line of the spectrum of '{s.output}' of '{s.experiment}' lies in the band "
+                    f"[{self.band[0]:g}, {self.band[1]:g}] Hz: its lines are {found[1]:g} Hz apart "
+                    f"and end at {found[-1]:g} Hz"
+                )
+
+
+@dataclass(frozen=True)
+class FrequencyDomain(_Spectral):
+    """Amplitude spectrum of the difference.
+
+    Without a band this is the mean square in the time domain (Parseval). The residuals are the
+    real and imaginary parts of the lines, which are smooth functions of the parameters where an
+    amplitude has a kink.
+
+    Parameters
+    ----------
+    band
+        Lowest and highest frequency, Hz; ``None`` takes all.
+    """
+
+    name: ClassVar[str] = "frequency-domain"
+    summary: ClassVar[str] = "amplitude spectrum of the difference, within a band"
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return real and imaginary parts of the lines in the band, signal by signal."""
+        parts: list[F64] = []
+        for s, y in zip(signals, predicted, strict=True):
+            values = s.grid.values(s.differences(y))
+            kept = band_lines(s.grid, self.band)
+            weighted = (line_weights(values.size) * complex_amplitudes(values))[kept]
+            # Mean and Nyquist line are real.
+            last = (values.size - 1) // 2
+            imaginary = weighted.imag[max(kept.start, 1) - kept.start : last + 1 - kept.start]
+            parts += [weighted.real, imaginary]
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class SmoothedSpectrum(_Spectral):
+    """Amplitude spectrum of the difference, smoothed by a moving average.
+
+    Smoothing fills the valleys between the minima of an oscillating signal's cost, so that a
+    search gets caught less often. Lines outside of the band take no part in the average.
+
+    Parameters
+    ----------
+    band
+        Lowest and highest frequency, Hz; ``None`` takes all.
+    smoothing
+        n: each line becomes the mean of the lines l-n ... l+n (eq. 18); 0 does not smooth.
+    """
+
+    name: ClassVar[str] = "smoothed-spectrum"
+    summary: ClassVar[str] = "smoothed amplitude spectrum of the difference: fewer minima"
+
+    smoothing: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_smoothing(self.smoothing)
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the smoothed amplitudes in the band, signal by signal."""
+        parts = []
+        for s, y in zip(signals, predicted, strict=True):
+            values = s.grid.values(s.differences(y))
+            kept = band_lines(s.grid, self.band)
+            amplitudes = np.abs(complex_amplitudes(values))[kept]
+            parts.append(line_weights(values.size)[kept] * smooth(amplitudes, self.smoothing))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class SeparateSpectra(_Spectral):
+    """Difference of the smoothed amplitude spectra of measurement and simulation.
+
+    Phases do not count, and so neither does a constant delay, as far as the record is periodic or
+    begins and ends at rest. A delay cannot be identified with it.
+
+    Parameters
+    ----------
+    band
+        Lowest and highest frequency, Hz; ``None`` takes all.
+    smoothing
+        n: each line becomes the mean of the lines l-n ... l+n (eq. 18); 0 does not smooth.
+    """
+
+    name: ClassVar[str] = "separate-spectra"
+    summary: ClassVar[str] = "difference of the amplitude spectra: forgives a constant delay"
+
+    smoothing: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_smoothing(self.smoothing)
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the differences of the smoothed amplitudes in the band, signal by signal."""
+        parts = []
+        for s, y in zip(signals, predicted, strict=True):
+            kept = band_lines(s.grid, self.band)
+            measured, simulated = (
+                np.abs(complex_amplitudes(s.grid.values(s.scaled(values))))[kept]
+                for values in (s.measured, y)
+            )
+            weights = line_weights(s.grid.times.size)[kept]
+            # The average is linear: that of the difference is the difference of the averages.
+            parts.append(weights * smooth(measured - simulated, self.smoothing))
+        return np.concatenate(parts)
+
+
+def _check_smoothing(lines: int) -> None:
+    if lines < 0:
+        raise ValueError(f"'smoothing' is {lines}; it is a number of lines, 0 or more")

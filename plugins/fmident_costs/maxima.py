@@ -1,0 +1,77 @@
+"""Sum of squares and largest error of each output, weighted (Zeng 2017, eq. 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import did_you_mean
+from fmident.problem import Cost, MeasuredSignal
+
+
+@dataclass(frozen=True)
+class SquaresAndMaxima(Cost):
+    """``sum over outputs of a * sum e^2 + b * max |e|``.
+
+    The LuGre paper's ``J = c1 sum e^2 + c2 max|e| + c3 sum Fe^2 + c4 max|Fe|`` for a displacement
+    `s` and a friction force `F` is ``squares = {s = c1, F = c3}``, ``maxima = {s = c2, F = c4}``.
+    The residual of a largest error is ``sqrt(2 b max|e|)``; the largest error is taken in each
+    experiment.
+
+    Parameters
+    ----------
+    squares
+        a: one number for all outputs, or output = number; outputs left out do not count.
+    maxima
+        b, likewise.
+    errors
+        ``"whitened"``: e is divided by sigma, or multiplied by the output's weight;
+        ``"plain"``: it is in the output's unit, as in the paper.
+    """
+
+    name: ClassVar[str] = "squares-and-maxima"
+    summary: ClassVar[str] = "weighted sums of squares and largest errors (the LuGre cost)"
+
+    squares: float | dict[str, float] = 1.0
+    maxima: float | dict[str, float] = 1.0
+    errors: Literal["whitened", "plain"] = "whitened"
+
+    def __post_init__(self) -> None:
+        for key, weights in (("squares", self.squares), ("maxima", self.maxima)):
+            for value in weights.values() if isinstance(weights, Mapping) else [weights]:
+                if not (np.isfinite(value) and value >= 0.0):
+                    raise ValueError(f"'{key}': a weight must be 0 or more, not {value:g}")
+
+    def check(self, signals: Sequence[MeasuredSignal]) -> None:
+        """Refuse weights of outputs that do not exist, and weights that are all zero."""
+        known = {s.output for s in signals}
+        for key, weights in (("squares", self.squares), ("maxima", self.maxima)):
+            for name in weights if isinstance(weights, Mapping) else ():
+                if name not in known:
+                    raise ValueError(
+                        f"'{key}' names the output '{name}', which is not measured; "
+                        + did_you_mean(name, known, kind="output")
+                    )
+        if all(_of(w, s) == 0.0 for w in (self.squares, self.maxima) for s in signals):
+            raise ValueError("all weights are zero")
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the weighted errors and, behind those of each signal, the largest."""
+        parts = []
+        for s, y in zip(signals, predicted, strict=True):
+            whitened = self.errors == "whitened"
+            e = s.differences(y) if whitened else s.differences_in_units(y)
+            squares, maxima = _of(self.squares, s), _of(self.maxima, s)
+            if squares > 0.0:
+                parts.append(np.sqrt(2.0 * squares) * e)
+            if maxima > 0.0:
+                parts.append(np.sqrt([2.0 * maxima * np.max(np.abs(e))]))
+        return np.concatenate(parts)
+
+
+def _of(weights: float | Mapping[str, float], signal: MeasuredSignal) -> float:
+    return weights.get(signal.output, 0.0) if isinstance(weights, Mapping) else weights

@@ -1,0 +1,161 @@
+"""From a table as written to a dataclass of options, whose fields say what the table may hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from fmident.errors import Location, ProblemError, did_you_mean
+
+T = TypeVar("T")
+
+Where = Callable[[str | None], Location | None]
+"""Key of the table, or ``None`` for the table itself, to its place."""
+
+_NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+
+
+def _nowhere(_key: str | None) -> Location | None:
+    return None
+
+
+def build_dataclass(
+    kind: type[T], raw: Mapping[str, Any], *, table: str, name: str, where: Where = _nowhere
+) -> T:
+    """Return an instance of a dataclass from a table.
+
+    Fields may be ``bool``, ``int``, ``float``, ``str``, ``Literal``, ``tuple[X, ...]``,
+    ``list[X]``, ``dict[str, X]`` and unions of these with ``None``. An integer is accepted
+    where a number is asked for. A ``ValueError`` of ``__post_init__`` becomes the message.
+
+    Parameters
+    ----------
+    kind
+        The dataclass.
+    raw
+        Key to value.
+    table, name
+        How the table is written, such as ``[estimator]``, and whose options they are.
+    where
+        Finds the place of a key.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Unknown key, wrong type, value that is not allowed, missing key.
+    """
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
+    for key in raw:
+        if key not in fields:
+            raise ProblemError(
+                f"{table}: '{name}' has no option '{key}'",
+                location=where(key),
+                hint=did_you_mean(key, fields, kind="option") if fields else "it has none",
+            )
+    required = [
+        f.name
+        for f in fields.values()
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
+    for key in required:
+        if key not in raw:
+            raise ProblemError(
+                f"{table}: '{name}' needs the option '{key}'",
+                location=where(None),
+                hint=f"add {key} = ... ({_noun(hints[key])})",
+            )
+    values = {}
+    for key, value in raw.items():
+        accepted, converted = _convert(value, hints[key])
+        if not accepted:
+            raise ProblemError(
+                f"{table}: option '{key}' of '{name}' must be {_noun(hints[key])}, not {value!r}",
+                location=where(key),
+                hint=_value_hint(value, hints[key]),
+            )
+        values[key] = converted
+    try:
+        return kind(**values)
+    except ValueError as error:
+        blamed = next((key for key in raw if f"'{key}'" in str(error)), None)
+        raise ProblemError(
+            f"{table}: options of '{name}': {error}", location=where(blamed)
+        ) from error
+
+
+def _convert(value: Any, hint: Any) -> tuple[bool, Any]:
+    """Return whether `value` fits `hint`, and the value in that type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True, value
+    if origin is typing.Literal:
+        fits = any(value == a and type(value) is type(a) for a in arguments)
+        return fits, value
+    if origin in (typing.Union, types.UnionType):
+        for argument in arguments:
+            accepted, converted = _convert(value, argument)
+            if accepted:
+                return True, converted
+        return False, value
+    if origin in (tuple, list):
+        return _convert_sequence(value, origin, arguments)
+    if origin is dict or origin is Mapping or hint is dict:
+        return _convert_mapping(value, arguments)
+    if hint is float:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number, float(value) if is_number else value
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool), value
+    if isinstance(hint, type):
+        return isinstance(value, hint), value
+    return True, value
+
+
+def _convert_sequence(value: Any, kind: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+    if not isinstance(value, (list, tuple)):
+        return False, value
+    if kind is list or (len(arguments) == 2 and arguments[1] is Ellipsis):
+        hints = [arguments[0]] * len(value)
+    else:
+        hints = list(arguments)
+    if len(hints) != len(value):
+        return False, value
+    pairs = [_convert(v, h) for v, h in zip(value, hints, strict=True)]
+    return all(ok for ok, _ in pairs), kind(v for _, v in pairs)
+
+
+def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+    if not isinstance(value, Mapping) or len(arguments) != 2:
+        return isinstance(value, Mapping), value
+    pairs = {key: _convert(item, arguments[1]) for key, item in value.items()}
+    return all(ok for ok, _ in pairs.values()), {key: item for key, (_, item) in pairs.items()}
+
+
+def _noun(hint: Any) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        shown = [repr(a) for a in arguments]
+        return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " or " + shown[-1]
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_noun(a) for a in arguments if a is not type(None))
+    if origin in (tuple, list):
+        return f"a list, each item {_noun(arguments[0])}"
+    if origin is dict and len(arguments) == 2 and arguments[1] is not Any:
+        return f"a table, each value {_noun(arguments[1])}"
+    if hint in _NOUNS:
+        return _NOUNS[hint]
+    return f"a value of type {getattr(hint, '__name__', hint)}"
+
+
+def _value_hint(value: Any, hint: Any) -> str | None:
+    choices: list[str] = []
+    for part in (hint, *typing.get_args(hint)):
+        if typing.get_origin(part) is typing.Literal:
+            choices += [a for a in typing.get_args(part) if isinstance(a, str)]
+    if choices and isinstance(value, str):
+        return did_you_mean(value, choices, kind="choice")
+    return None
