@@ -110,10 +110,15 @@ BAD = {
     "broken XML": (lambda p: pack(p, GOOD.replace("</ModelVariables>", "")), "not well-formed"),
     "other XML": (lambda p: pack(p, "<html/>"), "root element is <html>"),
     "FMI 1": (lambda p: pack(p, GOOD.replace('fmiVersion="2.0"', 'fmiVersion="1.0"')), "'1.0'"),
-    "FMI 3": (lambda p: pack(p, GOOD.replace('fmiVersion="2.0"', 'fmiVersion="3.0"')), "'3.0'"),
-    "Model Exchange": (
-        lambda p: pack(p, GOOD.replace("<CoSimulation", "<ModelExchange")),
-        "Model Exchange only",
+    "no interface": (
+        lambda p: pack(p, GOOD.replace("<CoSimulation", "<Another")),
+        "neither for Co-Simulation nor for Model Exchange",
+    ),
+    "Scheduled Execution": (
+        lambda p: pack(
+            p, GOOD.replace("CoSimulation", "ScheduledExecution").replace('="2.0"', '="3.0"')
+        ),
+        "Scheduled Execution only",
     ),
     "identifier leads out": (
         lambda p: pack(p, GOOD.replace('modelIdentifier="model"', 'modelIdentifier="../m"')),

@@ -89,13 +89,13 @@ class Archive:
         FmuError
             If a member is damaged or cannot be written.
         """
-        here = platform_folder()
+        here = {platform_folder("2.0"), platform_folder("3.0")}
         with zipfile.ZipFile(self.path) as file:
             for name, entry in self.members.items():
                 wanted = (
                     str(name) == DESCRIPTION
                     or name.parts[0] == "resources"
-                    or (_is_binary(name) and name.parts[1] == here)
+                    or (_is_binary(name) and name.parts[1] in here)
                 )
                 if not wanted:
                     continue
@@ -112,13 +112,18 @@ class Archive:
                     ) from error
 
 
-def platform_folder() -> str:
-    """Return FMI 2.0's name of this platform, such as ``"linux64"``."""
+def platform_folder(fmi_version: str = "2.0") -> str:
+    """Return FMI's name of this platform, ``"linux64"`` (2.0) or ``"x86_64-linux"`` (3.0)."""
     bits = ctypes.sizeof(ctypes.c_void_p) * 8
     systems = {"linux": "linux", "darwin": "darwin", "win32": "win", "cygwin": "win"}
     system = systems.get(sys.platform, sys.platform)
     machine = platform.machine().lower()
-    if machine in ("x86_64", "amd64", "i386", "i686") or system in ("darwin", "win"):
+    intel = machine in ("x86_64", "amd64", "i386", "i686")
+    if fmi_version.startswith("3."):
+        processor = {64: "x86_64", 32: "x86"}[bits] if intel else machine
+        names = {"arm64": "aarch64"}
+        return "-".join((names.get(processor, processor), "windows" if system == "win" else system))
+    if intel or system in ("darwin", "win"):
         return f"{system}{bits}"
     return f"{machine}-{system}"  # FMI 3.0's naming; FMI 2.0 has no names beyond x86
 

@@ -1,18 +1,22 @@
 """What an FMU says of itself: the content of ``modelDescription.xml`` as frozen data.
 
-Source: FMI specification 2.0.4, section 2.2 (schema), table in 2.2.7 (causality,
-variability, initial).
+Sources: FMI specification 2.0.4, section 2.2 (schema), table in 2.2.7 (causality,
+variability, initial); FMI specification 3.0.1, section 2.4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fmident.errors import FmuError, did_you_mean
+from fmident.fmu.interfaces import Capabilities, InterfaceChoice, choose_interface
 from fmident.fmu.ramps import InputRamps
+
+if TYPE_CHECKING:
+    from fmident.fmu.fmi3.declarations import Declaration
 
 VariableType = Literal["Real", "Integer", "Boolean", "String", "Enumeration"]
 Value = float | int | bool | str
@@ -20,7 +24,7 @@ Value = float | int | bool | str
 
 @dataclass(frozen=True)
 class Variable:
-    """One scalar variable of an FMU.
+    """One scalar variable of an FMU, or one element of an array.
 
     Parameters
     ----------
@@ -41,6 +45,14 @@ class Variable:
         Text of the modeller, may be empty.
     declared_type
         Name of the simple type that the variable is declared with, or ``None``.
+    display_unit
+        Unit for showing the value, FMI 3.0 only, or ``None``.
+    native_type
+        FMI 3.0's name of the type, such as ``"Float32"`` or ``"UInt64"``; `type` then is
+        the nearest of FMI 2.0's. Empty for FMI 2.0.
+    element, elements
+        Place of an array's element in row-major order, and their number; 0 and 1 for a
+        scalar.
     """
 
     name: str
@@ -56,6 +68,10 @@ class Variable:
     nominal: float | None = None
     description: str = ""
     declared_type: str | None = None
+    display_unit: str | None = None
+    native_type: str = ""
+    element: int = 0
+    elements: int = 1
 
     @property
     def settable(self) -> bool:
@@ -70,7 +86,7 @@ class Variable:
         "approx"). Whether the FMU makes use of the value is another matter: see
         :func:`fmident.fmu.influence`.
         """
-        if self.causality == "parameter":
+        if self.causality in ("parameter", "structuralParameter"):
             return None
         if self.causality == "calculatedParameter":
             return "calculated from other parameters"
@@ -89,20 +105,21 @@ class Variable:
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """An FMI 2.0 model description, as far as Co-Simulation needs it.
+    """A model description of FMI 2.0 or 3.0, as far as simulation needs it.
 
     Parameters
     ----------
     name, guid, fmi_version, generation_tool, description, model_identifier
-        Texts of the file.
+        Texts of the file; `guid` is FMI 3.0's instantiationToken.
     variables
-        All scalar variables in the file's order.
+        All scalar variables in the file's order; arrays by their elements (``"a[2,3]"``).
     platforms
         Names of the folders under ``binaries/`` that hold files, such as ``"linux64"``.
     default_start, default_stop, default_tolerance, default_step
         The default experiment; ``None`` where it is silent. Times in s.
     can_interpolate_inputs, can_get_and_set_state, can_handle_variable_step
-        Capability flags of the Co-Simulation part.
+        Capability flags of the interface in use. Inputs of Model Exchange can always be
+        interpolated: the engine does it.
     only_once_per_process, needs_execution_tool, provides_directional_derivative
         More capability flags.
     log_categories
@@ -116,6 +133,18 @@ class ModelDescription:
     frozen
         Why parameters of the Modelica class cannot be set, by name: what fmident's own
         compiler wrote down. Some of them are no variables of the FMU.
+    capabilities
+        What the interface in use offers beyond the flags above.
+    interfaces
+        All interfaces of the FMU that can be simulated, Co-Simulation first.
+    shapes
+        Dimensions of the array variables, by name; FMI 3.0 only.
+    declarations
+        The variables before arrays were taken apart; FMI 3.0 only.
+    state_count
+        Number of continuous states by the XML; of FMI 3.0 the FMU itself is asked.
+    indicator_count
+        Number of event indicators, likewise.
     """
 
     name: str
@@ -140,6 +169,27 @@ class ModelDescription:
     output_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     input_ramps: InputRamps | None = None
     frozen: Mapping[str, str] = field(default_factory=dict)
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    interfaces: tuple[Capabilities, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    declarations: tuple[Declaration, ...] = ()
+    state_count: int = 0
+    indicator_count: int = 0
+
+    def with_interface(self, choice: InterfaceChoice) -> ModelDescription:
+        """Return the description with the flags of another interface of the FMU.
+
+        Raises
+        ------
+        FmuError
+            The FMU does not have it.
+        """
+        if not self.interfaces:
+            return self
+        chosen = choose_interface(self.name, self.interfaces, choice)
+        if chosen == self.capabilities:
+            return self
+        return replace(self, capabilities=chosen, **chosen.flags())
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:
@@ -220,6 +270,19 @@ class ModelDescription:
         """
         found = self.by_name.get(name)
         if found is None:
+            base = name.partition("[")[0]
+            shape = self.shapes.get(base)
+            if shape is not None:
+                size = " x ".join(str(k) for k in shape)
+                last = ",".join(str(k) for k in shape)
+                raise FmuError(
+                    f"'{base}' of '{self.name}' is an array of {size} elements, and '{name}'"
+                    " is none of them",
+                    hint=f"elements are '{base}[{','.join('1' for _ in shape)}]' to"
+                    f" '{base}[{last}]', counted from 1, the last index fastest"
+                    if 0 not in shape
+                    else "the array is empty; a structural parameter gives its size",
+                )
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",
                 hint=did_you_mean(name, self.by_name, kind="variable"),

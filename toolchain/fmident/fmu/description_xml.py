@@ -1,4 +1,4 @@
-"""Read ``modelDescription.xml`` of FMI 2.0.
+"""Read ``modelDescription.xml``: FMI 2.0 here, FMI 3.0 in :mod:`fmident.fmu.fmi3`.
 
 The parser refuses document type definitions before anything is expanded, so a small
 hostile file cannot grow in memory or read other files.
@@ -14,13 +14,19 @@ from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
 from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
+from fmident.fmu.interfaces import Capabilities, InterfaceKind
 from fmident.fmu.ramps import InputRamps
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
-SUPPORTED = "fmident runs FMI 2.0 FMUs for Co-Simulation"
+SUPPORTED = "fmident runs FMUs of FMI 2.0 and 3.0 for Co-Simulation or Model Exchange"
+
+INTERFACE_TAGS: tuple[tuple[str, InterfaceKind], ...] = (
+    ("CoSimulation", "co-simulation"),
+    ("ModelExchange", "model-exchange"),
+)
 
 # FMI 2.0.4, section 2.2.7: default of `initial` by (variability, causality).
-_DEFAULT_INITIAL = {
+DEFAULT_INITIAL = {
     ("constant", "output"): "exact",
     ("constant", "local"): "exact",
     ("fixed", "parameter"): "exact",
@@ -51,10 +57,15 @@ def parse_description(xml: bytes, *, file: str, platforms: Sequence[str] = ()) -
     Raises
     ------
     FmuError
-        Entities or a DTD, broken XML, wrong FMI version, no Co-Simulation part, or
-        values that cannot be read.
+        Entities or a DTD, broken XML, wrong FMI version, no interface that can be
+        simulated, or values that cannot be read.
     """
-    return _Reader(_parse_tree(xml, file), file).read(platforms)
+    root = _parse_tree(xml, file)
+    if root.get("fmiVersion", "").startswith("3."):
+        from fmident.fmu.fmi3.description_xml import read_description
+
+        return read_description(root, file, platforms)
+    return _Reader(root, file).read(platforms)
 
 
 def _parse_tree(xml: bytes, file: str) -> ElementTree.Element:
@@ -91,6 +102,19 @@ def _parse_tree(xml: bytes, file: str) -> ElementTree.Element:
     return builder.close()
 
 
+def flag(element: ElementTree.Element, key: str) -> bool:
+    """Return a Boolean attribute, false when it is missing."""
+    return element.get(key, "false").strip() in ("true", "1")
+
+
+def identifier(element: ElementTree.Element, file: str) -> str:
+    """Return an interface's modelIdentifier, which becomes a file name."""
+    found = element.get("modelIdentifier", "")
+    if not re.fullmatch(r"[A-Za-z_]\w*", found, re.ASCII):
+        raise FmuError(f"modelIdentifier '{found}' is not a C identifier", location=Location(file))
+    return found
+
+
 class _Reader:
     """Reads one element tree; keeps what every message needs."""
 
@@ -110,34 +134,31 @@ class _Reader:
         if not version.startswith("2."):
             self.fail(
                 f"the FMU is of FMI version '{version}'; {SUPPORTED}",
-                "export the FMU again as FMI 2.0, Co-Simulation",
+                "export the FMU again as FMI 2.0 or 3.0",
             )
-        slave = root.find("CoSimulation")
-        if slave is None:
+        interfaces = tuple(
+            self._interface(root.find(tag), kind)
+            for tag, kind in INTERFACE_TAGS
+            if root.find(tag) is not None
+        )
+        if not interfaces:
             self.fail(
-                f"the FMU is for Model Exchange only, without a solver; {SUPPORTED}",
-                'export the FMU again with Co-Simulation (OpenModelica: fmuType="me_cs")',
+                f"the FMU is neither for Co-Simulation nor for Model Exchange; {SUPPORTED}",
+                "export the FMU again, with Co-Simulation",
             )
-        identifier = slave.get("modelIdentifier", "")
-        if not re.fullmatch(r"[A-Za-z_]\w*", identifier, re.ASCII):
-            self.fail(f"modelIdentifier '{identifier}' is not a C identifier")
+        chosen = interfaces[0]
         self.simple_types = self._read_simple_types()
         variables = self._read_variables()
         experiment = root.find("DefaultExperiment")
-        flags = dict(slave.attrib)
 
         def default(key: str) -> float | None:
             text = None if experiment is None else experiment.get(key)
             return None if text is None else self._number(text, f"DefaultExperiment.{key}")
 
-        def flag(key: str) -> bool:
-            return flags.get(key, "false").strip() in ("true", "1")
-
         return ModelDescription(
-            name=root.get("modelName", identifier),
+            name=root.get("modelName", chosen.model_identifier),
             guid=root.get("guid", ""),
             fmi_version=version,
-            model_identifier=identifier,
             variables=variables,
             generation_tool=root.get("generationTool", ""),
             description=root.get("description", ""),
@@ -146,12 +167,6 @@ class _Reader:
             default_stop=default("stopTime"),
             default_tolerance=default("tolerance"),
             default_step=default("stepSize"),
-            can_interpolate_inputs=flag("canInterpolateInputs"),
-            can_get_and_set_state=flag("canGetAndSetFMUstate"),
-            can_handle_variable_step=flag("canHandleVariableCommunicationStepSize"),
-            only_once_per_process=flag("canBeInstantiatedOnlyOncePerProcess"),
-            needs_execution_tool=flag("needsExecutionTool"),
-            provides_directional_derivative=flag("providesDirectionalDerivative"),
             log_categories=tuple(
                 c.get("name", "") for c in root.iterfind("LogCategories/Category")
             ),
@@ -161,6 +176,31 @@ class _Reader:
                 f.get("name", ""): f.get("reason", "")
                 for f in root.iterfind("VendorAnnotations/Tool[@name='fmident']/Frozen")
             },
+            capabilities=chosen,
+            interfaces=interfaces,
+            state_count=len(root.findall("ModelStructure/Derivatives/Unknown")),
+            indicator_count=self._count(root.get("numberOfEventIndicators", "0")),
+            **chosen.flags(),
+        )
+
+    def _count(self, text: str) -> int:
+        if not text.strip().isdecimal():
+            self.fail(f"numberOfEventIndicators is '{text}', which is not a number")
+        return int(text)
+
+    def _interface(self, element: ElementTree.Element | None, kind: InterfaceKind) -> Capabilities:
+        assert element is not None
+        return Capabilities(
+            kind=kind,
+            model_identifier=identifier(element, self.file),
+            can_interpolate_inputs=kind == "model-exchange"
+            or flag(element, "canInterpolateInputs"),
+            can_get_and_set_state=flag(element, "canGetAndSetFMUstate"),
+            can_handle_variable_step=flag(element, "canHandleVariableCommunicationStepSize"),
+            only_once_per_process=flag(element, "canBeInstantiatedOnlyOncePerProcess"),
+            needs_execution_tool=flag(element, "needsExecutionTool"),
+            provides_directional_derivative=flag(element, "providesDirectionalDerivative"),
+            needs_completed_step=not flag(element, "completedIntegratorStepNotNeeded"),
         )
 
     def _read_ramps(self, variables: Sequence[Variable]) -> InputRamps | None:
@@ -229,7 +269,7 @@ class _Reader:
             type=kind,
             causality=causality,
             variability=variability,
-            initial=element.get("initial", _DEFAULT_INITIAL.get((variability, causality), "")),
+            initial=element.get("initial", DEFAULT_INITIAL.get((variability, causality), "")),
             start=self._start(name, kind, typed.get("start")),
             unit=attributes.get("unit"),
             minimum=number("min"),

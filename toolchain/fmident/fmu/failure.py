@@ -27,6 +27,15 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         super().__init__(message)
 
 
+def not_finite(name: str, value: float, time: float) -> RunFailed:
+    """Return the failure of a run whose output is NaN or infinite."""
+    return RunFailed(
+        f"output '{name}' is {value} at t = {time!r} s",
+        time=time,
+        hint="the parameters or inputs may be outside what the model can compute",
+    )
+
+
 def note(text: str) -> LogRecord:
     """Return a remark of the engine as a log record."""
     return LogRecord("note", "fmident", text)

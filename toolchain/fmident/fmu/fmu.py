@@ -22,6 +22,8 @@ from fmident.fmu.archive import (
 )
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.description_xml import parse_description
+from fmident.fmu.functions import functions_of
+from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
 from fmident.fmu.library import Library
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Fmu:
         self.path = archive.path
         self.description = description
         self._folder = folder
-        self._library: Library | None = None
+        self._libraries: dict[InterfaceKind, Library] = {}
         self._simulators: list[Simulator] = []
         self._closed = False
         self._remove = weakref.finalize(self, shutil.rmtree, folder, True)
@@ -59,8 +61,11 @@ class Fmu:
     @property
     def library_path(self) -> Path:
         """The shared library for this platform, unpacked."""
-        name = self.description.model_identifier + library_suffix()
-        return self._folder / "binaries" / platform_folder() / name
+        return self._library_path(self.description)
+
+    def _library_path(self, description: ModelDescription) -> Path:
+        name = description.model_identifier + library_suffix()
+        return self._folder / "binaries" / platform_folder(description.fmi_version) / name
 
     def simulator(
         self,
@@ -71,6 +76,7 @@ class Fmu:
         compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
         log_buffer: LogBuffer | None = None,
+        interface: InterfaceChoice = "auto",
     ) -> Simulator:
         """Instantiate the FMU; arguments as for :class:`fmident.fmu.Simulator`.
 
@@ -90,21 +96,28 @@ class Fmu:
             compiled=compiled,
             progress=progress,
             log_buffer=log_buffer,
+            interface=interface,
         )
 
-    def load_library(self) -> Library:
-        """Return the loaded library; the first call loads it.
+    def load_library(self, interface: InterfaceChoice = "auto") -> Library:
+        """Return the loaded library of an interface; the first call loads it.
 
         Raises
         ------
         FmuError
-            The loader refuses it.
+            The loader refuses it, or the FMU does not have the interface.
         """
         if self._closed:
             raise FmuError(f"the FMU '{self.path}' is closed", hint="open it again: open_fmu(...)")
-        if self._library is None:
-            self._library = Library(self.library_path, str(self.path))
-        return self._library
+        description = self.description.with_interface(interface)
+        kind = description.capabilities.kind
+        if kind not in self._libraries:
+            self._libraries[kind] = Library(
+                self._library_path(description),
+                str(self.path),
+                functions_of(description.fmi_version, kind),
+            )
+        return self._libraries[kind]
 
     def register(self, simulator: Simulator) -> None:
         """Note a new simulator; called by the simulator."""
@@ -129,9 +142,9 @@ class Fmu:
         self._closed = True
         for simulator in list(self._simulators):
             simulator.close()
-        if self._library is not None:
-            self._library.unload()
-            self._library = None
+        for library in self._libraries.values():
+            library.unload()
+        self._libraries.clear()
         self._remove()
 
     def __enter__(self) -> Self:
@@ -171,7 +184,7 @@ def read_description(
 
 
 def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = None) -> Fmu:
-    """Check and unpack an FMI 2.0 Co-Simulation FMU into a private temporary folder.
+    """Check and unpack an FMU (FMI 2.0 or 3.0) into a private temporary folder.
 
     Parameters
     ----------
@@ -189,11 +202,11 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
     ------
     FmuError
         Missing file; not a zip; unsafe members; no or broken description; entities in
-        it; FMI version other than 2.0; no Co-Simulation; no binary for this platform.
+        it; FMI version other than 2.0 and 3.0; clocks; no binary for this platform.
     """
     archive = check_archive(Path(path), limits)
     description = _describe(archive)
-    here = platform_folder()
+    here = platform_folder(description.fmi_version)
     if here not in description.platforms:
         held = ", ".join(f"'{p}'" for p in description.platforms)
         raise FmuError(

@@ -8,8 +8,8 @@ from fmident.errors import FmuError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import note, output_records, own_words
-from fmident.fmu.instance import CallFailed, Instance, status_word
-from fmident.fmu.library import FATAL, Library
+from fmident.fmu.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.library import FATAL
 from fmident.fmu.log import LogRecord
 
 
@@ -18,8 +18,10 @@ class InstanceHolder:
 
     Parameters
     ----------
-    library, description, resources, logger
-        As for :class:`fmident.fmu.instance.Instance`.
+    description
+        Of the FMU.
+    make
+        Instantiates the FMU, with full logging or not.
     debug_logging
         Let the FMU log everything that it can.
 
@@ -33,19 +35,15 @@ class InstanceHolder:
 
     def __init__(
         self,
-        library: Library,
         description: ModelDescription,
-        resources: str,
-        logger: int,
+        make: Callable[[bool], BaseInstance],
         *,
         debug_logging: bool,
     ) -> None:
-        self._library = library
         self._description = description
-        self._resources = resources
-        self._logger = logger
+        self._make = make
         self._debug = debug_logging
-        self._instance: Instance | None = None
+        self._instance: BaseInstance | None = None
         self._fresh = True
         self._can_reset = True
         self._reason = ""
@@ -53,7 +51,7 @@ class InstanceHolder:
         self.notes: list[LogRecord] = []
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> BaseInstance:
         """The live instance; there is one from :meth:`renew` to the end of a run."""
         assert self._instance is not None, "a run begins by renewing the instance"
         return self._instance
@@ -100,13 +98,11 @@ class InstanceHolder:
         return True
 
     def _instantiate(self, *, debug: bool) -> None:
-        self._instance = Instance(
-            self._library, self._description, self._resources, self._logger, debug_logging=debug
-        )
+        self._instance = self._make(debug)
         self._fresh = True
         self.instantiations += 1
 
-    def renew(self) -> Instance:
+    def renew(self) -> BaseInstance:
         """Return an instance in the state after instantiation: reset, or made anew.
 
         Raises
@@ -132,12 +128,12 @@ class InstanceHolder:
         if not self._can_reset:
             return False
         try:
-            self.instance.call("fmi2Reset")
+            self.instance.reset()
         except CallFailed as failed:
             self._can_reset = False
             word = status_word(failed.status)
             self.notes.append(
-                note(f"fmi2Reset returned {word}; the FMU is instantiated for each run")
+                note(f"{failed.function} returned {word}; the FMU is instantiated for each run")
             )
             self.drop(failed.status)
             return False

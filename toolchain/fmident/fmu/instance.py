@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.fmu.description import ModelDescription
-from fmident.fmu.library import FATAL, LIBC, WARNING, CallbackFunctions, Library
+from fmident.fmu.interfaces import InterfaceKind
+from fmident.fmu.library import ERROR, FATAL, LIBC, WARNING, CallbackFunctions, Library
 
 _STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
-_CO_SIMULATION = 1
+_TYPES: dict[InterfaceKind, int] = {"model-exchange": 0, "co-simulation": 1}
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 
@@ -48,8 +49,72 @@ class CallFailed(Exception):  # noqa: N818 - internal, always turned into an Fmi
         super().__init__(function, status, detail)
 
 
-class Instance:
-    """An instantiated FMU.
+class BaseInstance:
+    """What instances of all versions and interfaces have in common.
+
+    Parameters
+    ----------
+    library
+        The loaded library.
+    prefix
+        ``"fmi2"`` or ``"fmi3"``, before the name of every function.
+    """
+
+    def __init__(self, library: Library, prefix: str) -> None:
+        self.library = library
+        self.prefix = prefix
+        self._functions = library.functions
+        self.component: int | None = None
+
+    def call(self, name: str, *arguments: Any, detail: str = "") -> int:
+        """Call an FMI function on this instance; warnings pass.
+
+        Raises
+        ------
+        CallFailed
+            It returned Discard, Error, Fatal or Pending, or the FMU lacks it.
+        """
+        function = self._functions.get(name)
+        if function is None:
+            raise CallFailed(name, ERROR, "it is not in the FMU's library")
+        status: int = function(self.component, *arguments)
+        if status > WARNING or status < 0:
+            raise CallFailed(name, status, detail)
+        return status
+
+    def reset(self) -> None:
+        """Bring the instance back to its state after instantiation."""
+        self.call(f"{self.prefix}Reset")
+
+    def terminate(self) -> None:
+        """End a run."""
+        self.call(f"{self.prefix}Terminate")
+
+    def explain_discard(self) -> str:
+        """Return in words what the FMU tells about a step that it discarded."""
+        return ""
+
+    def log_problems(self, description: ModelDescription) -> None:
+        """Ask for messages of warnings and errors only, where the FMU names these."""
+        wanted = [c.encode() for c in _STATUS_CATEGORIES if c in description.log_categories]
+        function = self._functions.get(f"{self.prefix}SetDebugLogging")
+        if wanted and function is not None:
+            names = (c_char_p * len(wanted))(*wanted)
+            function(self.component, 1, len(wanted), names)  # a refusal costs messages only
+
+    def free(self) -> None:
+        """Free the instance; it cannot be used afterwards."""
+        if self.component:
+            self._functions[f"{self.prefix}FreeInstance"](self.component)
+            self.component = None
+
+    def abandon(self) -> None:
+        """Forget the instance without a call: after Fatal, FMI allows none."""
+        self.component = None
+
+
+class Instance(BaseInstance):
+    """An instantiated FMU of FMI 2.0.
 
     Parameters
     ----------
@@ -79,17 +144,16 @@ class Instance:
         *,
         debug_logging: bool = False,
     ) -> None:
-        self.library = library
-        self._functions = library.functions
+        super().__init__(library, "fmi2")
         # The FMU may keep the pointer: the structure lives as long as the instance.
         self._callbacks = CallbackFunctions(
             logger=logger,
             allocate_memory=ctypes.cast(LIBC.calloc, c_void_p).value,
             free_memory=ctypes.cast(LIBC.free, c_void_p).value,
         )
-        self.component: int | None = self._functions["fmi2Instantiate"](
+        self.component = self._functions["fmi2Instantiate"](
             description.name.encode(),
-            _CO_SIMULATION,
+            _TYPES[description.capabilities.kind],
             description.guid.encode(),
             resources.encode(),
             byref(self._callbacks),
@@ -99,28 +163,7 @@ class Instance:
         if not self.component:
             raise CallFailed("fmi2Instantiate", FATAL)
         if not debug_logging:
-            self._log_problems(description)
-
-    def _log_problems(self, description: ModelDescription) -> None:
-        """Ask for messages of warnings and errors only, where the FMU names these."""
-        wanted = [c.encode() for c in _STATUS_CATEGORIES if c in description.log_categories]
-        function = self._functions.get("fmi2SetDebugLogging")
-        if wanted and function is not None:
-            names = (c_char_p * len(wanted))(*wanted)
-            function(self.component, 1, len(wanted), names)  # a refusal costs messages only
-
-    def call(self, name: str, *arguments: Any, detail: str = "") -> int:
-        """Call an FMI function on this instance; warnings pass.
-
-        Raises
-        ------
-        CallFailed
-            It returned Discard, Error, Fatal or Pending.
-        """
-        status: int = self._functions[name](self.component, *arguments)
-        if status > WARNING or status < 0:
-            raise CallFailed(name, status, detail)
-        return status
+            self.log_problems(description)
 
     def setup_experiment(self, start: float, stop: float, tolerance: float | None) -> None:
         """Give start and stop time (s) and the solver's relative tolerance."""
@@ -181,13 +224,3 @@ class Instance:
             if ask_real and ask_real(self.component, _LAST_SUCCESSFUL_TIME, byref(last)) == 0:
                 words.append(f"its last successful time is {last.value!r} s")
         return ", ".join(words)
-
-    def free(self) -> None:
-        """Free the instance; it cannot be used afterwards."""
-        if self.component:
-            self._functions["fmi2FreeInstance"](self.component)
-            self.component = None
-
-    def abandon(self) -> None:
-        """Forget the instance without a call: after Fatal, FMI allows none."""
-        self.component = None

@@ -3,48 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char_p, c_double, c_int, c_size_t, c_void_p
+from ctypes import c_void_p
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import FmuError, Location
+from fmident.fmu.functions import Functions
 
 OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
-
-_STATUS = c_int
-_REFERENCES = c_void_p
-_VALUES = c_void_p
-
-# FMI 2.0.4: name -> (result, arguments); arrays are passed by address.
-REQUIRED: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "fmi2Instantiate": (
-        c_void_p,
-        (c_char_p, c_int, c_char_p, c_char_p, c_void_p, c_int, c_int),
-    ),
-    "fmi2FreeInstance": (None, (c_void_p,)),
-    "fmi2SetupExperiment": (_STATUS, (c_void_p, c_int, c_double, c_double, c_int, c_double)),
-    "fmi2EnterInitializationMode": (_STATUS, (c_void_p,)),
-    "fmi2ExitInitializationMode": (_STATUS, (c_void_p,)),
-    "fmi2Terminate": (_STATUS, (c_void_p,)),
-    "fmi2Reset": (_STATUS, (c_void_p,)),
-    "fmi2GetReal": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2GetInteger": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2GetBoolean": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2SetReal": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2SetInteger": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2SetBoolean": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2SetString": (_STATUS, (c_void_p, _REFERENCES, c_size_t, _VALUES)),
-    "fmi2DoStep": (_STATUS, (c_void_p, c_double, c_double, c_int)),
-}
-OPTIONAL: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "fmi2SetDebugLogging": (_STATUS, (c_void_p, c_int, c_size_t, c_void_p)),
-    "fmi2SetRealInputDerivatives": (
-        _STATUS,
-        (c_void_p, _REFERENCES, c_size_t, c_void_p, _VALUES),
-    ),
-    "fmi2GetRealStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
-    "fmi2GetBooleanStatus": (_STATUS, (c_void_p, c_int, c_void_p)),
-}
 
 
 LIBC = ctypes.CDLL(None)
@@ -75,6 +41,8 @@ class Library:
         The shared library.
     fmu
         Path of the FMU, for messages.
+    wanted
+        The functions of the interface that is going to be used.
 
     Raises
     ------
@@ -82,7 +50,7 @@ class Library:
         The loader refuses the library, or one of FMI's functions is missing.
     """
 
-    def __init__(self, path: Path, fmu: str) -> None:
+    def __init__(self, path: Path, fmu: str, wanted: Functions) -> None:
         try:
             self._handle = ctypes.CDLL(str(path))
         except OSError as error:
@@ -93,10 +61,10 @@ class Library:
             ) from error
         self.functions: dict[str, Any] = {}
         missing: list[str] = []
-        for name, (result, arguments) in (REQUIRED | OPTIONAL).items():
+        for name, (result, arguments) in wanted.signatures.items():
             function = getattr(self._handle, name, None)
             if function is None:
-                if name in REQUIRED:
+                if name in wanted.required:
                     missing.append(name)
                 continue
             function.restype = result
@@ -107,7 +75,7 @@ class Library:
             raise FmuError(
                 f"the FMU's library lacks the function {', '.join(missing)}",
                 location=Location(fmu),
-                hint="every FMI 2.0 Co-Simulation FMU must export it; export the FMU again",
+                hint=f"every FMU of {wanted.standard} must export it; export the FMU again",
             )
 
     def address(self, name: str) -> int:

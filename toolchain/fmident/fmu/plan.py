@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Variable
-from fmident.fmu.instance import I32, U32, Instance
+from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.driver import I64, InputUpdate, Runner, Stop
+from fmident.fmu.failure import RunFailed, not_finite
+from fmident.fmu.instance import I32, U32, CallFailed, Instance
 from fmident.fmu.library import Library
-from fmident.fmu.program import ADDRESS, COLUMNS, DERIVATIVES, STEP, VALUES
+from fmident.fmu.program import (
+    ADDRESS,
+    COLUMNS,
+    DERIVATIVES,
+    FAILED_CALL,
+    FAILED_STATUS,
+    FAILED_STEP,
+    NOT_FINITE,
+    STEP,
+    VALUES,
+)
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.values import reference_array
-
-InputUpdate = Literal["after_step", "before_step"]
+from fmident.fmu.values import Assignment, reference_array
 
 Call = tuple[str, int, int, int, int]
 """Function, address of the value references, count, address of the values of row 0, bytes
@@ -98,7 +107,7 @@ class Plan:
             if references.size
         ]
         self._between: F64 | None = None
-        self.program: npt.NDArray[np.int64]
+        self.program: I64
         self.compose("after_step")
 
     @property
@@ -134,6 +143,74 @@ class Plan:
         self._real_outputs_row = len(rows)  # of all outputs, Reals come first
         rows += [self._row(call, 1) for call in self._output_calls]
         self.program = np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS)
+
+    def initialise(
+        self, instance: Instance, assignment: Assignment, values: Mapping[str, Value]
+    ) -> None:
+        """Bring a fresh instance to its initial state, with the inputs of the first instant."""
+        instance.setup_experiment(float(self.times[0]), float(self.times[-1]), self.tolerance)
+        assignment.apply(instance, values)
+        instance.call("fmi2EnterInitializationMode")
+        if self.has_inputs:
+            self.set_inputs(instance, 0)
+        instance.call("fmi2ExitInitializationMode")
+
+    def new_results(self) -> F64:
+        """Return an array for the Real outputs of one run."""
+        return np.empty((self.times.size, self.real_output_references.size))
+
+    def runner(self, instance: Instance, reals: F64, *, compiled: bool) -> Runner:
+        """Return what runs steps `begin` to `end` and writes Real outputs to `reals`."""
+        self.write_to(reals)
+        if compiled:
+            from fmident.fmu.loop import run_steps  # loads Numba: only when needed
+        else:
+            from fmident.fmu.loop_interpreted import run_steps
+        component, program, times = instance.component, self.program, self.times
+
+        def run(begin: int, end: int, state: I64) -> bool:
+            return bool(run_steps(component, program, times, reals, begin, end, state))
+
+        return run
+
+    def refuse_not_finite(self, reals: F64) -> None:
+        """Look through the first row, which no step has written.
+
+        Raises
+        ------
+        RunFailed
+            An output is NaN or infinite.
+        """
+        finite = np.isfinite(reals[0])
+        if not finite.all():
+            raise self._not_finite(reals, int(np.argmin(finite)), 0)
+
+    def _not_finite(self, reals: F64, position: int, row: int) -> RunFailed:
+        name = self.real_output_name(position)
+        return not_finite(name, float(reals[row, position]), float(self.times[row]))
+
+    def stopped(self, state: I64, reals: F64) -> Stop:
+        """Say why the loop stopped.
+
+        Raises
+        ------
+        RunFailed
+            Because of an output that is not finite.
+        """
+        step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
+        if status <= NOT_FINITE:
+            raise self._not_finite(reals, NOT_FINITE - status, step + 1)
+        function = self.function_of(int(state[FAILED_CALL]))
+        time, after = float(self.times[step]), float(self.times[step + 1])
+        where = (
+            f" at t = {time!r} s (step of {after - time:g} s)"
+            if function == "fmi2DoStep"
+            else f" at t = {after!r} s"
+        )
+        return Stop(CallFailed(function, status), time, where)
+
+    def finish(self, reals: F64) -> None:
+        """Nothing is left to check or to free: the loop has looked at every output."""
 
     def write_to(self, reals: F64) -> None:
         """Let the program write Real outputs to `reals`, shape (n, Real outputs)."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.description import Value
-from fmident.fmu.instance import CallFailed
-from fmident.fmu.plan import InputUpdate, Plan
+from fmident.fmu.driver import InputUpdate
+from fmident.fmu.instance import CallFailed, Instance
+from fmident.fmu.plan import Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.values import Assignment
 
@@ -85,7 +86,7 @@ def influence(
     SimulationError
         The simulation without the change failed.
     """
-    variable = simulator.fmu.description.variable(name)
+    variable = simulator.description.variable(name)
     base = dict(values or {})
     current = base.get(name, setup.start_values.get(name, variable.start))
     if current is None or isinstance(current, str):
@@ -138,7 +139,7 @@ def interpolates_inputs(
     SimulationError
         The simulation failed.
     """
-    if not simulator.fmu.description.can_interpolate_inputs:
+    if not simulator.description.can_interpolate_inputs:
         return False
     held = simulator.simulate(replace(setup, interpolation="hold"), values)
     linear = simulator.simulate(replace(setup, interpolation="linear"), values)
@@ -177,7 +178,7 @@ def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
     reals = plan.real_inputs
     if reals.size == 0 or bool(np.all(reals == reals[0])):
         return False
-    declared = simulator.fmu.description.output_dependencies
+    declared = simulator.description.output_dependencies
     inputs = set(plan.setup.input_names)
     for column in plan.output_columns:
         depends = declared.get(column.name)
@@ -225,20 +226,22 @@ class _Trial:
             " are set before it, so that outputs belong to the inputs of the same instant",
         )
 
+    @property
+    def instance(self) -> Instance:
+        return cast(Instance, self.simulator.instance)
+
     def outputs(self) -> F64:
-        instance = self.simulator.instance
-        return instance.get_reals(self.plan.real_output_references)
+        return self.instance.get_reals(self.plan.real_output_references)
 
     def begin(self) -> None:
         self.simulator.initialise(self.plan, self.assignment, self.values)
 
     def set_reals(self, row: int) -> None:
         references = self.plan.real_input_references
-        instance = self.simulator.instance
-        instance.set_reals(references, self.plan.real_inputs[row])
+        self.instance.set_reals(references, self.plan.real_inputs[row])
 
     def step(self, size: float) -> None:
-        self.simulator.instance.do_step(float(self.plan.times[0]), size)
+        self.instance.do_step(float(self.plan.times[0]), size)
 
     def follows_at_once(self) -> bool:
         """Whether outputs change when inputs are set between two steps."""
@@ -267,7 +270,7 @@ class _Trial:
         full = np.abs(self.after_step_of(self.h, self.far) - self.after_step_of(self.h, 0))
         if not np.any(full > 0.0):
             return False
-        if not self.simulator.fmu.description.can_handle_variable_step:
+        if not self.simulator.description.can_handle_variable_step:
             return None
         short = self.h * _SHORT_STEP
         brief = np.abs(self.after_step_of(short, self.far) - self.after_step_of(short, 0))
@@ -279,8 +282,7 @@ class _Trial:
         self.begin()
         reals = self.plan.real_inputs
         slopes = np.ascontiguousarray((reals[self.far] - reals[0]) / self.h)
-        instance = self.simulator.instance
-        instance.set_derivatives(self.plan.real_input_references, self.plan.orders, slopes)
+        self.instance.set_derivatives(self.plan.real_input_references, self.plan.orders, slopes)
         self.step(self.h)
         return not _same(self.outputs(), held)
 

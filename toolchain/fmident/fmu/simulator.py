@@ -11,27 +11,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
+from fmident.fmu.driver import I64, Driver, InputUpdate, RunPlan, ValueSetter, make_driver
 from fmident.fmu.failure import RunFailed, note, output_records, own_words
 from fmident.fmu.holder import InstanceHolder
-from fmident.fmu.instance import CallFailed, Instance, status_word
+from fmident.fmu.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.library import DISCARD
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
-from fmident.fmu.plan import InputUpdate, Plan
-from fmident.fmu.program import FAILED_CALL, FAILED_STATUS, FAILED_STEP, NOT_FINITE
-from fmident.fmu.ramps import with_ramps
+from fmident.fmu.program import FAILED_STEP
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.values import Assignment
 
 if TYPE_CHECKING:
     from fmident.fmu.fmu import Fmu
-
-I64 = npt.NDArray[np.int64]
 
 CHUNK_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C about this often."""
@@ -88,6 +84,9 @@ class Simulator:
         steps one by one.
     log_buffer
         Where the FMU's messages go; default private memory.
+    interface
+        ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``: Co-Simulation where the
+        FMU offers it, else Model Exchange with SUNDIALS CVODE.
 
     Raises
     ------
@@ -105,30 +104,32 @@ class Simulator:
         compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
         log_buffer: LogBuffer | None = None,
+        interface: InterfaceChoice = "auto",
     ) -> None:
         self.fmu = fmu
+        self.description = fmu.description.with_interface(interface)
         self.input_update = input_update
         self._runs = self._failures = self._steps = 0
         self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
-        self._capture = capture_output
+        self.captures_output = capture_output
         self._compiled = compiled
         self._progress = progress
         self._lock = threading.Lock()
-        self._plans: weakref.WeakKeyDictionary[SimulationSetup, Plan] = weakref.WeakKeyDictionary()
-        self._assignments: dict[tuple[str, ...], Assignment] = {}
+        self._plans: weakref.WeakKeyDictionary[SimulationSetup, dict[Driver, RunPlan]]
+        self._plans = weakref.WeakKeyDictionary()
+        self._assignments: dict[tuple[Driver, tuple[str, ...]], ValueSetter] = {}
         self._touched: dict[str, Value] = {}
         self._seconds_per_step = 0.0
         self._closed = False
-        self._library = fmu.load_library()
+        library = fmu.load_library(interface)
         self._owns_buffer = log_buffer is None
         self._buffer = borrow_buffer() if log_buffer is None else log_buffer
+        self._driver = make_driver(
+            self.description, library, fmu.resources, self._buffer, input_update
+        )
         self._holder = InstanceHolder(
-            self._library,
-            fmu.description,
-            fmu.resources,
-            self._buffer.logger_address,
-            debug_logging=debug_logging,
+            self.description, self._driver.instantiate, debug_logging=debug_logging
         )
         try:
             fmu.register(self)
@@ -183,18 +184,20 @@ class Simulator:
     ) -> F64:
         self._buffer.clear()
         merged = {**self._touched, **setup.start_values, **values}
-        assignment = self._assignment(merged)
-        plan = self._plan(setup, merged, assignment)
-        reals = np.empty((plan.times.size, plan.real_output_references.size))
+        driver = self._driver.configured(merged)
+        assignment = self._assignment(driver, merged)
+        plan = self._plan(driver, setup, merged, assignment)
+        reals = plan.new_results()
         self._runs += 1
-        capture = Capture(self._capture)
+        capture = Capture(self.captures_output)
 
         def run() -> RunFailed | None:
             try:
                 self.initialise(plan, assignment, merged)
                 plan.read_first(self.instance, reals)
-                self._refuse_not_finite_start(plan, reals)
+                plan.refuse_not_finite(reals)
                 self._run(plan, reals, time_limit, capture)
+                plan.finish(reals)
                 self._terminate()
             except CallFailed as failed:
                 return self.describe_failure(failed, plan)
@@ -212,24 +215,20 @@ class Simulator:
             raise self._error(failure)
         return plan.assemble(reals)
 
-    def initialise(self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]) -> None:
+    def initialise(
+        self, plan: RunPlan, assignment: ValueSetter, values: Mapping[str, Value]
+    ) -> None:
         """Bring the instance to its initial state, with the inputs of the first instant."""
         self._report("instantiate", plan.times[0])
         instance = self._holder.renew()
         self._report("initialise", plan.times[0])
-        instance.setup_experiment(float(plan.times[0]), float(plan.times[-1]), plan.tolerance)
-        assignment.apply(instance, values)
-        instance.call("fmi2EnterInitializationMode")
-        if plan.has_inputs:
-            plan.set_inputs(instance, 0)
-        instance.call("fmi2ExitInitializationMode")
+        plan.initialise(instance, assignment, values)
 
-    def _run(self, plan: Plan, reals: F64, time_limit: float | None, capture: Capture) -> None:
+    def _run(self, plan: RunPlan, reals: F64, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
-        run_steps = self._loop()
-        plan.write_to(reals)
+        compiled = self._compiled and self._progress is None
+        run_steps = plan.runner(self.instance, reals, compiled=compiled)
         state = np.zeros(4, dtype=np.int64)
-        component = self.instance.component
         steps = plan.times.size - 1
         begin = 0
         started = now = time.perf_counter()
@@ -241,7 +240,7 @@ class Simulator:
                 chunk = 1
                 self._report("step", plan.times[begin])
             end = min(steps, begin + chunk)
-            good = run_steps(component, plan.program, plan.times, reals, begin, end, state)
+            good = run_steps(begin, end, state)
             before, now = now, time.perf_counter()
             if not good:
                 self._count(int(state[FAILED_STEP]), int(state[3]))
@@ -261,21 +260,13 @@ class Simulator:
         self._seconds_per_step = (now - started) / steps if steps else 0.0
         self._count(steps, int(state[3]))
 
-    def _loop(self) -> Callable[..., bool]:
-        if self._compiled and self._progress is None:
-            from fmident.fmu.loop import run_steps  # loads Numba: only when needed
-
-            return run_steps
-        from fmident.fmu.loop_interpreted import run_steps as interpreted
-
-        return interpreted
-
     def _terminate(self) -> None:
         """End the run; the results are there already, so a refusal is only noted."""
         try:
-            self.instance.call("fmi2Terminate")
+            self.instance.terminate()
         except CallFailed as failed:
-            self._holder.notes.append(note(f"fmi2Terminate returned {status_word(failed.status)}"))
+            said = f"{failed.function} returned {status_word(failed.status)}"
+            self._holder.notes.append(note(said))
             self._holder.drop(failed.status)
 
     def prepare(self, setup: SimulationSetup, values: Mapping[str, Value] | None = None) -> None:
@@ -291,7 +282,13 @@ class Simulator:
         """
         with self._lock:
             merged = {**self._touched, **setup.start_values, **(values or {})}
-            self._plan(setup, merged, self._assignment(merged))
+            driver = self._driver.configured(merged)
+            self._plan(driver, setup, merged, self._assignment(driver, merged))
+
+    def renew_instance(self) -> None:
+        """Free the instance, so that the next run begins with a new one."""
+        with self._lock:
+            Capture(self.captures_output).around(self._holder.drop)
 
     def instantiate_for_each_run(self) -> None:
         """Do not reset any more: for FMUs whose reset leaves something of the run before."""
@@ -299,84 +296,55 @@ class Simulator:
 
     # ------------------------------------------------------------- what is kept
 
-    def _assignment(self, values: Mapping[str, Value]) -> Assignment:
-        key = tuple(values)
+    def _assignment(self, driver: Driver, values: Mapping[str, Value]) -> ValueSetter:
+        key = (driver, tuple(values))
         found = self._assignments.get(key)
         if found is None:
-            found = self._assignments[key] = Assignment(self.fmu.description, key)
+            found = self._assignments[key] = driver.assignment(key[1])
         if len(values) != len(self._touched):
             # From now on these are set in every run: some FMUs keep values over a reset.
             for name in values:
-                start = self.fmu.description.variable(name).start
-                if start is not None:
-                    self._touched.setdefault(name, start)
+                variable = driver.description.variable(name)
+                if variable.start is not None and driver.may_restore(variable):
+                    self._touched.setdefault(name, variable.start)
         return found
 
     def _plan(
-        self, setup: SimulationSetup, values: Mapping[str, Value], assignment: Assignment
-    ) -> Plan:
-        plan = self._plans.get(setup)
+        self,
+        driver: Driver,
+        setup: SimulationSetup,
+        values: Mapping[str, Value],
+        assignment: ValueSetter,
+    ) -> RunPlan:
+        plans = self._plans.get(setup)
+        plan = None if plans is None else plans.get(driver)
         if plan is None:
-            ramps = self.fmu.description.input_ramps
-            ramped = ramps is not None and setup.interpolation in ("auto", "linear")
-            resolved = with_ramps(setup, ramps) if ramps is not None and ramped else setup
-            plan = Plan(resolved, self.fmu.description, self._library)
-            update = "before_step" if ramped else self.input_update
-            if update == "auto":
-                from fmident.fmu.probe import find_input_update
-
-                update, remark = Capture(self._capture).around(
-                    lambda: find_input_update(self, plan, assignment, values)
-                )
-                if remark:
-                    self._holder.notes.append(note(remark))
-                self._buffer.clear()
-            plan.compose(update)
-            self._plans[setup] = plan
+            plan, remark = driver.plan(self, setup, values, assignment)
+            if remark:
+                self._holder.notes.append(note(remark))
+            self._plans.setdefault(setup, {})[driver] = plan
         return plan
 
     def update_of(self, setup: SimulationSetup) -> InputUpdate | None:
         """Return how inputs are set in `setup`, once it has been simulated."""
-        plan = self._plans.get(setup)
-        return None if plan is None else plan.update
+        plans = self._plans.get(setup)
+        return next(iter(plans.values())).update if plans else None
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> BaseInstance:
         """The live instance; for the modules of this package."""
         return self._holder.instance
 
     # ------------------------------------------------------------------ failures
 
-    def _refuse_not_finite_start(self, plan: Plan, reals: F64) -> None:
-        if not np.isfinite(reals[0]).all():
-            position = int(np.argmin(np.isfinite(reals[0])))
-            raise self._not_finite(plan, reals[0, position], position, 0)
-
-    def _not_finite(self, plan: Plan, value: float, position: int, row: int) -> RunFailed:
-        name = plan.real_output_name(position)
-        return RunFailed(
-            f"output '{name}' is {value} at t = {float(plan.times[row])!r} s",
-            time=float(plan.times[row]),
-            hint="the parameters or inputs may be outside what the model can compute",
-        )
-
-    def _raise_stopped(self, plan: Plan, reals: F64, state: I64) -> NoReturn:
-        step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
-        if status <= NOT_FINITE:
-            position = NOT_FINITE - status
-            value = float(reals[step + 1, position])
-            raise self._not_finite(plan, value, position, step + 1)
-        function = plan.function_of(int(state[FAILED_CALL]))
-        failure = self.describe_failure(CallFailed(function, status), plan)
-        failure.time = float(plan.times[step])
-        if function == "fmi2DoStep":
-            size = float(plan.times[step + 1] - plan.times[step])
-            failure.message += f" at t = {failure.time!r} s (step of {size:g} s)"
-        else:
-            failure.message += f" at t = {float(plan.times[step + 1])!r} s"
+    def _raise_stopped(self, plan: RunPlan, reals: F64, state: I64) -> NoReturn:
+        stop = plan.stopped(state, reals)
+        failure = self.describe_failure(stop.failed, plan)
+        failure.time = stop.time
+        failure.message += stop.where
         raise failure
 
-    def describe_failure(self, failed: CallFailed, plan: Plan) -> RunFailed:
+    def describe_failure(self, failed: CallFailed, plan: RunPlan) -> RunFailed:
         """Say what failed, and give up the instance where FMI demands it."""
         message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
@@ -390,7 +358,7 @@ class Simulator:
 
     def _error(self, failure: RunFailed) -> SimulationError:
         said = own_words([r for r in self.log if r.status != "note"])
-        message = f"simulation of '{self.fmu.description.name}' failed: {failure.message}"
+        message = f"simulation of '{self.description.name}' failed: {failure.message}"
         if said:
             message += f"; the FMU says: {said}"
         hint = failure.hint
@@ -403,7 +371,7 @@ class Simulator:
     # ------------------------------------------------------------------- the rest
 
     def _records(self) -> list[LogRecord]:
-        return self._buffer.records(self.fmu.description.by_reference)
+        return self._buffer.records(self.description.by_reference)
 
     def _report(self, stage: str, at: float) -> None:
         if self._progress is not None:
@@ -429,7 +397,7 @@ class Simulator:
         if self._closed:
             return
         self._closed = True
-        Capture(self._capture).around(self._holder.drop)
+        Capture(self.captures_output).around(self._holder.drop)
         self.fmu.forget(self)
         if self._owns_buffer:
             return_buffer(self._buffer)

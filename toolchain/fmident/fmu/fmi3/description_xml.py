@@ -1,0 +1,239 @@
+"""Read ``modelDescription.xml`` of FMI 3.0 (specification 3.0.1, section 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+from xml.etree import ElementTree
+
+from fmident.errors import FmuError, Location
+from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
+from fmident.fmu.description_xml import DEFAULT_INITIAL, INTERFACE_TAGS, SUPPORTED, flag, identifier
+from fmident.fmu.fmi3.declarations import Declaration, take_apart
+from fmident.fmu.interfaces import Capabilities, InterfaceKind
+
+_INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
+TYPES: dict[str, VariableType] = {
+    "Float64": "Real",
+    "Float32": "Real",
+    **dict.fromkeys(_INTEGERS, "Integer"),
+    "Boolean": "Boolean",
+    "String": "String",
+    "Enumeration": "Enumeration",
+}
+"""FMI 3.0's types, and the nearest of FMI 2.0's."""
+
+
+def read_description(
+    root: ElementTree.Element, file: str, platforms: Sequence[str]
+) -> ModelDescription:
+    """Turn the tree of a model description into data.
+
+    Arguments and errors are those of :func:`fmident.fmu.description_xml.parse_description`.
+    """
+    return _Reader(root, file).read(platforms)
+
+
+class _Reader:
+    """Reads one element tree; keeps what every message needs."""
+
+    def __init__(self, root: ElementTree.Element, file: str) -> None:
+        self.root = root
+        self.file = file
+        self.types = {
+            child.get("name", ""): dict(child.attrib)
+            for child in root.iterfind("TypeDefinitions/*")
+        }
+
+    def fail(self, message: str, hint: str | None = None) -> NoReturn:
+        raise FmuError(message, location=Location(self.file), hint=hint)
+
+    def read(self, platforms: Sequence[str]) -> ModelDescription:
+        root = self.root
+        if root.tag != "fmiModelDescription":
+            self.fail(f"the root element is <{root.tag}>, not <fmiModelDescription>")
+        interfaces = tuple(
+            self.interface(found, kind)
+            for tag, kind in INTERFACE_TAGS
+            if (found := root.find(tag)) is not None
+        )
+        if not interfaces:
+            self.fail(
+                "the FMU is for Scheduled Execution only"
+                if root.find("ScheduledExecution") is not None
+                else "the FMU is neither for Co-Simulation nor for Model Exchange",
+                f"{SUPPORTED}: export the FMU again, with Co-Simulation",
+            )
+        declarations = self.declarations()
+        chosen = interfaces[0]
+        variables, shapes = take_apart(declarations, {})
+        names: set[str] = set()
+        for variable in variables:
+            if variable.name in names:
+                self.fail(f"two variables are called '{variable.name}'")
+            names.add(variable.name)
+        experiment = root.find("DefaultExperiment")
+
+        def default(key: str) -> float | None:
+            text = None if experiment is None else experiment.get(key)
+            return None if text is None else self.number(text, f"DefaultExperiment.{key}")
+
+        return ModelDescription(
+            name=root.get("modelName", chosen.model_identifier),
+            guid=root.get("instantiationToken", ""),
+            fmi_version=root.get("fmiVersion", ""),
+            variables=variables,
+            generation_tool=root.get("generationTool", ""),
+            description=root.get("description", ""),
+            platforms=tuple(platforms),
+            default_start=default("startTime"),
+            default_stop=default("stopTime"),
+            default_tolerance=default("tolerance"),
+            default_step=default("stepSize"),
+            log_categories=tuple(
+                c.get("name", "") for c in root.iterfind("LogCategories/Category")
+            ),
+            output_dependencies=self.dependencies(variables),
+            capabilities=chosen,
+            interfaces=interfaces,
+            shapes=shapes,
+            declarations=declarations,
+            **chosen.flags(),
+        )
+
+    def interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
+        exchange = kind == "model-exchange"
+        intermediate = flag(element, "providesIntermediateUpdate")
+        return Capabilities(
+            kind=kind,
+            model_identifier=identifier(element, self.file),
+            can_interpolate_inputs=exchange or intermediate,
+            can_get_and_set_state=flag(element, "canGetAndSetFMUState"),
+            can_handle_variable_step=flag(element, "canHandleVariableCommunicationStepSize"),
+            only_once_per_process=flag(element, "canBeInstantiatedOnlyOncePerProcess"),
+            needs_execution_tool=flag(element, "needsExecutionTool"),
+            provides_directional_derivative=flag(element, "providesDirectionalDerivatives"),
+            has_event_mode=flag(element, "hasEventMode"),
+            can_return_early=flag(element, "canReturnEarlyAfterIntermediateUpdate"),
+            provides_intermediate_update=intermediate,
+            needs_completed_step=flag(element, "needsCompletedIntegratorStep"),
+        )
+
+    def declarations(self) -> tuple[Declaration, ...]:
+        found: list[Declaration] = []
+        clocks: list[str] = []
+        for element in self.root.iterfind("ModelVariables/*"):
+            name = element.get("name")
+            if name is None:
+                self.fail(f"a variable of type {element.tag} has no name")
+            if element.tag == "Clock":
+                clocks.append(name)
+            elif element.tag == "Binary":
+                continue  # neither a number nor a text: nothing can be done with it here
+            elif element.tag in TYPES:
+                found.append(self.declaration(name, element))
+            else:
+                self.fail(f"variable '{name}' is of the unknown type '{element.tag}'")
+        if clocks:
+            names = ", ".join(f"'{c}'" for c in clocks[:6]) + (", ..." if len(clocks) > 6 else "")
+            self.fail(
+                f"the FMU has clocks ({names}), which fmident does not tick",
+                "export the model without synchronous clocks; periodic sampling in when-clauses"
+                " becomes time events, which are simulated",
+            )
+        return tuple(found)
+
+    def declaration(self, name: str, element: ElementTree.Element) -> Declaration:
+        reference = element.get("valueReference", "")
+        if not reference.strip().isdecimal() or int(reference) >= 2**32:
+            self.fail(f"variable '{name}': valueReference '{reference}' is not a number")
+        native = element.tag
+        declared = element.get("declaredType")
+        attributes = {**self.types.get(declared or "", {}), **element.attrib}
+        causality = element.get("causality", "local")
+        default = "continuous" if native.startswith("Float") else "discrete"
+        if causality.lower().endswith("parameter"):
+            default = "fixed"
+        variability = element.get("variability", default)
+        dimensions = tuple(self.dimension(name, d) for d in element.iterfind("Dimension"))
+        starts = self.starts(name, element)
+        if len(starts) > 1 and not dimensions:
+            self.fail(f"variable '{name}' is a scalar, but has {len(starts)} start values")
+
+        def number(key: str) -> float | None:
+            text = attributes.get(key)
+            return None if text is None else self.number(text, f"variable '{name}': {key}")
+
+        variable = Variable(
+            name=name,
+            value_reference=int(reference),
+            type=TYPES[native],
+            causality=causality,
+            variability=variability,
+            initial=element.get("initial", self.default_initial(variability, causality)),
+            start=starts[0] if starts and not dimensions else None,
+            unit=attributes.get("unit"),
+            minimum=number("min"),
+            maximum=number("max"),
+            nominal=number("nominal"),
+            description=element.get("description", ""),
+            declared_type=declared,
+            display_unit=attributes.get("displayUnit"),
+            native_type="Int64" if native == "Enumeration" else native,
+        )
+        aliases = tuple(
+            (a.get("name", ""), a.get("description", variable.description),
+             a.get("displayUnit", variable.display_unit))
+            for a in element.iterfind("Alias")
+        )  # fmt: skip
+        return Declaration(variable, dimensions, starts, aliases)
+
+    def default_initial(self, variability: str, causality: str) -> str:
+        if causality == "structuralParameter":
+            return "exact"
+        return DEFAULT_INITIAL.get((variability, causality), "")
+
+    def dimension(self, name: str, element: ElementTree.Element) -> int | str:
+        start, reference = element.get("start"), element.get("valueReference")
+        text = start if start is not None else reference
+        if text is None or not text.strip().isdecimal():
+            self.fail(f"variable '{name}': a dimension has neither start nor valueReference")
+        return int(text) if start is not None else str(int(text))
+
+    def starts(self, name: str, element: ElementTree.Element) -> tuple[Value, ...]:
+        if element.tag == "String":
+            return tuple(s.get("value", "") for s in element.iterfind("Start"))
+        words = element.get("start", "").split()
+        return tuple(self.start(name, TYPES[element.tag], word) for word in words)
+
+    def start(self, name: str, kind: VariableType, text: str) -> Value:
+        if kind == "Boolean":
+            if text not in ("true", "false", "1", "0"):
+                self.fail(f"variable '{name}': start '{text}' is neither true nor false")
+            return text in ("true", "1")
+        if kind == "Real":
+            return self.number(text, f"variable '{name}': start")
+        try:
+            return int(text)
+        except ValueError:
+            self.fail(f"variable '{name}': start '{text}' is not an integer")
+
+    def number(self, text: str, what: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            self.fail(f"{what} is '{text}', which is not a number")
+
+    def dependencies(self, variables: Sequence[Variable]) -> dict[str, frozenset[str]]:
+        names: dict[str, list[str]] = {}
+        for variable in variables:
+            names.setdefault(str(variable.value_reference), []).append(variable.name)
+        found: dict[str, frozenset[str]] = {}
+        for unknown in self.root.iterfind("ModelStructure/Output"):
+            text = unknown.get("dependencies")
+            if text is None:
+                continue
+            of = frozenset(n for reference in text.split() for n in names.get(reference, ()))
+            for name in names.get(unknown.get("valueReference", ""), ()):
+                found[name] = of
+        return found

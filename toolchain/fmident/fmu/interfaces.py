@@ -1,0 +1,99 @@
+"""The interfaces by which an FMU can be simulated, and what each of them offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fmident.errors import FmuError
+
+InterfaceKind = Literal["co-simulation", "model-exchange"]
+InterfaceChoice = Literal["auto", "co-simulation", "model-exchange"]
+CHOICES = ("auto", "co-simulation", "model-exchange")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """One interface of an FMU and its capability flags.
+
+    Parameters
+    ----------
+    kind
+        ``"co-simulation"`` or ``"model-exchange"``.
+    model_identifier
+        Name of the shared library, without suffix.
+    can_interpolate_inputs
+        Whether Real inputs can follow straight lines between the communication points.
+    can_get_and_set_state, can_handle_variable_step, only_once_per_process,
+    needs_execution_tool, provides_directional_derivative
+        As FMI defines them.
+    has_event_mode, can_return_early, provides_intermediate_update
+        FMI 3.0 Co-Simulation: events between steps, steps that end before their time,
+        calls back within a step.
+    needs_completed_step
+        Model Exchange: whether the FMU wants to hear of every step of the integrator.
+    """
+
+    kind: InterfaceKind = "co-simulation"
+    model_identifier: str = ""
+    can_interpolate_inputs: bool = False
+    can_get_and_set_state: bool = False
+    can_handle_variable_step: bool = False
+    only_once_per_process: bool = False
+    needs_execution_tool: bool = False
+    provides_directional_derivative: bool = False
+    has_event_mode: bool = False
+    can_return_early: bool = False
+    provides_intermediate_update: bool = False
+    needs_completed_step: bool = True
+
+    def flags(self) -> dict[str, Any]:
+        """Return what :class:`fmident.fmu.ModelDescription` repeats of this."""
+        return {
+            name: getattr(self, name)
+            for name in (
+                "model_identifier",
+                "can_interpolate_inputs",
+                "can_get_and_set_state",
+                "can_handle_variable_step",
+                "only_once_per_process",
+                "needs_execution_tool",
+                "provides_directional_derivative",
+            )
+        }
+
+
+def choose_interface(
+    name: str, offered: Sequence[Capabilities], choice: InterfaceChoice
+) -> Capabilities:
+    """Return the interface to use; ``"auto"`` takes Co-Simulation where there is one.
+
+    Parameters
+    ----------
+    name
+        Of the model, for messages.
+    offered
+        What the FMU has; at least one.
+    choice
+        What the user wants.
+
+    Raises
+    ------
+    FmuError
+        The FMU does not have it, or there is no such choice.
+    """
+    if choice not in CHOICES:
+        raise FmuError(
+            f"there is no interface '{choice}'",
+            hint="use one of " + ", ".join(f"'{c}'" for c in CHOICES),
+        )
+    for kind in ("co-simulation", "model-exchange"):
+        for found in offered:
+            if found.kind == kind and choice in ("auto", kind):
+                return found
+    has = " and ".join(f"'{o.kind}'" for o in offered)
+    raise FmuError(
+        f"the FMU of '{name}' does not offer '{choice}', it offers {has}",
+        hint="use interface='auto', or export the FMU again with both interfaces",
+    )
