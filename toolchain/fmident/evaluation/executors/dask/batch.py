@@ -1,0 +1,245 @@
+"""One batch on its way through the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fmident.errors import EstimationError
+from fmident.evaluation.executors.dask.parcels import Chunk, Missing, Ran, Refused, Tally
+from fmident.evaluation.executors.dask.sizing import ChunkSizes
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from fmident.evaluation.executors.base import Done
+
+LOOK_SECONDS = 0.5
+"""The cluster is looked at when no answer has come for this time, s."""
+
+_AHEAD = 2
+"""Chunks per slot on their way, so that a worker has the next one when it is done."""
+
+_ATTEMPTS = 20
+"""A chunk that comes back unrun more often than this is an error."""
+
+
+@dataclass
+class _Part:
+    """Tasks of the batch from `begin` to before `end`."""
+
+    begin: int
+    end: int
+    attempts: int = 0
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """A chunk that was cancelled, since a connection was lost."""
+
+
+class Batch:
+    """Runs tasks on the cluster; made for one batch.
+
+    Parameters
+    ----------
+    client
+        Of the scheduler.
+    template
+        Chunk to which the tasks are given.
+    tasks
+        What to run.
+    sizes
+        Of the chunks.
+    slots
+        Tells how many simulations the cluster runs at once; may change meanwhile.
+    supply
+        Sends parcels to a worker: address, keys.
+    look
+        Looks whether the cluster is still there: raises or waits.
+    explain
+        Raises a better error for one that the cluster gives, if there is one.
+    done
+        Told how many tasks are done.
+
+    Attributes
+    ----------
+    tally
+        What went on in the workers.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        template: Chunk,
+        tasks: Sequence[SimulationTask],
+        sizes: ChunkSizes,
+        slots: Callable[[], int],
+        supply: Callable[[str, Sequence[str]], None],
+        look: Callable[[], None],
+        explain: Callable[[BaseException], None],
+        done: Done | None = None,
+    ) -> None:
+        self._client = client
+        self._template = template
+        self._tasks = tasks
+        self._sizes = sizes
+        self._slots = slots
+        self._supply = supply
+        self._look = look
+        self._explain = explain
+        self._done = done
+        self.tally = Tally()
+        self._next = 0
+        self._again: deque[_Part] = deque()
+        self._flying: dict[Future, _Part] = {}
+        self._answers: queue.SimpleQueue[tuple[Future, object]] = queue.SimpleQueue()
+        self._outcomes: list[Simulated | None] = [None] * len(tasks)
+        self._left = len(tasks)
+
+    def run(self) -> list[Simulated]:
+        """Run all tasks; return the outcomes in their order."""
+        from fmident.evaluation.executors.dask.worker import call_off
+
+        try:
+            while self._left:
+                self._submit()
+                for future, answer in self._arrived():
+                    self._take(self._flying.pop(future), answer)
+        except BaseException:
+            # Ctrl-C as well: the workers must not go on with what nobody waits for.
+            with contextlib.suppress(OSError, RuntimeError, CancelledError):
+                self._client.cancel(list(self._flying), force=True)
+                self._client.run(call_off, self._template.batch, on_error="ignore")
+            raise
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
+    # ------------------------------------------------------------------- out
+
+    def _submit(self) -> None:
+        slots = max(1, self._slots())
+        while len(self._flying) < _AHEAD * slots:
+            part = self._next_part(slots)
+            if part is None:
+                return
+            self._send(part)
+
+    def _next_part(self, slots: int) -> _Part | None:
+        if self._again:
+            return self._again.popleft()
+        if self._next == len(self._tasks):
+            return None
+        part = _Part(self._next, self._sizes.take(self._tasks, self._next, slots))
+        self._next = part.end
+        return part
+
+    def _send(self, part: _Part) -> None:
+        from fmident.evaluation.executors.dask.worker import run_chunk
+
+        template = self._template
+        tasks = tuple(self._tasks[part.begin : part.end])
+        chunk = Chunk(template.fmu, template.problem, template.other, template.batch, tasks)
+        key = f"fmident-{uuid.uuid4().hex}"
+        future = self._client.submit(run_chunk, chunk, key=key, pure=False)
+        self._flying[future] = part
+        future.add_done_callback(self._fetch)
+
+    # -------------------------------------------------------------------- in
+
+    def _fetch(self, future: Future) -> None:
+        """Get the answer; called by Dask in a thread of its own, as it may take a while."""
+        try:
+            answer: object = future.result()
+        except CancelledError:
+            answer = _Lost()
+        except Exception as error:  # whatever the task raised is raised where it was asked for
+            answer = error
+        self._answers.put((future, answer))
+
+    def _arrived(self) -> Iterator[tuple[Future, object]]:
+        """Wait for answers; look at the cluster while there are none."""
+        while True:
+            try:
+                yield self._answers.get(timeout=LOOK_SECONDS)
+                break
+            except queue.Empty:
+                self._look()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._answers.get_nowait()
+
+    def _take(self, part: _Part, answer: object) -> None:
+        match answer:
+            case Ran():
+                self._keep(part, answer)
+            case Missing():
+                self._supply(answer.worker, answer.keys)
+                self._retry(part, f"worker {answer.worker} does not keep what it is sent")
+            case Refused():
+                raise answer.error
+            case _Lost():
+                self._look()
+                time.sleep(0.05)  # the connection is being made again
+                self.tally += Tally(again=1)
+                self._retry(part, "the cluster cancels every simulation")
+            case BaseException():
+                self._failed(part, answer)
+            case _:
+                raise EstimationError(f"the cluster answered with {type(answer).__name__}")
+
+    def _keep(self, part: _Part, ran: Ran) -> None:
+        tasks = self._tasks[part.begin : part.end]
+        if len(ran.outcomes) != len(tasks):
+            self._retry(part, "the workers leave out simulations")
+            return
+        self._sizes.observe(tasks, ran.seconds)
+        self._outcomes[part.begin : part.end] = [_writable(o) for o in ran.outcomes]
+        self.tally += ran.tally
+        self._settle(len(tasks))
+
+    def _settle(self, count: int) -> None:
+        self._left -= count
+        if self._done is not None:
+            self._done(len(self._tasks) - self._left)
+
+    def _retry(self, part: _Part, reason: str) -> None:
+        part.attempts += 1
+        if part.attempts > _ATTEMPTS:
+            raise EstimationError(
+                f"{reason}: {part.attempts} attempts to run the same simulations",
+                hint="look at the workers' logs; restart the cluster",
+            )
+        self._again.append(part)
+
+    def _failed(self, part: _Part, error: BaseException) -> None:
+        """Narrow down on what takes workers with it; raise any other error."""
+        from distributed import KilledWorker
+
+        if not isinstance(error, KilledWorker):
+            self._explain(error)
+            raise error
+        if part.end - part.begin > 1:
+            self._again += [_Part(k, k + 1) for k in range(part.begin, part.end)]
+            return
+        task = self._tasks[part.begin]
+        self._outcomes[part.begin] = SimulationFailure(
+            f"every worker of the cluster that tried this simulation was lost ({error})",
+            None,
+            dict(task.values),
+            hint="look at the workers' logs: did the system end them for their memory?",
+        )
+        self._settle(1)
+
+
+def _writable(outcome: Any) -> Simulated:
+    """Return outputs that do not lie in the read-only memory of a network message."""
+    result: Simulated = outcome if isinstance(outcome, SimulationFailure) else outcome.copy()
+    return result

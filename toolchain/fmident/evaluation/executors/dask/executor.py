@@ -1,0 +1,322 @@
+"""The executor that hands simulations to Dask."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fmident.errors import Diagnostic, EstimationError, Location
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.dask.batch import Batch
+from fmident.evaluation.executors.dask.connection import (
+    Patience,
+    ask_versions,
+    check_versions,
+    connect,
+    require_distributed,
+)
+from fmident.evaluation.executors.dask.parcels import (
+    Chunk,
+    Parcel,
+    Tally,
+    pack_other,
+    pack_problem,
+)
+from fmident.evaluation.executors.dask.sizing import ChunkSizes
+from fmident.evaluation.setups import simulation_setup, simulation_setups
+from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.toml_file import Source
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from fmident.data.experiment import Experiment
+    from fmident.evaluation.executors.dask.local import LocalCluster
+    from fmident.problem.model import Problem
+
+PATIENCE = 60.0
+"""A cluster without workers, or without its scheduler, is waited for so long, s."""
+
+_REFRESH = 1.0
+"""The number of workers is asked for at most this often, s."""
+
+_OTHERS = 8
+_FLOAT = 8
+
+Warn = Callable[[Diagnostic], None]
+
+
+def _warn(diagnostic: Diagnostic) -> None:
+    warnings.warn(str(diagnostic), stacklevel=4)
+
+
+class DaskExecutor(Executor):
+    """Runs simulations on the workers of a Dask cluster.
+
+    Every worker gets the FMU and the problem once, named by their SHA-256, and keeps the FMU
+    beyond this executor. What is sent for a simulation is the values of its parameters. A
+    worker that is lost costs time only: its simulations are run elsewhere.
+
+    Parameters
+    ----------
+    problem
+        Its FMU, experiments and evaluation settings.
+    scheduler
+        Address of the scheduler; default ``problem.evaluation.scheduler``; ``None`` there as
+        well starts workers on this machine.
+    workers
+        Simulations at once; default ``problem.evaluation.workers``. ``None`` there as well:
+        all threads of the cluster, or as many local workers as this process may use
+        processors.
+    patience
+        How long a cluster without workers or scheduler is waited for, s.
+    warn
+        Takes warnings, such as that there is no worker; Python warnings by default.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Dask is not installed, the scheduler cannot be reached, the workers have another
+        version of Python or fmident, or there is no worker.
+    fmident.errors.FmuError
+        Times or inputs that cannot be simulated; no FMU.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        patience: float = PATIENCE,
+        warn: Warn = _warn,
+    ) -> None:
+        setups = simulation_setups(problem)
+        sizes = [s.times.size * len(s.output_names) * _FLOAT for s in setups]
+        self._problem = problem
+        self._sizes = ChunkSizes(sizes)
+        self._fmu = Parcel.of(problem.fmu.name, problem.fmu.read_bytes())
+        self._study = pack_problem(problem)
+        self._parcels = {p.key: p for p in (self._fmu, self._study)}
+        self._others: OrderedDict[str, ChunkSizes] = OrderedDict()
+        self._patience = Patience(patience, warn)
+        self._address = scheduler or problem.evaluation.scheduler
+        self._workers = workers or problem.evaluation.workers
+        self._place = _place(problem, "executor" if self._address is None else "scheduler")
+        self._slots, self._asked = 0, 0.0
+        self._tally = Tally()
+        self._closed = False
+        require_distributed(self._place)
+        self._local: LocalCluster | None = None
+        if self._address is None:
+            from fmident.evaluation.executors.dask.local import LocalCluster
+
+            self._local = LocalCluster(self._workers or _processors())
+        self._client: Client | None = None
+        try:
+            address = self._address if self._local is None else self._local.address
+            self._client = connect(address or "", self._place, direct=self._local is not None)
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    isolated = True
+
+    @property
+    def simultaneous(self) -> int:  # type: ignore[override]
+        """Simulations that the cluster runs at once."""
+        return max(1, self._count_slots())
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks; `done` is told after each chunk of them.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            The cluster is gone.
+        fmident.errors.FmuError
+            A worker cannot use the FMU, such as when it has no binary for that machine.
+        """
+        return self._run(tasks, None, self._sizes, done)
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's."""
+        simulation_setup(self._problem, experiment, variables)  # refuses what cannot be
+        parcel = pack_other(experiment, variables)
+        sizes = self._others.pop(parcel.key, None)
+        if sizes is None:
+            sizes = ChunkSizes([experiment.times.size * len(variables) * _FLOAT])
+        self._others[parcel.key] = sizes
+        self._parcels[parcel.key] = parcel
+        while len(self._others) > _OTHERS:
+            old, _ = self._others.popitem(last=False)
+            del self._parcels[old]
+        return self._run([SimulationTask(0, dict(v)) for v in values], parcel.key, sizes)
+
+    def report(self) -> ExecutorReport:
+        """Return what the executor has done so far."""
+        total = self._tally
+        lost = f"simulations were run again since a Dask worker was lost, {total.again} times"
+        notes = (*total.notes, *((lost,) if total.again else ()))
+        return ExecutorReport(
+            "dask", self._slots, total.renewals, total.crashes, total.timeouts, notes
+        )
+
+    def close(self) -> None:
+        """Free the workers' executors and the connection; end local workers."""
+        if self._closed:
+            return
+        self._closed = True
+        client = self._client
+        if client is not None:
+            if client.status == "running" and self._local is None:
+                from fmident.evaluation.executors.dask.worker import release_study
+
+                with contextlib.suppress(OSError, RuntimeError):
+                    client.run(release_study, self._fmu.key, self._study.key, on_error="ignore")
+            client.close()
+        if self._local is not None:
+            self._local.close()
+
+    # ------------------------------------------------------------------ the batch
+
+    def _run(
+        self,
+        tasks: Sequence[SimulationTask],
+        other: str | None,
+        sizes: ChunkSizes,
+        done: Done | None = None,
+    ) -> list[Simulated]:
+        if not tasks:
+            return []
+        if self._closed or self._client is None:
+            raise EstimationError("the executor is closed", hint="make a new one")
+        template = Chunk(self._fmu.key, self._study.key, other, uuid.uuid4().hex, ())
+        batch = Batch(
+            self._client,
+            template,
+            tasks,
+            sizes,
+            self._count_slots,
+            self._supply,
+            self._look,
+            self._explain,
+            done,
+        )
+        try:
+            return batch.run()
+        finally:
+            self._tally += batch.tally
+
+    def _begin(self) -> None:
+        """Wait for a worker, compare versions, send what the workers lack."""
+        from fmident.evaluation.executors.dask.worker import missing_parcels
+
+        assert self._client is not None
+        while self._count_slots(fresh=True) == 0:
+            self._look()
+            time.sleep(0.1)
+        check_versions(ask_versions(self._client), self._place)
+        keys = tuple(self._parcels)
+        # A worker that leaves or comes now is dealt with when it answers to its first chunk.
+        lacking = self._client.run(missing_parcels, keys, on_error="ignore")
+        self._send(lacking)
+
+    def _supply(self, worker: str, keys: Sequence[str]) -> None:
+        """Send parcels to a worker that lacks them."""
+        self._send({worker: tuple(keys)})
+
+    def _send(self, lacking: Mapping[str, Sequence[str]]) -> None:
+        from fmident.evaluation.executors.dask.worker import receive_parcels
+
+        assert self._client is not None
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for worker, keys in lacking.items():
+            if keys:
+                groups.setdefault(tuple(keys), []).append(worker)
+        for keys, workers in groups.items():
+            parcels = [self._parcels[key] for key in keys]
+            with contextlib.suppress(OSError):  # lost on the way: it will not ask again
+                self._client.run(receive_parcels, parcels, workers=workers, on_error="ignore")
+
+    # ---------------------------------------------------------------- the cluster
+
+    def _count_slots(self, *, fresh: bool = False) -> int:
+        """Return how many simulations run at once; asks the scheduler once in a while."""
+        now = time.monotonic()
+        if fresh or now - self._asked > _REFRESH:
+            threads = self._threads()
+            self._slots = min(threads, self._workers) if self._workers else threads
+            self._asked = now
+        return self._slots
+
+    def _threads(self) -> int:
+        assert self._client is not None
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, RuntimeError, ValueError):  # not connected just now
+            return 0
+
+    def _look(self) -> None:
+        """See whether the cluster is still there.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            It has been gone for too long.
+        """
+        assert self._client is not None
+        if self._local is not None:
+            self._local.revive()
+        if self._client.status == "closed":
+            raise EstimationError(
+                f"the Dask scheduler{self._at} is gone",
+                hint="start the cluster again, then go on with 'fmident estimate --resume'",
+            )
+        if self._client.status != "running":
+            self._patience.trouble(
+                f"the connection to the Dask scheduler{self._at} is lost",
+                "is the scheduler still running?",
+            )
+        elif self._count_slots(fresh=True) == 0:
+            self._patience.trouble(
+                f"the Dask scheduler{self._at} has no workers",
+                f"start some with 'dask worker {self._address or ''}'",
+            )
+        else:
+            self._patience.fine()
+
+    def _explain(self, error: BaseException) -> None:
+        """Raise a better error if a worker that came later has other versions."""
+        assert self._client is not None
+        check_versions(ask_versions(self._client), self._place)
+
+    @property
+    def _at(self) -> str:
+        return " on this machine" if self._local is not None else f" at '{self._address}'"
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    import os
+
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _place(problem: Problem, key: str) -> Location | None:
+    if problem.source is None:
+        return None
+    return Source(problem.source, problem.text).where(("evaluation", key))

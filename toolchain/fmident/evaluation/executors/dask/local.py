@@ -1,0 +1,170 @@
+"""Dask workers on this machine, when no scheduler is given.
+
+The scheduler runs in this process, each worker in one of its own that ends when this process
+ends, however it does. Workers are started by command, not by ``multiprocessing``, which would
+run the user's script again in each. Everything listens on the loopback interface only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fmident.errors import EstimationError
+
+START_SECONDS = 60.0
+"""Workers that are not up after this time are given up."""
+
+REVIVALS = 20
+"""Lost workers that are replaced."""
+
+_CLOSE_SECONDS = 5.0
+_LAST_WORDS = 3
+
+
+@dataclass(frozen=True)
+class _Worker:
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    @property
+    def lives(self) -> bool:
+        return self.process.poll() is None
+
+    def let_go(self) -> None:
+        """Close its standard input, which asks it to end."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    @property
+    def last_words(self) -> str:
+        try:
+            text = (self.folder / "log").read_text(errors="replace")
+        except OSError:
+            return ""
+        lines = text.strip().splitlines()[-_LAST_WORDS:]
+        return ": " + " / ".join(lines) if lines else ""
+
+
+class LocalCluster:
+    """A scheduler in this process and workers with one thread each.
+
+    Parameters
+    ----------
+    workers
+        How many.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The workers do not start.
+    """
+
+    def __init__(self, workers: int) -> None:
+        import distributed
+
+        self._folder = Path(tempfile.mkdtemp(prefix="fmident-dask-"))
+        self._started = 0
+        self._workers: list[_Worker] = []
+        self._cluster = distributed.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+        try:
+            # Without the dashboard this server has nothing to tell.
+            self._cluster.scheduler.http_server.stop()
+            for _ in range(workers):
+                self._start_one()
+            self._wait(workers)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """Of the scheduler."""
+        address: str = self._cluster.scheduler_address
+        return address
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Process ids of the workers that live."""
+        return tuple(w.process.pid for w in self._workers if w.lives)
+
+    def revive(self) -> None:
+        """Replace workers that were lost.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            Too many were.
+        """
+        for lost in [w for w in self._workers if not w.lives]:
+            if self._started >= len(self._workers) + REVIVALS:
+                raise EstimationError(
+                    f"{REVIVALS} Dask workers on this machine were lost, the last one with exit "
+                    f"status {lost.process.returncode}{lost.last_words}",
+                    hint="is the memory too small for so many workers? Lower 'workers' in "
+                    '[evaluation], or choose executor = "processes"',
+                )
+            lost.let_go()
+            self._workers.remove(lost)
+            self._start_one()
+
+    def close(self) -> None:
+        """End the workers and the scheduler. Closing twice does nothing."""
+        for worker in self._workers:
+            worker.let_go()
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        for process in [worker.process for worker in self._workers]:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._workers.clear()
+        self._cluster.close(timeout=_CLOSE_SECONDS)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start_one(self) -> None:
+        folder = self._folder / str(self._started)
+        folder.mkdir()
+        self._started += 1
+        command = [sys.executable, "-P", "-m", f"{__package__}.local_worker"]
+        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [*command, self.address, str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **single},
+                start_new_session=True,  # Ctrl-C is for this process, which tells the workers
+            )
+        self._workers.append(_Worker(process, folder))
+
+    def _wait(self, count: int) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while len(self._cluster.scheduler.workers) < count:
+            dead = next((w for w in self._workers if not w.lives), None)
+            if dead is not None or time.monotonic() > deadline:
+                which = dead or self._workers[0]
+                status = which.process.returncode
+                how = f"is not up after {START_SECONDS:.0f} s"
+                raise EstimationError(
+                    f"a Dask worker on this machine {how if dead is None else 'did not start'}"
+                    f" (status {status}){which.last_words}",
+                    hint='choose executor = "processes", which needs no Dask',
+                )
+            time.sleep(0.02)

@@ -1,0 +1,193 @@
+"""What travels between the estimation and the workers of a cluster.
+
+Everything large is a parcel: bytes named by their SHA-256 that a worker gets once and keeps.
+Chunks, the tasks of the cluster, hold such names and the values of the parameters only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fmident.errors import FmidentError
+from fmident.evaluation.tasks import Simulated, SimulationTask
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.evaluation.executors.base import ExecutorReport
+    from fmident.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A file that workers keep.
+
+    Parameters
+    ----------
+    key
+        SHA-256 of `content`, as hexadecimal digits.
+    name
+        Of the file, as messages should show it.
+    content
+        The bytes.
+    """
+
+    key: str
+    name: str
+    content: bytes
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Parcel:
+        """Return the parcel of a file's content."""
+        return cls(hashlib.sha256(content).hexdigest(), Path(name).name, content)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the content is what the key promises."""
+        return hashlib.sha256(self.content).hexdigest() == self.key
+
+
+@dataclass(frozen=True)
+class OtherExperiment:
+    """An experiment that need not be one of the problem's, and the variables to record."""
+
+    experiment: Experiment
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Simulations that one worker runs one after the other.
+
+    Parameters
+    ----------
+    fmu, problem
+        Keys of the parcels with the FMU and the problem.
+    other
+        Key of the parcel with an :class:`OtherExperiment` that takes the place of the
+        problem's, or ``None``.
+    batch
+        Names the batch, so that the rest of it can be called off.
+    tasks
+        What to run.
+    """
+
+    fmu: str
+    problem: str
+    other: str | None
+    batch: str
+    tasks: tuple[SimulationTask, ...]
+
+    @property
+    def parcels(self) -> tuple[str, ...]:
+        """Keys of all parcels it needs."""
+        return tuple(key for key in (self.fmu, self.problem, self.other) if key is not None)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What went on in the workers.
+
+    Parameters
+    ----------
+    renewals, crashes, timeouts, notes
+        As in :class:`~fmident.evaluation.executors.base.ExecutorReport`.
+    again
+        Chunks that were run again since a worker or a connection was lost.
+    """
+
+    renewals: int = 0
+    crashes: int = 0
+    timeouts: int = 0
+    notes: tuple[str, ...] = ()
+    again: int = 0
+
+    @classmethod
+    def between(cls, before: ExecutorReport, after: ExecutorReport) -> Tally:
+        """Return what came between two reports of one executor."""
+        return cls(
+            after.renewals - before.renewals,
+            after.crashes - before.crashes,
+            after.timeouts - before.timeouts,
+            after.notes,
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.renewals + other.renewals,
+            self.crashes + other.crashes,
+            self.timeouts + other.timeouts,
+            tuple(dict.fromkeys((*self.notes, *other.notes))),
+            self.again + other.again,
+        )
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A chunk that was run.
+
+    Parameters
+    ----------
+    outcomes
+        One per task, fewer when the batch was called off.
+    seconds
+        Time taken by the simulations, s.
+    tally
+        What went on.
+    """
+
+    outcomes: list[Simulated]
+    seconds: float
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A chunk that was not run, since the worker lacks parcels."""
+
+    worker: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A chunk that cannot be run there, such as when the FMU has no binary for the machine."""
+
+    worker: str
+    error: FmidentError
+
+
+Answer: TypeAlias = Ran | Missing | Refused
+
+
+def pack_problem(problem: Problem) -> Parcel:
+    """Return the parcel of what a worker needs of a problem."""
+    evaluation = replace(problem.evaluation, executor="processes", workers=1, scheduler=None)
+    slim = replace(
+        problem,
+        fmu=Path(problem.fmu.name),
+        evaluation=evaluation,
+        source=None,
+        text="",
+        notes=(),
+    )
+    return _pack("problem", slim)
+
+
+def pack_other(experiment: Experiment, variables: Sequence[str]) -> Parcel:
+    """Return the parcel of an experiment that need not be one of the problem's."""
+    slim = replace(experiment, measurements=(), notes=())
+    return _pack("experiment", OtherExperiment(slim, tuple(variables)))
+
+
+def unpack(content: bytes) -> Any:
+    """Return the object of a parcel that is no FMU."""
+    return pickle.loads(content)
+
+
+def _pack(name: str, thing: object) -> Parcel:
+    return Parcel.of(f"{name}.pickle", pickle.dumps(thing, protocol=5))

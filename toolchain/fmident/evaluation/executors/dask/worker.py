@@ -1,0 +1,296 @@
+"""What runs in the workers of a cluster. Imported there, and by this side to name it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from fmident.errors import FmidentError
+from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.executors.dask.isolation import open_executor
+from fmident.evaluation.executors.dask.parcels import (
+    Answer,
+    Chunk,
+    Missing,
+    OtherExperiment,
+    Parcel,
+    Ran,
+    Refused,
+    Tally,
+    unpack,
+)
+from fmident.evaluation.tasks import Simulated
+
+PLUGIN = "fmident"
+
+STORE_BYTES = 2_000_000_000
+"""Parcels that one worker keeps; the one not used for longest goes first."""
+
+STUDIES = 4
+"""Pairs of problem and FMU with warm executors that one worker keeps."""
+
+IDLE = 600.0
+"""Warm executors that were not used for so long are closed, s."""
+
+_SLICE = 0.05
+"""Whether a batch was called off is looked at about this often, s."""
+
+_CALLED_OFF = 64
+
+
+class _GoneError(Exception):
+    """A parcel that was dropped for others since it was looked for."""
+
+
+@dataclass
+class _Study:
+    """Warm executors of one problem and FMU."""
+
+    idle: list[Executor] = field(default_factory=list)
+    busy: int = 0
+    used: float = 0.0
+
+
+class Depot(WorkerPlugin):  # type: ignore[misc]
+    """Parcels and warm executors of one Dask worker.
+
+    Parameters
+    ----------
+    limit
+        Bytes of parcels to keep.
+    """
+
+    def __init__(self, limit: int = STORE_BYTES) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._sizes: OrderedDict[str, tuple[Path, int]] = OrderedDict()
+        self._studies: OrderedDict[tuple[str, str], _Study] = OrderedDict()
+        self._others: OrderedDict[str, OtherExperiment] = OrderedDict()
+        self._called_off: OrderedDict[str, None] = OrderedDict()
+        self._sweeper: asyncio.Task[None] | None = None
+        self.folder = Path()
+
+    def setup(self, worker: Worker) -> None:
+        """Make the private folder; called by Dask."""
+        # Dask removes the worker's own folder even after the worker was killed.
+        self.folder = Path(worker.local_directory) / PLUGIN
+        self.folder.mkdir(mode=0o700)
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+
+    def teardown(self, worker: Worker) -> None:
+        """Close all executors and remove the folder; called by Dask."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        with self._lock:
+            idle = [executor for study in self._studies.values() for executor in study.idle]
+            self._studies.clear()
+        _close(idle)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ------------------------------------------------------------------- parcels
+
+    def missing(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Return those keys whose parcels are not here."""
+        with self._lock:
+            for key in keys:
+                if key in self._sizes:
+                    self._sizes.move_to_end(key)
+            return tuple(key for key in keys if key not in self._sizes)
+
+    def receive(self, parcel: Parcel) -> None:
+        """Keep a parcel, and drop old ones when there are too many bytes."""
+        if not parcel.is_sound:
+            raise FmidentError(f"'{parcel.name}' was damaged on its way to the worker")
+        with self._lock:
+            if parcel.key in self._sizes:
+                return
+            path = self.folder / parcel.key / parcel.name
+            path.parent.mkdir(mode=0o700)
+            path.write_bytes(parcel.content)
+            self._sizes[parcel.key] = path, len(parcel.content)
+            held = {key for study in self._studies for key in study} | {parcel.key}
+            total = sum(size for _, size in self._sizes.values())
+            for key in [k for k in self._sizes if k not in held]:
+                if total <= self._limit:
+                    break
+                old, size = self._sizes.pop(key)
+                shutil.rmtree(old.parent, ignore_errors=True)
+                total -= size
+
+    def _path(self, key: str) -> Path:
+        with self._lock:
+            if key not in self._sizes:
+                raise _GoneError(key)
+            return self._sizes[key][0]
+
+    # --------------------------------------------------------------- simulations
+
+    def run(self, chunk: Chunk) -> Ran:
+        """Run a chunk; what was called off meanwhile is left out."""
+        outcomes: list[Simulated] = []
+        with self._borrowed(chunk) as executor:
+            start = time.perf_counter()  # opening the FMU is no simulation
+            before = executor.report()
+            size = 1
+            while len(outcomes) < len(chunk.tasks) and not self._is_called_off(chunk.batch):
+                outcomes += self._run_slice(executor, chunk, len(outcomes), size)
+                each = (time.perf_counter() - start) / len(outcomes)
+                size = max(1, int(_SLICE / max(each, 1e-6)))
+            seconds = time.perf_counter() - start
+            tally = Tally.between(before, executor.report())
+        return Ran(outcomes, seconds, tally)
+
+    def _run_slice(
+        self, executor: Executor, chunk: Chunk, begin: int, size: int
+    ) -> list[Simulated]:
+        tasks = chunk.tasks[begin : begin + size]
+        if chunk.other is None:
+            return executor.run(tasks)
+        other = self._other(chunk.other)
+        return executor.run_other(other.experiment, other.variables, [t.values for t in tasks])
+
+    def _other(self, key: str) -> OtherExperiment:
+        with self._lock:
+            known = self._others.get(key)
+        if known is None:
+            known = unpack(self._path(key).read_bytes())
+            with self._lock:
+                self._others[key] = known
+                while len(self._others) > STUDIES:
+                    self._others.popitem(last=False)
+        return known
+
+    def call_off(self, batch: str) -> None:
+        """Leave out what is left of a batch."""
+        with self._lock:
+            self._called_off[batch] = None
+            while len(self._called_off) > _CALLED_OFF:
+                self._called_off.popitem(last=False)
+
+    def _is_called_off(self, batch: str) -> bool:
+        with self._lock:
+            return batch in self._called_off
+
+    # ----------------------------------------------------------------- executors
+
+    @contextlib.contextmanager
+    def _borrowed(self, chunk: Chunk) -> Iterator[Executor]:
+        """Lend a warm executor, one per thread of the worker."""
+        key = chunk.fmu, chunk.problem
+        with self._lock:
+            study = self._studies.setdefault(key, _Study())
+            self._studies.move_to_end(key)
+            study.busy += 1
+            executor = study.idle.pop() if study.idle else None
+        try:
+            if executor is None:
+                problem = unpack(self._path(chunk.problem).read_bytes())
+                executor = open_executor(problem, self._path(chunk.fmu))
+            yield executor
+        except BaseException:
+            if executor is not None:
+                _close([executor])
+                executor = None
+            raise
+        finally:
+            with self._lock:
+                study.busy -= 1
+                study.used = time.monotonic()
+                kept = executor is not None and self._studies.get(key) is study
+                if kept and executor is not None:
+                    study.idle.append(executor)
+                surplus = self._surplus()
+            if executor is not None and not kept:
+                surplus.append(executor)
+            _close(surplus)
+
+    def _surplus(self) -> list[Executor]:
+        """Forget the studies that are too many; return what is to be closed."""
+        closing: list[Executor] = []
+        for key in list(self._studies):
+            if len(self._studies) <= STUDIES:
+                break
+            if self._studies[key].busy == 0:
+                closing += self._studies.pop(key).idle
+        return closing
+
+    def release(self, fmu: str, problem: str) -> None:
+        """Close the idle executors of a study; its FMU stays."""
+        with self._lock:
+            study = self._studies.pop((fmu, problem), None)
+            idle = [] if study is None else study.idle
+        _close(idle)
+
+    async def _sweep(self) -> None:
+        """Close what an estimation that was killed has left behind."""
+        while True:
+            await asyncio.sleep(IDLE / 10.0)
+            with self._lock:
+                late = time.monotonic() - IDLE
+                old = [k for k, s in self._studies.items() if s.busy == 0 and s.used < late]
+                idle = [executor for key in old for executor in self._studies.pop(key).idle]
+            _close(idle)
+
+
+def _close(executors: Sequence[Executor]) -> None:
+    for executor in executors:
+        executor.close()
+
+
+# ------------------------------------------------------ called from the other side
+
+
+def run_chunk(chunk: Chunk) -> Answer:
+    """Run a chunk, or say why not. The task of the cluster."""
+    worker = get_worker()
+    depot = worker.plugins.get(PLUGIN)
+    missing = chunk.parcels if depot is None else depot.missing(chunk.parcels)
+    if missing:
+        return Missing(worker.address, missing)
+    try:
+        return depot.run(chunk)
+    except _GoneError as gone:
+        return Missing(worker.address, (str(gone),))
+    except FmidentError as error:
+        return Refused(worker.address, error)
+
+
+async def missing_parcels(keys: Sequence[str], dask_worker: Any) -> tuple[str, ...]:
+    """Return what the worker lacks; get it ready to receive parcels."""
+    return (await _depot(dask_worker)).missing(keys)
+
+
+async def receive_parcels(parcels: Sequence[Parcel], dask_worker: Any) -> None:
+    """Keep parcels."""
+    depot = await _depot(dask_worker)
+    for parcel in parcels:
+        depot.receive(parcel)
+
+
+async def call_off(batch: str, dask_worker: Any) -> None:
+    """Leave out what is left of a batch."""
+    (await _depot(dask_worker)).call_off(batch)
+
+
+async def release_study(fmu: str, problem: str, dask_worker: Any) -> None:
+    """Free what a study holds."""
+    depot = await _depot(dask_worker)
+    # Ending processes takes a moment, in which the worker has to answer its scheduler.
+    await asyncio.to_thread(depot.release, fmu, problem)
+
+
+async def _depot(worker: Any) -> Depot:
+    if PLUGIN not in worker.plugins:
+        await worker.plugin_add(Depot(), name=PLUGIN, catch_errors=False)
+    depot: Depot = worker.plugins[PLUGIN]
+    return depot
