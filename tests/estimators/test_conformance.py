@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from fmident.errors import SimulationError
-from fmident.estimation import EstimationResult, Estimator, StopEstimation, build_options
+from fmident.estimation import (
+    EstimationResult,
+    Estimator,
+    StopEstimation,
+    build_options,
+    run_estimation,
+)
+from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter, Problem
 
@@ -27,7 +34,14 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"solver": "scipy", "starts": 3},
         {"solver": "ceres", "starts": 3},
     ],
+    "special-genetic": [{}, {"start_from_initial": False}],
+    "binary-genetic": [{"generations": 40}, {"generations": 40, "elites": 0, "gray": True}],
+    "cma-es": [{}, {"restarts": 1}],
+    "differential-evolution": [{}],
 }
+
+CLAIMS_NOTHING_AT_ITS_LIMIT = {"binary-genetic"}
+"""Estimators that only ever run out of time."""
 
 Run = Callable[..., EstimationResult]
 Make = Callable[..., Problem]
@@ -89,8 +103,9 @@ def test_the_truth_lies_in_the_intervals(
     result = run(noisy, decay, kind(), options)
     assert result.message
     assert result.cost_final < result.cost_initial
-    if kind.name not in VARIANTS and result.status == "limit":
-        return  # an estimator that only ever runs out of time claims nothing
+    limited = kind.name not in VARIANTS or kind.name in CLAIMS_NOTHING_AT_ITS_LIMIT
+    if limited and result.status == "limit":
+        return
     assert result.status == "converged"
     table = result.parameters
     for name, value in TRUTH.items():
@@ -148,6 +163,49 @@ def test_the_same_run_gives_the_same_bits(
     assert first.values == second.values
     assert first.simulations == second.simulations
     assert [i.cost for i in first.history] == [i.cost for i in second.history]
+
+
+class Shuffled(PythonExecutor):
+    """Runs tasks in an order of its own, as workers that finish at different times do."""
+
+    def run(self, tasks):
+        order = np.random.default_rng(len(tasks)).permutation(len(tasks))
+        found = dict(zip(order.tolist(), super().run([tasks[i] for i in order]), strict=True))
+        return [found[i] for i in range(len(tasks))]
+
+
+@EVERY
+def test_the_result_does_not_depend_on_who_simulates_first(
+    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
+) -> None:
+    expected = run(noisy, decay, kind(), options)
+    with Evaluator(noisy, Shuffled(noisy, decay)) as evaluator:
+        found = run_estimation(noisy, evaluator, kind(), options)
+    assert found.values == expected.values
+    assert [i.cost for i in found.history] == [i.cost for i in expected.history]
+
+
+@EVERY
+def test_a_seed_gives_a_run_of_its_own(
+    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
+) -> None:
+    if "seed" not in {f.name for f in dataclasses.fields(kind.options_type)}:
+        pytest.skip("no option 'seed'")
+    np.random.seed(1)  # noqa: NPY002
+    first = run(noisy, decay, kind(), {**options, "seed": 7})
+    np.random.seed(2)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    second = run(noisy, decay, kind(), {**options, "seed": 7})
+    after = np.random.get_state()[1]  # noqa: NPY002
+    other = run(noisy, decay, kind(), {**options, "seed": 8})
+    np.testing.assert_array_equal(before, after)
+    assert first.values == second.values
+    assert [i.cost for i in first.history] == [i.cost for i in second.history]
+    if first.generations:
+        for one, two in zip(first.generations, second.generations, strict=True):
+            np.testing.assert_array_equal(one.points, two.points)
+            np.testing.assert_array_equal(one.costs, two.costs)
+        assert not np.array_equal(first.generations[1].points, other.generations[1].points)
 
 
 @EVERY

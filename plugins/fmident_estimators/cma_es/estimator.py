@@ -100,7 +100,7 @@ def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random
         return generator.standard_normal(shape)
 
     draw: Callable[..., F64] = normal
-    settings = {
+    settings: dict[str, object] = {
         "bounds": [0.0, 1.0],
         "popsize": size,
         "tolfun": options.cost_tolerance,
@@ -110,10 +110,13 @@ def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random
         # Not from NumPy's global generator, whose state belongs to the user.
         "randn": draw,
         "seed": math.nan,
-        "verbose": -9,
+        "verbose": -10,
         "verb_log": 0,
-        "signals_filename": None,
+        "signals_filename": "",
     }
+    if start.size == 1:
+        # Version 4.5 limits the standard deviation by a vector that it does not have in 1-D.
+        settings["maxstd"] = math.inf
     return cma.CMAEvolutionStrategy(start, options.initial_step, settings)
 
 
