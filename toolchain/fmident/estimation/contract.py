@@ -134,6 +134,10 @@ class Estimator(ABC, Generic[Options]):
     accepts_inert_parameters
         Whether free parameters without influence on the outputs are left to the estimator.
         Most cannot do anything with them, so that the host refuses such a problem.
+    any_cost
+        Whether it minimises the residuals or costs that the evaluator gives, whatever the
+        problem's cost makes of the data. One that solves equations of its own does not, and is
+        refused together with another cost than ``time-domain``.
     needs
         What a problem must have for this estimator, in words; empty when any will do.
     """
@@ -142,6 +146,7 @@ class Estimator(ABC, Generic[Options]):
     summary: ClassVar[str] = ""
     accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
+    any_cost: ClassVar[bool] = True
     needs: ClassVar[str] = ""
 
     @abstractmethod
@@ -172,3 +177,20 @@ class Estimator(ABC, Generic[Options]):
         Estimate
             Inside the bounds.
         """
+
+    def expected_simulations(self, options: Options, problem: Problem) -> int | None:
+        """Return how many runs of the FMU to expect, for the user's planning.
+
+        Parameters
+        ----------
+        options
+            An instance of `options_type`.
+        problem
+            As it would be estimated; one point costs one run per experiment.
+
+        Returns
+        -------
+        int or None
+            A rough figure; ``None``, the default, when it cannot be told.
+        """
+        return None
