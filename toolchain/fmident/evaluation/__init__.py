@@ -3,20 +3,33 @@
 from fmident.evaluation.differences import JacobianError, difference_jacobian
 from fmident.evaluation.directions import DirectionalDerivatives, directional_derivatives
 from fmident.evaluation.evaluator import Evaluator
-from fmident.evaluation.executor import Executor, InProcessExecutor, refuse_not_finite
+from fmident.evaluation.executors import (
+    Executor,
+    ExecutorReport,
+    InProcessExecutor,
+    ProcessExecutor,
+    make_executor,
+)
 from fmident.evaluation.noise import NoiseEstimate, noise_level
 from fmident.evaluation.python_model import PythonExecutor, python_problem
 from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
 from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.tasks import (
+    Simulated,
+    SimulationFailure,
+    SimulationTask,
+    refuse_not_finite,
+)
 
 __all__ = [
     "DirectionalDerivatives",
     "Evaluator",
     "Executor",
+    "ExecutorReport",
     "InProcessExecutor",
     "JacobianError",
     "NoiseEstimate",
+    "ProcessExecutor",
     "PythonExecutor",
     "Simulated",
     "SimulationFailure",
@@ -26,6 +39,7 @@ __all__ = [
     "difference_jacobian",
     "directional_derivatives",
     "fixed_steps",
+    "make_executor",
     "noise_level",
     "output_variables",
     "python_problem",

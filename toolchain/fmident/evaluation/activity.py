@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fmident.evaluation.executor import Executor
+from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 Listener = Callable[[str, int, int], None]
@@ -23,7 +23,7 @@ class Activities:
     Attributes
     ----------
     listener
-        Told before the first and after each batch of an activity, if not ``None``.
+        Told before the first and after each simulation of an activity, if not ``None``.
     """
 
     def __init__(self, experiments: int) -> None:
@@ -52,13 +52,13 @@ class Activities:
             self._text = ""
 
     def run(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
-        """Run tasks; during an activity as many at a time as the executor runs at once."""
-        if self.listener is None or not self._text:
+        """Run tasks; during an activity the listener hears of each that is done."""
+        listener, text, before = self.listener, self._text, self._done
+        if listener is None or not text:
             return executor.run(tasks)
-        outcomes: list[Simulated] = []
-        for begin in range(0, len(tasks), executor.simultaneous):
-            batch = tasks[begin : begin + executor.simultaneous]
-            outcomes += executor.run(batch)
-            self._done += len(batch)
-            self.listener(self._text, self._done, self._expected)
-        return outcomes
+
+        def tell(finished: int) -> None:
+            self._done = before + finished
+            listener(text, self._done, self._expected)
+
+        return executor.run(tasks, tell)

@@ -19,9 +19,14 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import SimulationError
-from fmident.evaluation.executor import Executor, refuse_not_finite
+from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.setups import output_variables
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.tasks import (
+    Simulated,
+    SimulationFailure,
+    SimulationTask,
+    refuse_not_finite,
+)
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 
 Model = Callable[..., Mapping[str, F64]]
@@ -46,13 +51,15 @@ class PythonExecutor(Executor):
         self._experiments = problem.experiments
         self._model = model
 
-    def run(self, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks in order."""
-        return [
-            self._run_one(experiment, output_variables(experiment), task.values)
-            for task in tasks
-            for experiment in (self._experiments[task.experiment],)
-        ]
+        found: list[Simulated] = []
+        for task in tasks:
+            experiment = self._experiments[task.experiment]
+            found.append(self._run_one(experiment, output_variables(experiment), task.values))
+            if done is not None:
+                done(len(found))
+        return found
 
     def run_other(
         self,

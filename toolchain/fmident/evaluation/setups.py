@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from fmident.problem.residuals import parameter_values_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -61,3 +64,72 @@ def simulation_setup(
         tolerance=problem.evaluation.tolerance,
         interpolation=problem.evaluation.interpolation,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A setup that executors know by its number.
+
+    Parameters
+    ----------
+    number
+        Never used again for another setup of the same table.
+    setup
+        What the FMU engine simulates.
+    values
+        FMU variable to value at the problem's initial parameters. What an executor has to find
+        out about the FMU it finds out there, so that nothing depends on what runs first.
+    experiment
+        Name of the experiment.
+    """
+
+    number: int
+    setup: SimulationSetup
+    values: Mapping[str, float]
+    experiment: str
+
+
+class SetupTable:
+    """The setups of a problem's experiments, and of the other ones used last.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and settings.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        Times or inputs that cannot be simulated.
+    """
+
+    others_kept = 8
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._next = 0
+        self.own = tuple(self._prepare(e, output_variables(e)) for e in problem.experiments)
+        self._others: dict[tuple[int, tuple[str, ...]], tuple[Experiment, Prepared]] = {}
+
+    def other(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
+        """Return the setup of any experiment; the same object when asked for it again."""
+        key = (id(experiment), tuple(variables))
+        # The experiment is kept along with it, so that its id means no other one.
+        found = self._others.pop(key, None)
+        if found is None:
+            found = experiment, self._prepare(experiment, variables)
+        self._others[key] = found
+        while len(self._others) > self.others_kept:
+            del self._others[next(iter(self._others))]
+        return found[1]
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """Numbers that may be asked for again."""
+        return frozenset(p.number for p in (*self.own, *(p for _, p in self._others.values())))
+
+    def _prepare(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
+        setup = simulation_setup(self._problem, experiment, variables)
+        values = parameter_values_for(self._problem, experiment, self._problem.initial)
+        self._next += 1
+        return Prepared(self._next - 1, setup, values, experiment.name)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from fmident._types import F64
 from fmident.errors import SimulationError
 
@@ -77,3 +79,19 @@ class SimulationFailure:
 
 Simulated: TypeAlias = F64 | SimulationFailure
 """Outputs of shape (n, number of outputs), or the failure."""
+
+
+def refuse_not_finite(
+    outputs: Simulated, values: Mapping[str, float], experiment: str
+) -> Simulated:
+    """Return a failure in place of outputs that hold NaN or infinity."""
+    if isinstance(outputs, SimulationFailure) or bool(np.isfinite(outputs).all()):
+        return outputs
+    row, column = (int(k) for k in np.argwhere(~np.isfinite(outputs))[0])
+    return SimulationFailure(
+        f"output {column} is {outputs[row, column]} from sample {row} on",
+        None,
+        dict(values),
+        (),
+        experiment,
+    )

@@ -1,0 +1,22 @@
+"""Who runs simulations: this process, worker processes, other machines.
+
+An executor takes a batch and returns the outcomes in the same order. That is all the
+:class:`~fmident.evaluation.Evaluator` knows, so that a batch may as well go to a plain Python
+function in a test.
+"""
+
+from fmident.evaluation.executors.auto import AutoExecutor
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.factory import make_executor
+from fmident.evaluation.executors.inline import InProcessExecutor
+from fmident.evaluation.executors.processes.executor import ProcessExecutor
+
+__all__ = [
+    "AutoExecutor",
+    "Done",
+    "Executor",
+    "ExecutorReport",
+    "InProcessExecutor",
+    "ProcessExecutor",
+    "make_executor",
+]

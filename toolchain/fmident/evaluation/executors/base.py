@@ -1,0 +1,148 @@
+"""What an executor is: it takes a batch of simulations and returns the outcomes in order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias
+
+from fmident.errors import EstimationError
+from fmident.evaluation.tasks import Simulated, SimulationTask
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+
+Done: TypeAlias = Callable[[int], None]
+"""Called with how many simulations of a batch are done so far."""
+
+
+@dataclass(frozen=True)
+class ExecutorReport:
+    """What an executor has done so far, for the result's settings.
+
+    Parameters
+    ----------
+    name
+        Such as ``"inline"`` or ``"processes"``.
+    workers
+        Simulations at once.
+    renewals
+        Workers or instances replaced in good order: their share of runs done, or their memory
+        grown.
+    crashes
+        Workers that died in a simulation, whatever killed them.
+    timeouts
+        Simulations given up because they took too long.
+    notes
+        What the user should know, in sentences.
+    """
+
+    name: str
+    workers: int = 1
+    renewals: int = 0
+    crashes: int = 0
+    timeouts: int = 0
+    notes: tuple[str, ...] = ()
+
+    def settings(self) -> dict[str, object]:
+        """Return what belongs into the settings of a result."""
+        return {
+            "executor": self.name,
+            "workers": self.workers,
+            "renewals": self.renewals,
+            "crashes": self.crashes,
+            "timeouts": self.timeouts,
+        }
+
+
+class Executor(ABC):
+    """Runs batches of simulations; a context manager that frees what it holds.
+
+    Not thread-safe. All executors give the same outputs to the last bit for the same task,
+    whatever they ran before and in whatever order.
+
+    Class attributes
+    ----------------
+    simultaneous
+        How many simulations it runs at once.
+    isolated
+        Whether native code that crashes leaves this process alone.
+    """
+
+    simultaneous: int = 1
+    isolated: bool = False
+
+    @abstractmethod
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks.
+
+        Parameters
+        ----------
+        tasks
+            Independent of each other; they may run in any order.
+        done
+            Told how many are done, after each of them.
+
+        Returns
+        -------
+        list
+            In the order of `tasks`: outputs of shape (instants, outputs), the outputs of
+            the experiment in the order of :func:`~fmident.evaluation.setups.output_variables`,
+            or a :class:`SimulationFailure`. A failure never raises; ``KeyboardInterrupt`` does,
+            and so does an FMU that cannot be loaded at all.
+        """
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's.
+
+        Parameters
+        ----------
+        experiment
+            Times, inputs and start values; its measurements are not looked at.
+        variables
+            FMU variables to record, outputs or not.
+        values
+            FMU variable to value, one mapping per simulation.
+
+        Returns
+        -------
+        list
+            In the order of `values`: shape (instants, variables), or the failure.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            This executor can only run the problem's experiments.
+        fmident.errors.FmuError
+            A variable or an input that the FMU does not have.
+        """
+        raise EstimationError(
+            f"{type(self).__name__} can only run the experiments of the problem",
+            hint="it needs a method 'run_other'; the executors that come with fmident have it",
+        )
+
+    def report(self) -> ExecutorReport:
+        """Return what the executor has done so far."""
+        return ExecutorReport(type(self).__name__, self.simultaneous)
+
+    def close(self) -> None:
+        """Free what the executor holds. It cannot run tasks after that."""
+        return
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

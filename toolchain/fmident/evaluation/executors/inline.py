@@ -1,0 +1,177 @@
+"""Simulations in this process: nothing to start, nothing to send, nothing protected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fmident.errors import SimulationError
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.resident import GROWTH_LIMIT, ResidentSize
+from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.tasks import (
+    Simulated,
+    SimulationFailure,
+    SimulationTask,
+    refuse_not_finite,
+)
+from fmident.fmu.fmu import open_fmu
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.fmu import Fmu, Simulator
+    from fmident.fmu.reset_test import ResetVerdict
+    from fmident.problem.model import Problem
+
+
+class InProcessExecutor(Executor):
+    """Runs one simulation after the other on one instance of the FMU in this process.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and evaluation settings.
+    fmu
+        An open FMU, which the executor does not close; the problem's by default, which it
+        opens and closes.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The FMU cannot be opened or instantiated, or does not fit the experiments.
+    """
+
+    def __init__(self, problem: Problem, fmu: Fmu | None = None) -> None:
+        self._settings = problem.evaluation
+        self._table = SetupTable(problem)
+        self._memory = ResidentSize()
+        self._grown = self._renewals = self._timeouts = 0
+        self._since_renewal = 0
+        self._verdict: ResetVerdict | None = None
+        self._notes: list[str] = []
+        self._prepared: set[int] = set()
+        opened = open_fmu(problem.fmu) if fmu is None else fmu
+        self._opened = opened if fmu is None else None
+        try:
+            with _working_directory():
+                self._simulator: Simulator = opened.simulator()
+        except BaseException:
+            if self._opened is not None:
+                self._opened.close()
+            raise
+
+    @property
+    def memory_grows(self) -> bool:
+        """Whether memory kept growing although the instance was replaced."""
+        return bool(self._notes)
+
+    @property
+    def reset_verdict(self) -> ResetVerdict | None:
+        """What the trial of the FMU's reset showed; ``None`` before the first run."""
+        return self._verdict
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks in order."""
+        own = self._table.own
+        return self._run([(own[task.experiment], task.values) for task in tasks], done)
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's."""
+        prepared = self._table.other(experiment, variables)
+        return self._run([(prepared, chosen) for chosen in values], None)
+
+    def report(self) -> ExecutorReport:
+        """Return what the executor has done so far."""
+        said = (self._verdict.note,) if self._verdict is not None and self._verdict.note else ()
+        notes = (*said, *self._notes)
+        return ExecutorReport(
+            "inline", 1, renewals=self._renewals, timeouts=self._timeouts, notes=notes
+        )
+
+    def close(self) -> None:
+        """Free the FMU's instance."""
+        with _working_directory():
+            self._simulator.close()
+            if self._opened is not None:
+                self._opened.close()
+        self._memory.close()
+
+    def _run(
+        self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
+    ) -> list[Simulated]:
+        found: list[Simulated] = []
+        with _working_directory():
+            self._try_reset()
+            for prepared, values in work:
+                before = self._memory()
+                outcome = self._run_one(prepared, values)
+                held = 0 if isinstance(outcome, SimulationFailure) else outcome.nbytes
+                self._watch(self._memory() - before - held)
+                found.append(outcome)
+                if done is not None:
+                    done(len(found))
+        return found
+
+    def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:
+        if prepared.number not in self._prepared:
+            self._simulator.prepare(prepared.setup, prepared.values)
+            self._prepared.add(prepared.number)
+        try:
+            outputs = self._simulator.simulate(
+                prepared.setup, values, time_limit=self._settings.timeout
+            )
+        except SimulationError as error:
+            self._timeouts += "wall-clock" in error.message
+            return SimulationFailure.of(error, values, prepared.experiment)
+        return refuse_not_finite(outputs, values, prepared.experiment)
+
+    def _try_reset(self) -> None:
+        """Find out once whether the FMU can be reset."""
+        if self._verdict is None:
+            from fmident.fmu.reset_test import try_reset
+
+            first = self._table.own[0]
+            limit = self._settings.timeout
+            self._verdict = try_reset(self._simulator, first.setup, first.values, time_limit=limit)
+
+    def _watch(self, growth: int) -> None:
+        """Replace the instance after its share of runs, or when memory has grown over runs."""
+        self._grown = max(self._grown + growth, 0)
+        self._since_renewal += 1
+        share = self._settings.renew_after
+        grown = self._grown > GROWTH_LIMIT
+        if not grown and (share is None or self._since_renewal < share):
+            return
+        before = self._memory()
+        self._simulator.renew_instance()
+        self._renewals += 1
+        freed = before - self._memory()
+        if grown and freed < self._grown // 2 and not self._notes:
+            self._notes.append(
+                f"simulations leave memory behind, {self._grown / 1e6:.0f} MB so far, that a new"
+                ' instance does not free: use [evaluation] executor = "processes"'
+            )
+        self._grown = self._since_renewal = 0
+
+
+@contextmanager
+def _working_directory() -> Iterator[None]:
+    """Come back to the working directory, whatever native code makes of it."""
+    try:
+        folder = os.open(".", os.O_RDONLY)
+    except OSError:  # no way back, where the system cannot open folders
+        yield
+        return
+    try:
+        yield
+    finally:
+        if hasattr(os, "fchdir"):
+            os.fchdir(folder)
+        os.close(folder)

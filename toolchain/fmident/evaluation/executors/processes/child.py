@@ -1,0 +1,204 @@
+"""What runs in a worker process; started as a script with the numbers of its descriptors."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fmident.evaluation.executors.processes.protocol import Slots
+    from fmident.fmu import Fmu, Simulator
+
+_ROOT = Path(__file__).parents[3]
+
+
+def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
+    """Serve commands until the other end of the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if "fmident" not in sys.modules:
+        # These packages import much more than the engine when they are first touched.
+        for name in (
+            "fmident",
+            "fmident.evaluation",
+            "fmident.evaluation.executors",
+            "fmident.evaluation.executors.processes",
+        ):
+            package = types.ModuleType(name)
+            package.__path__ = [str(_ROOT.joinpath(*name.split(".")[1:]))]
+            sys.modules[name] = package
+    from fmident.evaluation.executors.processes import lifeline
+
+    lifeline.tie(life)
+    _be_modest()
+    server = _Server(replies, slots, log)
+    try:
+        server.serve(commands)
+    finally:
+        server.close()
+    os._exit(0)
+
+
+def _be_modest() -> None:
+    """Write no core file, and be the first to go when memory is short."""
+    import contextlib
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("900")
+
+
+class _Server:
+    def __init__(self, replies: int, slots: int, log: int) -> None:
+        from fmident.evaluation.executors.resident import ResidentSize
+
+        self.replies = replies
+        self.slots_file, self.log_file = slots, log
+        self.slots: Slots | None = None
+        self.fmu: Fmu | None = None
+        self.simulator: Simulator | None = None
+        self.setups: dict[int, tuple[Any, dict[str, float]]] = {}
+        self.names: dict[int, list[str]] = {}
+        self.time_limit: float | None = None
+        self.memory = ResidentSize()
+
+    def serve(self, commands: int) -> None:
+        """Take one command after the other."""
+        from fmident.errors import FmuError
+        from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
+
+        act = {
+            Command.OPEN: self.open,
+            Command.SETUP: self.setup,
+            Command.FORGET: self.forget,
+            Command.NAMES: self.take_names,
+            Command.MAP: self.map,
+            Command.RUN: self.run,
+            Command.TRY_RESET: self.try_reset,
+            Command.NEVER_RESET: self.never_reset,
+        }
+        with os.fdopen(commands, "rb") as stream:
+            while len(head := stream.read(HEADER.size)) == HEADER.size:
+                kind, slot, number, length = HEADER.unpack(head)
+                body = stream.read(length)
+                try:
+                    act[Command(kind)](slot, number, body)
+                except FmuError as error:
+                    self.reply(Reply.REFUSED, slot, _told(error))
+
+    def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
+        """Answer, after everything that the FMU printed is out."""
+        from fmident.evaluation.executors.processes.protocol import frame
+        from fmident.fmu.library import LIBC
+
+        LIBC.fflush(None)
+        data = memoryview(frame(kind, slot, self.memory(), body))
+        while data:
+            data = data[os.write(self.replies, data) :]
+
+    def open(self, _slot: int, _number: int, body: bytes) -> None:
+        """Load and instantiate the FMU; load what the simulations need."""
+        import mmap
+
+        from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.fmu.fmu import open_fmu
+        from fmident.fmu.log import BUFFER_BYTES, LogBuffer
+        from fmident.fmu.loop import run_steps
+
+        assert run_steps is not None
+        request = pickle.loads(body)
+        self.time_limit = request["time_limit"]
+        os.chdir(request["folder"])
+        self.fmu = open_fmu(request["fmu"])
+        log = LogBuffer(mmap.mmap(self.log_file, BUFFER_BYTES))
+        self.simulator = self.fmu.simulator(capture_output=False, log_buffer=log)
+        self.reply(Reply.READY)
+
+    def setup(self, _slot: int, number: int, body: bytes) -> None:
+        """Take a setup and find out how the FMU takes its inputs."""
+        from fmident.evaluation.executors.processes.protocol import Reply
+
+        assert self.simulator is not None
+        setup, values = pickle.loads(body)
+        self.simulator.prepare(setup, values)
+        self.setups[number] = setup, values
+        self.reply(Reply.DONE)
+
+    def forget(self, _slot: int, number: int, _body: bytes) -> None:
+        """Drop a setup."""
+        self.setups.pop(number, None)
+
+    def take_names(self, _slot: int, number: int, body: bytes) -> None:
+        """Take the names of values that tasks will bring."""
+        self.names[number] = json.loads(body)
+
+    def map(self, _slot: int, number: int, _body: bytes) -> None:
+        """Map the shared memory anew, since it has grown."""
+        from fmident.evaluation.executors.processes.protocol import Slots
+
+        self.slots = Slots(self.slots_file, number)
+
+    def run(self, slot: int, number: int, body: bytes) -> None:
+        """Run one simulation."""
+        from fmident.errors import SimulationError
+        from fmident.evaluation.executors.processes.protocol import Reply
+
+        assert self.simulator is not None
+        assert self.slots is not None
+        setup, _ = self.setups[number >> 32]
+        names = self.names[number & 0xFFFFFFFF]
+        values: dict[str, Any] = dict(
+            zip(names, self.slots.values(slot, len(names)).tolist(), strict=True)
+        )
+        if body:
+            values.update(pickle.loads(body))
+        told = b""
+        try:
+            outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
+            self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs
+        except SimulationError as error:
+            told = _told(error)
+        self.reply(Reply.OUTCOME, slot, told)
+
+    def try_reset(self, _slot: int, number: int, _body: bytes) -> None:
+        """Try whether the FMU can be reset."""
+        from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.fmu.reset_test import try_reset
+
+        assert self.simulator is not None
+        setup, values = self.setups[number]
+        found = try_reset(self.simulator, setup, values, time_limit=self.time_limit)
+        verdict = {"reinstantiate": found.reinstantiate, "note": found.note}
+        self.reply(Reply.DONE, 0, json.dumps(verdict).encode())
+
+    def never_reset(self, _slot: int, _number: int, _body: bytes) -> None:
+        """Instantiate for each run from now on."""
+        assert self.simulator is not None
+        self.simulator.instantiate_for_each_run()
+
+    def close(self) -> None:
+        """Free the FMU and what it unpacked."""
+        if self.fmu is not None:
+            self.fmu.close()
+
+
+def _told(error: Any) -> bytes:
+    """Return what an error says as JSON."""
+    location = "" if error.location is None else f"{error.location}: "
+    told = {
+        "message": location + error.message,
+        "hint": error.hint,
+        "time": getattr(error, "time", None),
+        "log": list(getattr(error, "log", ()))[-100:],
+    }
+    return json.dumps(told).encode()
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,467 @@
+"""Simulations in worker processes on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import select
+import tempfile
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmident.errors import EstimationError, FmuError, Location
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.processes.failures import crash, failure_of
+from fmident.evaluation.executors.processes.protocol import Command, Reply
+from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
+from fmident.evaluation.executors.resident import GROWTH_LIMIT
+from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.tasks import (
+    Simulated,
+    SimulationTask,
+    refuse_not_finite,
+)
+from fmident.fmu.fmu import read_description
+from fmident.fmu.reset_test import ResetVerdict
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.problem.model import Problem
+
+START_LIMIT = 60.0
+"""Seconds that a worker has to start and to load the FMU, besides the time of a simulation."""
+
+STARTS = 3
+"""Workers in a row that may die before they are ready."""
+
+_GRACE = 1.0
+"""Seconds by which a simulation may exceed its limit before the worker is killed; one that is
+between two steps gives up by itself, and the worker lives on."""
+
+_QUICK = 5e-3
+"""A worker gets its next task in advance when simulations take less than so many seconds."""
+
+_MEMORY_POLL = 0.02
+"""Seconds between two looks at the memory of the workers, where it is limited."""
+
+
+class ProcessExecutor(Executor):
+    """Runs simulations in processes of their own, each with one instance of the FMU.
+
+    Workers start when the first batch needs them, take one task after the other, and are
+    replaced when they crash, hang, have done their share or hold too much memory. Tasks and
+    outputs pass through shared memory.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and evaluation settings: ``workers``, ``timeout``, ``memory_limit`` and
+        ``renew_after``.
+    fmu
+        The ``.fmu`` file; the problem's by default.
+    verdict
+        Whether the FMU can be reset, if that is known already.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The FMU cannot be read.
+    """
+
+    isolated = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        fmu: str | os.PathLike[str] | None = None,
+        *,
+        verdict: ResetVerdict | None = None,
+    ) -> None:
+        if not processes_available():
+            raise EstimationError(
+                "worker processes need a POSIX system",
+                hint='use [evaluation] executor = "inline"',
+            )
+        self._settings = problem.evaluation
+        self._path = Path(problem.fmu if fmu is None else fmu).resolve()
+        self._description = read_description(self._path)
+        self._table = SetupTable(problem)
+        self.simultaneous = self._settings.workers or processors()
+        self._verdict = verdict
+        self._trying = False
+        self._workers: list[Worker] = []
+        self._leaving: list[Worker] = []
+        self._failed_starts = self._started = 0
+        self._renewals = self._crashes = self._timeouts = 0
+        self._duration = 0.0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    # ------------------------------------------------------------- the interface
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks, as many at a time as there are workers."""
+        own = self._table.own
+        return self._run([(own[task.experiment], task.values) for task in tasks], done)
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's."""
+        prepared = self._table.other(experiment, variables)
+        return self._run([(prepared, chosen) for chosen in values], None)
+
+    def report(self) -> ExecutorReport:
+        """Return what the executor has done so far."""
+        notes = []
+        if self._verdict is not None and self._verdict.note:
+            notes.append(self._verdict.note)
+        if self._crashes:
+            times = "once" if self._crashes == 1 else f"{self._crashes} times"
+            notes.append(
+                f"the FMU crashed {times}; each time one simulation failed and its worker process"
+                " was replaced"
+            )
+        return ExecutorReport(
+            "processes",
+            self.simultaneous,
+            self._renewals,
+            self._crashes,
+            self._timeouts,
+            tuple(notes),
+        )
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Numbers of the processes that live now."""
+        return tuple(worker.pid for worker in (*self._workers, *self._leaving))
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._workers:
+            if worker.outstanding:
+                worker.kill()
+            worker.dismiss()
+        self._leaving += self._workers
+        self._workers = []
+        try:
+            while self._leaving:
+                self._leaving = [w for w in self._leaving if not w.gone()]
+                if self._leaving:
+                    time.sleep(0.002)
+        except BaseException:
+            for worker in self._leaving:
+                worker.kill()
+                worker.finish()
+            self._leaving = []
+            raise
+        finally:
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+    # ----------------------------------------------------------------- one batch
+
+    def _run(
+        self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
+    ) -> list[Simulated]:
+        batch = _Batch(work, done)
+        try:
+            while batch.unfinished:
+                self._hire(batch)
+                self._feed(batch)
+                self._wait(batch)
+                self._look_after()
+        except BaseException:
+            self._abandon()
+            raise
+        if batch.refusal is not None:
+            raise batch.refusal
+        return batch.outcomes
+
+    def _hire(self, batch: _Batch) -> None:
+        """Start as many workers as there is work for."""
+        able = sum(not w.retiring for w in self._workers)
+        wanted = min(self.simultaneous, batch.unfinished)
+        for _ in range(wanted - able):
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(
+                    prefix="fmident-workers-", ignore_cleanup_errors=True
+                )
+            self._started += 1
+            folder = Path(self._folder.name, str(self._started))
+            folder.mkdir()
+            request = {
+                "fmu": str(self._path),
+                "folder": str(folder),
+                "time_limit": self._settings.timeout,
+            }
+            self._workers.append(Worker(folder, pickle.dumps(request)))
+
+    def _feed(self, batch: _Batch) -> None:
+        """Give tasks to workers that wait for some, first to those without any."""
+        able = [w for w in self._workers if w.ready and not w.retiring]
+        if able and self._verdict is None:
+            idle = [w for w in able if not w.outstanding]
+            if idle and not self._trying and batch.waiting:
+                self._trying = True
+                first = self._table.own[0]
+                self._teach(idle[0], first, None)
+                idle[0].send(Sent(Command.TRY_RESET), first.number)
+            return
+        depth = 2 if 0.0 < self._duration < _QUICK else 1
+        for held in range(depth):
+            for worker in able:
+                if not batch.waiting:
+                    return
+                if len(worker.outstanding) == held and not self._spent(worker):
+                    self._assign(worker, batch)
+
+    def _assign(self, worker: Worker, batch: _Batch) -> None:
+        """Give the next task to a worker, or teach it what it lacks for that."""
+        index = batch.waiting[0]
+        prepared, values = batch.work[index]
+        names, numbers, others = split_values(values)
+        room = 8 * (len(numbers) + prepared.setup.times.size * len(prepared.setup.output_names))
+        roomy = worker.slots is not None and worker.slots.slot_bytes >= room
+        if worker.outstanding and not (roomy and prepared.number in worker.known):
+            return
+        if prepared.number not in worker.known:
+            self._teach(worker, prepared, index)
+            return
+        # A power of two, so that the memory is not mapped anew for each setup a little larger.
+        worker.make_room(1 << max(room - 1, 4095).bit_length())
+        batch.waiting.popleft()
+        more = pickle.dumps(others) if others else b""
+        worker.run(index, prepared.number, names, numbers, more)
+
+    def _teach(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
+        """Send a setup, and have it forget those that nobody will ask for again."""
+        for number in worker.known - self._table.numbers:
+            worker.tell(Command.FORGET, 0, number)
+            worker.known.discard(number)
+        body = pickle.dumps((prepared.setup, dict(prepared.values)))
+        worker.known.add(prepared.number)
+        worker.send(Sent(Command.SETUP, index), prepared.number, body)
+
+    def _wait(self, batch: _Batch) -> None:
+        """Wait until something happens, and see to it."""
+        by_descriptor = {w.replies: w for w in self._workers}
+        poll = select.poll()
+        for worker in self._workers:
+            poll.register(worker.replies, select.POLLIN)
+            poll.register(worker.output, select.POLLIN)
+        listeners = {w.output: w for w in self._workers}
+        for descriptor, event in poll.poll(1000.0 * self._patience()):
+            if descriptor in listeners:
+                if event & select.POLLIN:
+                    listeners[descriptor].listen()
+                continue
+            worker = by_descriptor[descriptor]
+            try:
+                for sent, kind, body in worker.answers():
+                    self._take(worker, sent, kind, body, batch)
+            except EOFError:
+                self._bury(worker, batch)
+
+    def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: _Batch) -> None:
+        """See to one answer."""
+        if kind == Reply.REFUSED:
+            told = json.loads(body)
+            error = FmuError(told["message"], hint=told["hint"])
+            if sent.command is Command.OPEN:
+                raise error
+            worker.known.discard(-1)
+            if sent.index is not None:
+                batch.refuse(sent.index, error)
+        elif sent.command is Command.OPEN:
+            self._welcome(worker)
+        elif sent.command is Command.TRY_RESET:
+            self._trying = False
+            self._verdict = ResetVerdict(**json.loads(body))
+            if self._verdict.reinstantiate:
+                for other in self._workers:
+                    if other.ready and other is not worker:
+                        other.tell(Command.NEVER_RESET)
+        elif sent.command is Command.RUN:
+            assert sent.index is not None
+            took = time.monotonic() - sent.begun
+            self._duration = took if not self._duration else 0.8 * self._duration + 0.2 * took
+            batch.finish(sent.index, self._outcome(worker, sent, body, batch))
+        self._weigh(worker, sent)
+
+    def _welcome(self, worker: Worker) -> None:
+        """Take on a worker that has loaded the FMU."""
+        limit = self._settings.memory_limit
+        if limit is not None and worker.resident >= limit:
+            raise EstimationError(
+                f"a worker process needs {worker.resident / 1e6:.0f} MB before its first"
+                f" simulation, but may have {limit / 1e6:.0f} MB",
+                hint="raise [evaluation] memory_limit_mb",
+            )
+        worker.ready = True
+        worker.baseline = worker.resident
+        self._failed_starts = 0
+        if self._verdict is not None and self._verdict.reinstantiate:
+            worker.tell(Command.NEVER_RESET)
+
+    def _outcome(self, worker: Worker, sent: Sent, body: bytes, batch: _Batch) -> Simulated:
+        assert sent.index is not None
+        prepared, values = batch.work[sent.index]
+        if body:
+            failure = failure_of(json.loads(body), bytes(worker.printed), values, prepared)
+            self._timeouts += "wall-clock" in failure.message
+            return failure
+        shape = (prepared.setup.times.size, len(prepared.setup.output_names))
+        return refuse_not_finite(worker.outputs(sent, shape), values, prepared.experiment)
+
+    def _weigh(self, worker: Worker, sent: Sent) -> None:
+        """Have a worker retire that has done its share or grown."""
+        if sent.command is Command.RUN:
+            worker.answered += 1
+        if sent.command is not Command.RUN or worker.answered == 1:
+            # What a setup or the first run takes is not a leak.
+            worker.baseline = max(worker.baseline, worker.resident)
+        if worker.resident > worker.baseline + GROWTH_LIMIT or self._spent(worker):
+            worker.retiring = True
+
+    def _spent(self, worker: Worker) -> bool:
+        share = self._settings.renew_after
+        return share is not None and worker.runs >= share
+
+    # --------------------------------------------------------- when things go wrong
+
+    def _patience(self) -> float:
+        """Return the seconds until somebody must be looked after."""
+        now = time.monotonic()
+        busy = [w for w in self._workers if w.outstanding]
+        ends = [self._deadline(w) - now for w in busy]
+        if self._settings.memory_limit is not None and busy:
+            ends.append(_MEMORY_POLL)
+        if self._leaving:
+            ends.append(0.1)
+        return max(min(ends, default=1.0), 0.0)
+
+    def _deadline(self, worker: Worker) -> float:
+        head, limit = worker.outstanding[0], self._settings.timeout
+        if head.command is Command.RUN:
+            return head.begun + limit + _GRACE
+        # A trial of the reset are three simulations.
+        return head.begun + START_LIMIT + 3.0 * limit
+
+    def _look_after(self) -> None:
+        """Kill workers that hang or hold too much; let go those that are done."""
+        now, limit = time.monotonic(), self._settings.memory_limit
+        for worker in self._workers:
+            if not worker.outstanding or worker.sentence is not None:
+                continue
+            if now > self._deadline(worker):
+                self._timeouts += 1
+                head = worker.outstanding[0].command
+                allowed = self._settings.timeout if head is Command.RUN else START_LIMIT
+                worker.kill(f"did not answer within {allowed:g} s")
+            elif limit is not None and worker.memory() > limit:
+                worker.kill(f"took more memory than the limit of {limit / 1e6:.0f} MB")
+        for worker in [w for w in self._workers if w.retiring and not w.outstanding]:
+            self._workers.remove(worker)
+            self._renewals += 1
+            worker.dismiss()
+            self._leaving.append(worker)
+        self._leaving = [w for w in self._leaving if not w.gone()]
+
+    def _bury(self, worker: Worker, batch: _Batch) -> None:
+        """Charge the death of a worker to the simulation that it was busy with."""
+        self._workers.remove(worker)
+        log, printed = worker.log, worker.printed
+        records = log()
+        end = worker.finish()
+        head = worker.outstanding.popleft() if worker.outstanding else None
+        for sent in reversed(worker.outstanding):
+            if sent.index is not None and sent.command is Command.RUN:
+                batch.waiting.appendleft(sent.index)
+        worker.outstanding.clear()
+        if head is None:
+            return
+        lost = crash(end, records, bytes(printed), self._description)
+        if head.command is Command.OPEN:
+            self._failed_starts += 1
+            if self._failed_starts >= STARTS:
+                raise FmuError(
+                    f"no worker process can load the FMU: {lost.message}",
+                    location=Location(str(self._path)),
+                    hint=f"tried {STARTS} times; 'fmident simulate' may tell more",
+                )
+            return
+        if worker.sentence is None or "memory" in worker.sentence:
+            self._crashes += 1
+        if head.command is Command.TRY_RESET or (head.index is None and self._trying):
+            # The crash will come again in a simulation, which can then tell of it.
+            self._trying, self._verdict = False, ResetVerdict()
+        elif head.index is not None:
+            prepared, values = batch.work[head.index]
+            if head.command is Command.SETUP:
+                batch.waiting.remove(head.index)
+            batch.finish(head.index, lost.failure(values, prepared))
+
+    def _abandon(self) -> None:
+        """Kill the workers that are at work: their answers would come to the wrong batch."""
+        for worker in [w for w in self._workers if w.outstanding]:
+            worker.kill()
+            worker.outstanding.clear()
+            worker.finish()
+            self._workers.remove(worker)
+        self._trying = False
+
+
+class _Batch:
+    """Tasks, and what is known of their outcomes."""
+
+    def __init__(
+        self, work: Sequence[tuple[Prepared, Mapping[str, Any]]], done: Done | None
+    ) -> None:
+        self.work = work
+        self.waiting = deque(range(len(work)))
+        self.refusal: FmuError | None = None
+        self._found: dict[int, Simulated | None] = {}
+        self._done = done
+
+    @property
+    def unfinished(self) -> int:
+        return len(self.work) - len(self._found)
+
+    @property
+    def outcomes(self) -> list[Simulated]:
+        found = [self._found[k] for k in range(len(self.work))]
+        return [outcome for outcome in found if outcome is not None]
+
+    def finish(self, index: int, outcome: Simulated) -> None:
+        self._found[index] = outcome
+        if self._done is not None:
+            self._done(len(self._found))
+
+    def refuse(self, index: int, error: FmuError) -> None:
+        """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""
+        self.refusal = self.refusal or error
+        self._found[index] = None
+        with contextlib.suppress(ValueError):
+            self.waiting.remove(index)
+
+
+def processes_available() -> bool:
+    """Return whether this system can run worker processes."""
+    return os.name == "posix"
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -1,0 +1,79 @@
+"""Failed simulations, as worker processes and their remains tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fmident.evaluation.setups import Prepared
+from fmident.evaluation.tasks import SimulationFailure
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.failure import output_records, own_words
+from fmident.fmu.log import decode
+
+_CRASH_HINT = (
+    "this is an error in the FMU: try other parameter values, narrower bounds, or export it"
+    " again with another tool or version"
+)
+
+
+@dataclass(frozen=True)
+class Crash:
+    """The end of a worker that was at work.
+
+    Parameters
+    ----------
+    message
+        How it ended, with the FMU's last words.
+    log
+        The FMU's messages.
+    hint
+        What to do next.
+    """
+
+    message: str
+    log: tuple[str, ...]
+    hint: str
+
+    def failure(self, values: Mapping[str, float], prepared: Prepared) -> SimulationFailure:
+        """Return the failure of the simulation that it was busy with."""
+        return SimulationFailure(
+            self.message, None, dict(values), self.log, prepared.experiment, self.hint
+        )
+
+
+def crash(end: str, log: bytes, printed: bytes, description: ModelDescription) -> Crash:
+    """Say how a worker ended, from the trace that it left."""
+    records = decode(log, description.by_reference)
+    records += output_records(printed.decode("utf-8", "replace"))
+    said = own_words(records)
+    hint = _CRASH_HINT
+    if "within" in end:
+        hint = "allow more time with [evaluation] timeout, or narrow the bounds"
+    elif "limit" in end:
+        hint = "raise [evaluation] memory_limit_mb, or look for what makes the FMU grow"
+    return Crash(
+        f"the native code of the FMU '{description.name}' {end}"
+        + (f"; its last words: {said}" if said else ""),
+        tuple(str(record) for record in records),
+        hint,
+    )
+
+
+def failure_of(
+    told: Mapping[str, Any], printed: bytes, values: Mapping[str, float], prepared: Prepared
+) -> SimulationFailure:
+    """Return a failure that the FMU engine told of, with what the FMU printed."""
+    records = output_records(printed.decode("utf-8", "replace"))
+    message = str(told["message"])
+    if records and not told["log"]:
+        message += f"; the FMU says: {own_words(records)}"
+    return SimulationFailure(
+        message,
+        told["time"],
+        dict(values),
+        (*told["log"], *(str(record) for record in records)),
+        prepared.experiment,
+        told["hint"],
+    )

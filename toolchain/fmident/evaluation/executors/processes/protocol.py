@@ -1,0 +1,121 @@
+"""What passes between the executor and a worker process.
+
+Short frames go through two pipes; the numbers of a task and its outputs go through memory that
+both processes map. Files in memory without a name carry that memory: nothing is left behind,
+however the processes end.
+"""
+
+from __future__ import annotations
+
+import enum
+import mmap
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+
+from fmident._types import F64
+
+HEADER = struct.Struct("<iiqq")
+"""Kind, slot, a number, the length of the payload."""
+
+SLOTS = 2
+"""Tasks that a worker may hold: one that runs, one that waits."""
+
+PRINTED = 64 * 1024
+"""About this many bytes of what the FMU prints last are kept, per simulation."""
+
+
+class Command(enum.IntEnum):
+    """From the executor to the worker."""
+
+    OPEN = 1
+    """Payload: pickled request. Answer: READY, or REFUSED."""
+    SETUP = 2
+    """Number; payload: pickled setup and values. Answer: DONE, or REFUSED."""
+    FORGET = 3
+    """Number of a setup. No answer."""
+    NAMES = 4
+    """Number; payload: names as JSON. No answer."""
+    MAP = 5
+    """Number: bytes per slot. No answer."""
+    RUN = 6
+    """Slot, setup << 32 | names; payload: pickled values that are no floats. Answer: OUTCOME."""
+    TRY_RESET = 7
+    """Setup. Answer: DONE with the verdict as JSON."""
+    NEVER_RESET = 8
+    """No answer."""
+
+
+class Reply(enum.IntEnum):
+    """From the worker to the executor; the first number is the worker's memory in bytes."""
+
+    READY = 1
+    DONE = 2
+    OUTCOME = 3
+    """Slot; payload: the failure as JSON, or empty."""
+    REFUSED = 4
+    """Payload: an FmuError as JSON."""
+
+
+def frame(kind: int, slot: int = 0, number: int = 0, body: bytes = b"") -> bytes:
+    """Return one message as bytes."""
+    return HEADER.pack(kind, slot, number, len(body)) + body
+
+
+class Frames:
+    """Messages out of a stream of bytes."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+        """Take bytes; yield kind, slot, number and payload of each complete message."""
+        self._pending += data
+        while len(self._pending) >= HEADER.size:
+            kind, slot, number, length = HEADER.unpack_from(self._pending)
+            end = HEADER.size + length
+            if len(self._pending) < end:
+                return
+            body = bytes(self._pending[HEADER.size : end])
+            del self._pending[:end]
+            yield kind, slot, number, body
+
+
+def memory_file(size: int) -> int:
+    """Return the descriptor of a new file in memory, or on disk where there is no such thing."""
+    try:
+        descriptor = os.memfd_create("fmident", os.MFD_CLOEXEC)
+    except (AttributeError, OSError):
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+class Slots:
+    """The shared memory of one worker: per slot the values of a task, then its outputs.
+
+    Parameters
+    ----------
+    descriptor
+        A file of at least ``SLOTS * slot_bytes``.
+    slot_bytes
+        Size of one slot.
+    """
+
+    def __init__(self, descriptor: int, slot_bytes: int) -> None:
+        self.slot_bytes = slot_bytes
+        self._map = mmap.mmap(descriptor, SLOTS * slot_bytes)
+
+    def values(self, slot: int, count: int) -> F64:
+        """Return where the values of a task are, shape (count,)."""
+        return np.frombuffer(self._map, np.float64, count, slot * self.slot_bytes)
+
+    def outputs(self, slot: int, shape: tuple[int, int], values: int) -> F64:
+        """Return where the outputs of a task with so many values are."""
+        start = slot * self.slot_bytes + 8 * values
+        flat = np.frombuffer(self._map, np.float64, shape[0] * shape[1], start)
+        return flat.reshape(shape)

@@ -1,0 +1,290 @@
+"""The executor's handle on one worker process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fmident._types import F64
+from fmident.evaluation.executors.processes.protocol import (
+    PRINTED,
+    SLOTS,
+    Command,
+    Frames,
+    Slots,
+    frame,
+    memory_file,
+)
+from fmident.evaluation.executors.resident import ResidentSize
+from fmident.fmu.guard import end_of_process
+from fmident.fmu.log import BUFFER_BYTES
+
+_SCRIPT = Path(__file__).with_name("child.py")
+_FAREWELL = 2.0
+"""Seconds that a worker has to free its FMU and go, before it is killed."""
+
+
+@dataclass
+class Sent:
+    """A command that has not been answered yet.
+
+    Parameters
+    ----------
+    command
+        What was asked for.
+    index
+        The task of the batch that it is for, if it is for one.
+    slot
+        Where the task's numbers are.
+    count
+        Number of values of the task.
+    begun
+        When the worker can have begun with it: ``time.monotonic()``.
+    """
+
+    command: Command
+    index: int | None = None
+    slot: int = 0
+    count: int = 0
+    begun: float = 0.0
+
+
+class Worker:
+    """One process with one instance of the FMU.
+
+    Parameters
+    ----------
+    folder
+        An empty folder for what it unpacks; removed with the worker.
+    request
+        What it opens: the body of :attr:`Command.OPEN`.
+
+    Attributes
+    ----------
+    ready
+        Whether it has loaded the FMU.
+    outstanding
+        What it has not answered yet, oldest first.
+    known
+        Numbers of the setups that it has.
+    runs
+        Simulations sent to it.
+    retiring
+        Whether it gets no more work.
+    sentence
+        Why the executor killed it, in words, if it did.
+    printed
+        What the FMU has printed since the last answer.
+    """
+
+    def __init__(self, folder: Path, request: bytes) -> None:
+        self.folder = folder
+        self.ready = self.retiring = False
+        self.outstanding: deque[Sent] = deque()
+        self.known: set[int] = set()
+        self.runs = self.answered = 0
+        self.baseline = self.resident = 0
+        self.sentence: str | None = None
+        self.printed = bytearray()
+        self.slots: Slots | None = None
+        self._names: dict[tuple[str, ...], int] = {}
+        self._frames = Frames()
+        self._ends: list[int] = []
+        try:
+            self._start(folder)
+        except BaseException:
+            # Closing the pipes ends a process that may have started all the same.
+            self._release()
+            raise
+        self.memory = ResidentSize(self._process.pid)
+        self.send(Sent(Command.OPEN), body=request)
+
+    def _start(self, folder: Path) -> None:
+        commands, self._commands = self._pipe()
+        self.replies, replies = self._pipe()
+        life, _ = self._pipe()
+        self.output, output = self._pipe()
+        self._slots_file, self._log_file = memory_file(0), memory_file(BUFFER_BYTES)
+        self._ends += [self._slots_file, self._log_file]
+        theirs = (commands, replies, life, self._slots_file, self._log_file)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_SCRIPT), *map(str, theirs)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=theirs,
+            # Ctrl-C is for the parent alone, which then decides about its workers.
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)},
+        )
+        for descriptor in (commands, replies, life, output):
+            self._ends.remove(descriptor)
+            os.close(descriptor)
+        os.set_blocking(self.replies, False)
+        os.set_blocking(self.output, False)
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        self._ends += ends
+        return ends
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, sent: Sent, number: int = 0, body: bytes = b"") -> None:
+        """Send a command that will be answered."""
+        if not self.outstanding:
+            sent.begun = time.monotonic()
+        # Noted first: a worker that an interrupt leaves with half a command counts as busy.
+        self.outstanding.append(sent)
+        self.tell(sent.command, sent.slot, number, body)
+
+    def tell(self, command: Command, slot: int = 0, number: int = 0, body: bytes = b"") -> None:
+        """Send a command; nothing happens if the worker is gone, which its pipe tells soon."""
+        data = memoryview(frame(command, slot, number, body))
+        with contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self._commands, data) :]
+
+    def make_room(self, slot_bytes: int) -> None:
+        """See that a slot has so many bytes; only while nothing is outstanding."""
+        if self.slots is None or self.slots.slot_bytes < slot_bytes:
+            os.ftruncate(self._slots_file, SLOTS * slot_bytes)
+            self.slots = Slots(self._slots_file, slot_bytes)
+            self.tell(Command.MAP, 0, slot_bytes)
+
+    def run(
+        self, index: int, setup: int, names: tuple[str, ...], values: list[float], more: bytes
+    ) -> None:
+        """Send a task."""
+        import json
+
+        assert self.slots is not None
+        number = self._names.get(names)
+        if number is None:
+            number = self._names[names] = len(self._names)
+            self.tell(Command.NAMES, 0, number, json.dumps(names).encode())
+        used = {sent.slot for sent in self.outstanding if sent.command is Command.RUN}
+        slot = next(s for s in range(SLOTS) if s not in used)
+        self.slots.values(slot, len(values))[:] = values
+        self.runs += 1
+        self.send(Sent(Command.RUN, index, slot, len(values)), setup << 32 | number, more)
+
+    def outputs(self, sent: Sent, shape: tuple[int, int]) -> F64:
+        """Return a copy of the outputs of a task that is done."""
+        assert self.slots is not None
+        return self.slots.outputs(sent.slot, shape, sent.count).copy()
+
+    # ---------------------------------------------------------------- receiving
+
+    def answers(self) -> Iterator[tuple[Sent, int, bytes]]:
+        """Yield what has been answered, the kind of the reply and its payload.
+
+        Raises
+        ------
+        EOFError
+            The process is gone.
+        """
+        while True:
+            try:
+                data = os.read(self.replies, 65536)
+            except BlockingIOError:
+                return
+            if not data:
+                raise EOFError
+            for kind, _, resident, body in self._frames.feed(data):
+                self.resident = resident
+                self.listen()
+                sent = self.outstanding.popleft()
+                if self.outstanding:
+                    self.outstanding[0].begun = time.monotonic()
+                yield sent, kind, body
+                self.printed.clear()
+
+    def listen(self) -> None:
+        """Take what the FMU prints; only the end is kept."""
+        for _ in range(16):
+            try:
+                data = os.read(self.output, PRINTED)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            self.printed += data
+            del self.printed[:-PRINTED]
+
+    def log(self) -> bytes:
+        """Return the ring of log messages as it is now, after a crash, too."""
+        return os.pread(self._log_file, BUFFER_BYTES, 0)
+
+    # -------------------------------------------------------------------- ending
+
+    def dismiss(self) -> None:
+        """Ask the worker to free its FMU and go."""
+        with contextlib.suppress(OSError, ValueError):
+            self._ends.remove(self._commands)
+            os.close(self._commands)
+        self.outstanding.clear()
+        self._leaves = time.monotonic() + _FAREWELL
+
+    def gone(self) -> bool:
+        """Return whether a dismissed worker has ended; kill it when it takes too long."""
+        # Somebody has to read what it prints, or it could wait for that forever.
+        self.listen()
+        if self._process.poll() is None:
+            if time.monotonic() < self._leaves:
+                return False
+            self.kill()
+        self.finish()
+        return True
+
+    def kill(self, sentence: str | None = None) -> None:
+        """End the process at once."""
+        self.sentence = self.sentence or sentence
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+
+    def finish(self) -> str:
+        """Wait for the end of the process, free everything, say how it ended."""
+        try:
+            self._process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        self.listen()
+        self._release()
+        self.memory.close()
+        return self.sentence or end_of_process(self._process.returncode)
+
+    def _release(self) -> None:
+        for descriptor in self._ends:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._ends.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def split_values(values: Mapping[str, Any]) -> tuple[tuple[str, ...], list[float], dict[str, Any]]:
+    """Return names and numbers of the values that are floats, and the others."""
+    numbers = {name: value for name, value in values.items() if isinstance(value, float)}
+    others = (
+        {}
+        if len(numbers) == len(values)
+        else {name: value for name, value in values.items() if name not in numbers}
+    )
+    return tuple(numbers), list(numbers.values()), others
