@@ -14,8 +14,9 @@ MakePlugin = Callable[[str, str], EntryPoint]
 
 GOOD = """
     from fmident.plugins import hookimpl
+    from fmident.problem import TimeDomain
 
-    class Good:
+    class Good(TimeDomain):
         "A cost that works."
 
     @hookimpl

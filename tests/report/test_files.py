@@ -48,7 +48,9 @@ def test_json_has_the_documented_keys(make_result: MakeResult) -> None:
     assert mass["standard_error"] == 0.10852
     assert mass["interval_95"] == pytest.approx([94.8962308, 95.3216292])
     assert mass["at_bound"] is False
-    assert content["cost"] == {"initial": 123456.0, "final": 9375.25}
+    assert content["cost"] == {
+        "initial": 123456.0, "final": 9375.25, "name": "time-domain", "options": {}
+    }  # fmt: skip
     assert content["fmu"] == {
         "name": "Mechanisms.Robots.DeltaInverse",
         "guid": "{1234}",

@@ -87,6 +87,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
     summary: ClassVar[str] = (
         "coefficients of a linear differential equation from iterated integrals, online"
     )
+    any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = (
         "a model that is a linear differential equation from an input to one output"
     )

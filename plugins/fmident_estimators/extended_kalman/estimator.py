@@ -142,6 +142,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
 
     name: ClassVar[str] = "extended-kalman"
     summary: ClassVar[str] = "extended Kalman filter of an FMU's states and parameters, online"
+    any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = "states that can be set at the start, or a model without states"
     options_type: ClassVar[type[ExtendedKalmanOptions]] = ExtendedKalmanOptions
 

@@ -193,6 +193,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
     summary: ClassVar[str] = (
         "recursive least squares with forgetting on filtered derivatives, online"
     )
+    any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = (
         "a model that is a linear differential equation from an input to one output"
     )

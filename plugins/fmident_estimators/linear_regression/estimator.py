@@ -52,6 +52,7 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         "outputs linear in the parameters, in one step: base parameters, weights, bounds,"
         " validation"
     )
+    any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = "outputs that are linear in the parameters"
     accepts_inert_parameters: ClassVar[bool] = True
     options_type: ClassVar[type[LinearRegressionOptions]] = LinearRegressionOptions

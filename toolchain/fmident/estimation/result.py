@@ -13,6 +13,7 @@ from fmident._types import F64
 from fmident.estimation.contract import Iteration, Status
 from fmident.estimation.online import TimeSeriesEstimate
 from fmident.estimation.population import Generation
+from fmident.problem.cost import TimeDomain
 from fmident.statistics.identifiability import Identifiability
 
 __all__ = [
@@ -134,7 +135,7 @@ class EstimationResult:
     identifiability
         ``None`` when the run ended before it could be computed.
     cost_initial, cost_final
-        ``1/2 sum r^2`` of the whitened residuals.
+        ``1/2 sum r^2`` of the residuals that the cost makes of the data.
     simulations, jacobians
         Counted over the run.
     seconds
@@ -153,6 +154,8 @@ class EstimationResult:
         Estimates over time, of online estimators: one per experiment.
     residuals
         Whether the model explains the data; ``None`` when the run ended before it was known.
+    cost, cost_options
+        Name and options of what was minimised.
     generations
         Vectors that a population method evaluated, and their costs.
     """
@@ -179,6 +182,8 @@ class EstimationResult:
     settings: Mapping[str, object] = field(default_factory=dict)
     series: tuple[TimeSeriesEstimate, ...] = ()
     residuals: ResidualCheck | None = None
+    cost: str = TimeDomain.name
+    cost_options: Mapping[str, object] = field(default_factory=dict)
     generations: tuple[Generation, ...] = ()
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from fmident._types import F64
-from fmident.errors import EstimationError, FmidentError, Location
+from fmident.errors import EstimationError, FmidentError, Location, ProblemError
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.contract import Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
@@ -19,7 +19,7 @@ from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
 from fmident.evaluation import Evaluator, JacobianError
-from fmident.problem.residuals import residual_layout
+from fmident.problem.residuals import check_cost
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -87,6 +87,8 @@ def run_estimation(
             location=location,
             hint="remove 'fixed' from at least one, or use 'fmident simulate'",
         )
+    check_cost(problem, location)
+    refuse_cost(problem, estimator, location)
     monitor = RunMonitor(evaluator, observers)
     check_initial_simulation(problem, evaluator)
     initial_outputs = evaluator.simulate(problem.initial)
@@ -118,8 +120,30 @@ def run_estimation(
         settings=settings,
         series=estimate.series,
         residuals=summary.residuals,
+        cost=problem.cost.name,
+        cost_options=problem.cost.options(),
         generations=monitor.generations,
     )
+
+
+def refuse_cost(
+    problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
+) -> None:
+    """Refuse a cost that the estimator would not look at.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        At `location`.
+    """
+    if not estimator.any_cost and not problem.cost.gives_intervals:
+        raise ProblemError(
+            f"the estimator '{estimator.name}' solves equations of its own and does not minimise "
+            f"the cost '{problem.cost.name}'",
+            location=location,
+            hint="leave the cost out, or choose an estimator that minimises one, such as "
+            "least-squares",
+        )
 
 
 def _estimate(
@@ -134,7 +158,7 @@ def _estimate(
         if not estimator.accepts_inert_parameters:
             check_influence(problem, evaluator)
         found = estimator.estimate(problem, evaluator, options, monitor)
-        return _checked(problem, estimator, found)
+        return _checked(problem, evaluator, estimator, found)
     except KeyboardInterrupt:
         return Estimate(
             _best(problem, evaluator, monitor),
@@ -165,7 +189,9 @@ def _estimate(
         ) from error
 
 
-def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Estimate:
+def _checked(
+    problem: Problem, evaluator: Evaluator, estimator: Estimator[Any], found: object
+) -> Estimate:
     """Return what an estimator found if it is usable.
 
     Raises
@@ -208,7 +234,7 @@ def _checked(problem: Problem, estimator: Estimator[Any], found: object) -> Esti
     slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
     weights = found.residual_weights
     if weights is not None:
-        count = residual_layout(problem).size
+        count = evaluator.residuals(np.clip(p, problem.lower, problem.upper)).size
         if np.shape(weights) != (count,) or not bool(np.isfinite(weights).all()):
             raise EstimationError(
                 f"the estimator '{estimator.name}' returned residual weights of shape "

@@ -48,7 +48,8 @@ def summarise(
     """Return everything that follows from the final parameters.
 
     After an interrupt nothing long is started: uncertainty is only given if the Jacobian at
-    the final point is known already.
+    the final point is known already. A cost whose residuals are not independent and of equal
+    variance gives none.
 
     Parameters
     ----------
@@ -65,15 +66,26 @@ def summarise(
     notes: list[str] = []
     held = parameters_at_bound(problem, p)
     statistics: ParameterStatistics | None = None
+    likely = problem.cost.gives_intervals
+    if not likely:
+        notes.append(
+            f"There are no standard errors: they do not follow from the cost "
+            f"'{problem.cost.name}'. A further stage with least-squares and the time-domain cost "
+            "gives them."
+        )
     try:
-        if np.isfinite(cost) and (status != "interrupted" or evaluator.knows_jacobian(p)):
+        if (
+            likely
+            and np.isfinite(cost)
+            and (status != "interrupted" or evaluator.knows_jacobian(p))
+        ):
             statistics = uncertainty(problem, evaluator, p, held, estimate.residual_weights)
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
     except KeyboardInterrupt:
         status = "interrupted"
         message = f"interrupted while the intervals were computed; before: {message}"
-    if statistics is None and status == "interrupted":
+    if likely and statistics is None and status == "interrupted":
         notes.append("There are no intervals, since the run was interrupted.")
     scale = float("nan")
     if statistics is not None:

@@ -407,13 +407,13 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
     name = section.text("name", TimeDomain.name)
     options = {key: value for key, value in section.items() if key != "name"}
     kind: type[Cost] = TimeDomain
-    if resolve_cost is not None:
+    if name != TimeDomain.name:
+        if resolve_cost is None:
+            raise section.error(f"there is no cost '{name}' without plugins", "name")
         try:
             kind = resolve_cost(name)
         except PluginError as error:
             raise section.error(error.message, "name", hint=error.hint) from error
-    elif name != TimeDomain.name:
-        raise section.error(f"there is no cost '{name}' without plugins", "name")
 
     def where(key: str | None) -> Location:
         return section.source.where((*section.keys, *(() if key is None else (key,))))

@@ -128,6 +128,7 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         duration=duration(result.seconds),
         cost_initial=plain(result.cost_initial),
         cost_final=plain(result.cost_final),
+        cost_meaning=_cost_meaning(result),
         settings=_settings(result.settings),
         fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
     )
@@ -174,6 +175,14 @@ def _settings(settings: Mapping[str, object]) -> list[_Setting]:
         elif not isinstance(value, Mapping):
             groups.append(_Setting(heading, _text(value), [], []))
     return groups
+
+
+def _cost_meaning(result: EstimationResult) -> str:
+    """Return what was minimised."""
+    chosen = {k: v for k, v in result.cost_options.items() if v is not None}
+    if result.cost == "time-domain" and chosen.get("normalisation", "none") == "none":
+        return "half the sum of the squared whitened residuals"
+    return f"{result.cost}: {_text(chosen)}" if chosen else result.cost
 
 
 def _table(heading: str, content: Mapping[str, Any]) -> _Setting:

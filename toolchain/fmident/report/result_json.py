@@ -66,7 +66,12 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             }
             for e in result.estimates
         },
-        "cost": {"initial": result.cost_initial, "final": result.cost_final},
+        "cost": {
+            "initial": result.cost_initial,
+            "final": result.cost_final,
+            "name": result.cost,
+            "options": result.cost_options,
+        },
         "simulations": result.simulations,
         "jacobians": result.jacobians,
         "wall_time_s": result.seconds,

@@ -91,6 +91,8 @@ def _result(content: dict[str, Any]) -> EstimationResult:
         ),
         cost_initial=_number(content["cost"]["initial"], math.inf),
         cost_final=_number(content["cost"]["final"], math.inf),
+        cost=content["cost"].get("name", "time-domain"),
+        cost_options=content["cost"].get("options", {}),
         simulations=content["simulations"],
         jacobians=content["jacobians"],
         seconds=_number(content["wall_time_s"]),

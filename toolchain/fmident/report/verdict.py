@@ -91,7 +91,8 @@ def verdict(result: EstimationResult) -> Verdict:
         )
     if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
         reasons.append(
-            f"The cost fell from {plain(result.cost_initial, 4)} to {plain(result.cost_final, 4)}."
+            f"The cost{_kind(result)} fell from {plain(result.cost_initial, 4)} to "
+            f"{plain(result.cost_final, 4)}."
         )
     if worst is not None:
         reasons.append(
@@ -184,6 +185,10 @@ def correlated_pairs(
         if abs(matrix[i, j]) >= threshold
     ]
     return sorted(pairs, key=lambda pair: -abs(pair[2]))
+
+
+def _kind(result: EstimationResult) -> str:
+    return "" if result.cost == "time-domain" else f" '{result.cost}'"
 
 
 def _names(names: list[str]) -> str:
