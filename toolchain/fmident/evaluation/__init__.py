@@ -9,6 +9,7 @@ from fmident.evaluation.executors import (
     InProcessExecutor,
     ProcessExecutor,
     make_executor,
+    runs_in_this_process,
 )
 from fmident.evaluation.noise import NoiseEstimate, noise_level
 from fmident.evaluation.python_model import PythonExecutor, python_problem
@@ -44,6 +45,7 @@ __all__ = [
     "output_variables",
     "python_problem",
     "refuse_not_finite",
+    "runs_in_this_process",
     "simulation_setup",
     "simulation_setups",
 ]

@@ -7,7 +7,7 @@ function in a test.
 
 from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-from fmident.evaluation.executors.factory import make_executor
+from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 
@@ -19,4 +19,5 @@ __all__ = [
     "InProcessExecutor",
     "ProcessExecutor",
     "make_executor",
+    "runs_in_this_process",
 ]

@@ -41,13 +41,27 @@ def make_executor(problem: Problem) -> Executor:
         from fmident.evaluation.executors.dask import DaskExecutor
 
         return DaskExecutor(problem)
-    if kind == "processes":
+    if not runs_in_this_process(problem):
         return ProcessExecutor(problem)
     if kind == "inline" or not processes_available():
         return InProcessExecutor(problem)
-    if is_own(read_description(problem.fmu).generation_tool):
-        return AutoExecutor(problem)
-    return ProcessExecutor(problem)
+    return AutoExecutor(problem)
+
+
+def runs_in_this_process(problem: Problem) -> bool:
+    """Return whether the executor of a problem runs native code in this process, at first.
+
+    Then a crash would take this process along, and the FMU should be tried in a child first.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The FMU cannot be read.
+    """
+    kind = problem.evaluation.executor
+    if kind == "auto":
+        return not processes_available() or is_own(read_description(problem.fmu).generation_tool)
+    return kind == "inline"
 
 
 def is_own(generation_tool: str) -> bool:
