@@ -11,7 +11,7 @@ from fmident._types import F64
 from fmident.errors import PluginError
 from fmident.estimation.contract import Status
 from fmident_estimators.least_squares.losses import robust_residuals
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Stalled
 
 _TRIALS_PER_ITERATION = 20
 
@@ -27,6 +27,8 @@ def solve(search: LocalSearch) -> LocalResult:
     ------
     fmident.errors.PluginError
         pyceres is not installed.
+    Stalled
+        The search should start again, see :meth:`LocalSearch.run`.
     """
     pyceres = _import_pyceres()
     options = search.options
@@ -109,6 +111,13 @@ def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
             # Whatever is raised, KeyboardInterrupt included, is raised again by solve().
             try:
                 return self._evaluate(parameters[0].copy(), residuals, jacobians)
+            except Stalled as stalled:
+                # Ceres complains aloud when it is told to give up, but not when it converges.
+                self.error = stalled
+                residuals[:] = 1.0
+                if jacobians is not None:
+                    jacobians[0][:] = 0.0
+                return True
             except BaseException as error:
                 self.error = error
                 return False
@@ -142,6 +151,8 @@ def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> 
 
         def __call__(self, summary: Any) -> Any:
             """Take note of an iteration."""
+            if isinstance(cost.error, Stalled):
+                return result.SOLVER_TERMINATE_SUCCESSFULLY
             if cost.error is not None:
                 return result.SOLVER_ABORT
             if not summary.step_is_successful:

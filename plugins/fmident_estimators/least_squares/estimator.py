@@ -51,14 +51,15 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         results: list[LocalResult] = []
         skipped = abandoned = 0
         points = starting_points(problem, evaluator, options)
-        for number, start in enumerate(points, 1):
+        costs = evaluator.costs(points)  # one batch
+        for number, (start, cost) in enumerate(zip(points, costs, strict=True), 1):
             progress.start = number
-            if not np.isfinite(evaluator.cost(start)):
+            if not np.isfinite(cost):
                 skipped += 1
                 continue
             search = LocalSearch(problem, evaluator, options, progress, start)
             try:
-                results.append(solve(search))
+                results.append(search.run(solve))
             except JacobianError:
                 # With several starts the others go on; what this one found was reported.
                 if len(points) == 1:

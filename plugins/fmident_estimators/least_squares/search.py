@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -101,11 +101,14 @@ class LocalSearch:
         self.start = np.clip(start, problem.lower, problem.upper)
         self.z0 = self.space.from_physical(self.start)
         self.iterations = 0
+        self._origin = self.start
+        self._updated = False
+        self._may_update = True
+        self._accepted: F64 | None = None
         self._last_failed: int | None = None
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
         self._progress = progress
-        self._started = False
 
     def physical(self, z: F64) -> F64:
         """Return the physical point, inside the bounds and without rounding at the start."""
@@ -115,10 +118,20 @@ class LocalSearch:
         return bounded
 
     def residuals(self, z: F64) -> F64:
-        """Return the whitened residuals, shape (m,); NaN where the simulation fails."""
+        """Return the whitened residuals, shape (m,); NaN where the simulation fails.
+
+        Raises
+        ------
+        Stalled
+            A step computed with an updated Jacobian is no improvement.
+        """
         r = self._evaluator.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
             self._last_failed = self.iterations
+        if self._updated and self._accepted is not None:
+            moved = not np.array_equal(z, self._accepted)
+            if moved and not self.cost_of(r) < self.cost(self._accepted):
+                raise Stalled(self._accepted)
         return r
 
     def cost(self, z: F64) -> float:
@@ -130,10 +143,58 @@ class LocalSearch:
         return robust_cost(self.options.loss, self.options.loss_scale, residuals)
 
     def jacobian(self, z: F64) -> F64:
-        """Return the derivative of the residuals in the search space, shape (m, n)."""
+        """Return the derivative of the residuals in the search space, shape (m, n).
+
+        Updated from the last one where the problem allows it and the search goes well.
+
+        Raises
+        ------
+        Stalled
+            Differences are due after updates, which have shrunk the solver's trust region.
+        """
         p = self.physical(z)
-        scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
+        found = self._evaluator.updated_jacobian(p) if self._may_update else None
+        if found is None and self._updated:
+            raise Stalled(z)
+        self._updated = found is not None
+        if found is None:
+            found = self._evaluator.jacobian(p)
+        scaled: F64 = found * self.space.derivative(p)
         return scaled
+
+    def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
+        """Search with a solver, anew where an updated Jacobian leads no further.
+
+        The end of a search that rests on an updated Jacobian is no convergence: the search
+        goes on from there, and from then on with those by differences only.
+
+        Parameters
+        ----------
+        solve
+            Runs the search from :attr:`z0`.
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            The Jacobian cannot be computed.
+        """
+        while True:
+            try:
+                result = solve(self)
+            except Stalled as end:
+                self._start_at(end.z)
+                continue
+            if not self._updated or result.status != "converged":
+                return result
+            self._may_update = False
+            self._start_at(self.space.from_physical(result.parameters), result.parameters)
+
+    def _start_at(self, z: F64, p: F64 | None = None) -> None:
+        """Let the next solver start here, with a Jacobian by differences."""
+        self.start = self.physical(z) if p is None else p
+        self.z0 = z.copy()
+        self._updated = False
+        self._evaluator.jacobian(self.start)
 
     def has_full_rank(self, z: F64) -> bool:
         """Return whether the Jacobian at `z` has full rank beyond its own error."""
@@ -143,9 +204,11 @@ class LocalSearch:
 
     def accept(self, z: F64, **details: float) -> None:
         """Report an accepted point; the first is the start."""
-        if self._started:
+        if self._accepted is not None:
+            if np.array_equal(z, self._accepted):
+                return  # the start of a search that goes on
             self.iterations += 1
-        self._started = True
+        self._accepted = z.copy()
         self._progress.report(self.physical(z), self.cost(z), **details)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
@@ -171,7 +234,7 @@ class LocalSearch:
                 f"fails ({self._evaluator.last_failure})"
             )
         p = self.physical(z)
-        return LocalResult(self.start, p, self.cost(z), status, message, self.iterations)
+        return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
 
     def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters lie on a bound that a descent pushes them against, (n,)."""
@@ -196,6 +259,14 @@ class LocalSearch:
         step, *_ = np.linalg.lstsq(jacobian, residuals, rcond=None)
         power = float(residuals @ residuals)
         return float(np.sum((jacobian @ step) ** 2)) / power if power > 0.0 else 0.0
+
+
+class Stalled(Exception):  # noqa: N818 - ends a solver so that it starts again
+    """Updated Jacobians lead no further than to this point."""
+
+    def __init__(self, z: F64) -> None:
+        self.z = z.copy()
+        super().__init__()
 
 
 class IterationLimit(Exception):  # noqa: N818 - ends a solver that has no such limit

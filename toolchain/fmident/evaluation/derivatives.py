@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fmident._types import F64
+from fmident.evaluation.broyden import Basis, updated_basis
 from fmident.evaluation.differences import JacobianError, difference_jacobian
 from fmident.evaluation.directions import (
     DirectionalDerivatives,
@@ -37,18 +38,22 @@ class Derivatives:
     Attributes
     ----------
     count
-        Jacobians so far.
+        Jacobians by differences so far.
+    updates
+        Jacobians so far that were updated from the one before.
     steps
         Steps of the finite differences; ``None`` before the first Jacobian.
     """
 
     def __init__(self, runs: Runs, space: SearchSpace) -> None:
         self.count = 0
+        self.updates = 0
         self.steps: StepSizes | None = None
         self._runs = runs
         self._problem = runs.problem
         self._space = space
         self._jacobians: Recent[F64] = Recent(1)
+        self._basis: Basis | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
 
@@ -88,7 +93,32 @@ class Derivatives:
         self.count += 1
         jacobian: F64 = scaled / self._space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
+        if self._problem.evaluation.broyden:
+            z = self._space.from_physical(point)
+            self._basis = Basis(z, base, scaled, 0, self._runs.candidates)
         return jacobian.copy()
+
+    def updated(self, point: F64) -> F64 | None:
+        """Return the Jacobian at `point` updated from the one before, (m, n).
+
+        ``None`` when the problem wants no updates, when the Jacobian there is known anyway, or
+        when an update would not do (see :func:`~fmident.evaluation.broyden.updated_basis`).
+        """
+        most = self._problem.evaluation.broyden
+        if not most or self._basis is None or self.knows(point):
+            return None
+        base, z = self._base(point), self._space.from_physical(point)
+        if np.array_equal(z, self._basis.z):
+            found: Basis | None = self._basis
+        else:
+            movable = (self._space.lower < z) & (z < self._space.upper)
+            found = updated_basis(self._basis, z, base, self._runs.candidates, most, movable)
+            self.updates += found is not None
+        if found is None:
+            return None
+        self._basis = found
+        jacobian: F64 = found.jacobian / self._space.derivative(point)
+        return jacobian
 
     def is_given(self, point: F64) -> bool:
         """Return whether the Jacobian at `point` was handed over, not computed here."""

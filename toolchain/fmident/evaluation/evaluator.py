@@ -12,7 +12,7 @@ from fmident._types import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives import Derivatives
 from fmident.evaluation.directions import DirectionalDerivatives
-from fmident.evaluation.executor import Executor
+from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.memory import cost_of
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.steps import StepSizes
@@ -174,6 +174,11 @@ class Evaluator:
         """
         return self._runs.probe(self._checked(points))
 
+    @property
+    def jacobian_updates(self) -> int:
+        """Jacobians so far that were updated, not computed (see :meth:`updated_jacobian`)."""
+        return self._derivatives.updates
+
     def knows_jacobian(self, p: F64) -> bool:
         """Return whether :meth:`jacobian` at `p` would cost nothing."""
         return self._derivatives.knows(self._checked(p)[0])
@@ -201,6 +206,26 @@ class Evaluator:
             The simulation fails at `p`, or all around it.
         """
         return self._derivatives.jacobian(self._checked(p)[0])
+
+    def updated_jacobian(self, p: F64) -> F64 | None:
+        """Return a Jacobian at `p` that costs no simulation, for a search; or ``None``.
+
+        Broyden's rank-one update of the last Jacobian, when ``evaluation.broyden`` allows it
+        and the search goes well: `p` follows the point of that Jacobian without a rejected step
+        between, and the cost fell about as predicted. A search that rejects a step
+        computed with it should go on with :meth:`jacobian`. Never good enough for statistics.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (m, n); ``None`` where :meth:`jacobian` is to be asked.
+        """
+        return self._derivatives.updated(self._checked(p)[0])
 
     def jacobian_is_given(self, p: F64) -> bool:
         """Return whether the Jacobian at `p` was handed over, not computed here."""

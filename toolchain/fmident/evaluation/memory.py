@@ -22,6 +22,10 @@ class Recent(Generic[T]):
         self._items: OrderedDict[object, T] = OrderedDict()
         self._capacity = capacity
 
+    def hold(self, count: int) -> None:
+        """Have room for at least `count` items from now on."""
+        self._capacity = max(self._capacity, count)
+
     def get(self, key: object) -> T | None:
         """Return the item, or ``None``."""
         if key in self._items:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.executor import Executor
+from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
 _REMEMBERED = 4
+_REMEMBERED_BYTES = 32_000_000
+"""Limit of the memory for residuals of large batches."""
 
 
 class Runs:
@@ -37,6 +39,8 @@ class Runs:
 
     Attributes
     ----------
+    candidates
+        Points so far whose residuals were asked for and not known.
     simulations, failures
         Runs of the FMU so far, and how many of them failed.
     last_failure
@@ -49,6 +53,7 @@ class Runs:
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
         self.problem = problem
+        self.candidates = 0
         self.simulations = 0
         self.failures = 0
         self.last_failure: SimulationFailure | None = None
@@ -75,6 +80,8 @@ class Runs:
         known = [self._known_residuals(p) for p in points]
         new = [i for i, r in enumerate(known) if r is None]
         if new:
+            self.candidates += len(new)
+            self._residuals.hold(min(len(new), self._most_remembered()))
             fresh = self._run(points[new], remember=True)
             for i, r in zip(new, fresh, strict=True):
                 self._residuals.put(points[i].tobytes(), r)
@@ -143,6 +150,9 @@ class Runs:
         if len(arrays) < len(outputs):
             return np.full(self._residual_count(), np.nan)
         return cost_residuals(self.problem, arrays, p)
+
+    def _most_remembered(self) -> int:
+        return _REMEMBERED_BYTES // (8 * max(self._residual_count(), 1))
 
     def _residual_count(self) -> int:
         if self._size is None:
