@@ -1,0 +1,123 @@
+"""Every cost with every kind of optimiser, and what a broken one is told."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fmident.errors import PluginError, ProblemError
+from fmident.estimation import run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.plugins import load_plugins
+from fmident.problem import Cost, Parameter, Problem, TimeDomain
+from fmident_costs import (
+    Correlation,
+    FrequencyDomain,
+    SeparateSpectra,
+    SmoothedSpectrum,
+    SquaresAndMaxima,
+)
+
+TIMES = np.linspace(0.0, 6.0, 301)
+TRUTH = {"k": 9.0, "d": 0.5}
+
+COSTS = [
+    TimeDomain(),
+    TimeDomain("mean-square"),
+    FrequencyDomain(),
+    FrequencyDomain((0.0, 3.0)),
+    SmoothedSpectrum(smoothing=5),
+    SmoothedSpectrum((0.0, 3.0), 5),
+    SeparateSpectra(),
+    SeparateSpectra((0.0, 3.0), 2),
+    SquaresAndMaxima(1.0, 0.1),
+    Correlation(),
+]
+
+
+def oscillator(times, inputs, k: float, d: float) -> dict[str, np.ndarray]:
+    w = np.sqrt(k - 0.25 * d**2)
+    return {"y": np.exp(-0.5 * d * times) * np.sin(w * times)}
+
+
+def problem(cost: Cost) -> Problem:
+    parameters = [
+        Parameter("k", 8.0, 1.0, 30.0, variable="k", scale=8.0),
+        Parameter("d", 0.8, 0.05, 3.0, variable="d", scale=0.8),
+    ]
+    measured = oscillator(TIMES, {}, **TRUTH)
+    return dataclasses.replace(python_problem(measured, TIMES, parameters), cost=cost)
+
+
+@pytest.mark.parametrize("cost", COSTS, ids=str)
+@pytest.mark.parametrize("name", ["least-squares", "cma-es"])
+def test_the_truth_is_found(name: str, cost: Cost) -> None:
+    asked = problem(cost)
+    estimator = load_plugins().estimators.get(name)()
+    with Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator:
+        found = run_estimation(asked, evaluator, estimator)
+    assert found.values == pytest.approx(TRUTH, rel=1e-3)
+    assert found.cost == cost.name
+    assert found.cost_options == cost.options()
+    assert found.cost_final < 1e-5 * found.cost_initial
+    assert found.fits[0].relative_error < 1e-3
+
+
+def test_standard_errors_only_where_they_follow_from_the_cost() -> None:
+    estimator = load_plugins().estimators.get("least-squares")
+    for cost in COSTS:
+        asked = problem(cost)
+        with Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator:
+            found = run_estimation(asked, evaluator, estimator())
+        errors = found.parameters["standard_error"]
+        assert np.isfinite(errors).all() == (cost == TimeDomain()), cost
+        assert any("standard errors" in n for n in found.notes) == (cost != TimeDomain())
+
+
+def test_a_cost_that_the_data_do_not_allow_is_refused() -> None:
+    asked = problem(FrequencyDomain((1000.0, 2000.0)))
+    estimator = load_plugins().estimators.get("least-squares")()
+    with (
+        Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator,
+        pytest.raises(ProblemError, match="'frequency-domain' cannot be used here: no line"),
+    ):
+        run_estimation(asked, evaluator, estimator)
+
+
+def test_an_estimator_with_equations_of_its_own_refuses_other_costs() -> None:
+    asked = problem(SmoothedSpectrum())
+    estimator = load_plugins().estimators.get("linear-regression")()
+    with (
+        Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator,
+        pytest.raises(ProblemError, match="does not minimise the cost 'smoothed-spectrum'"),
+    ):
+        run_estimation(asked, evaluator, estimator)
+
+
+class Raises(TimeDomain):
+    name = "raises"
+
+    def residuals(self, signals, predicted):
+        raise IndexError("oops")
+
+
+class WrongShape(TimeDomain):
+    name = "wrong-shape"
+
+    def residuals(self, signals, predicted):
+        return np.zeros((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("cost", "fragment"),
+    [(Raises(), "'raises'.*IndexError: oops"), (WrongShape(), r"'wrong-shape'.*shape \(2, 2\)")],
+)
+def test_a_broken_cost_is_named(cost: Cost, fragment: str) -> None:
+    asked = problem(cost)
+    with (
+        Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator,
+        pytest.raises(PluginError, match=fragment),
+    ):
+        evaluator.cost(asked.initial)
