@@ -53,12 +53,12 @@ class Activities:
 
     def run(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
         """Run tasks; during an activity the listener hears of each that is done."""
-        listener, text, before = self.listener, self._text, self._done
+        listener, text = self.listener, self._text
         if listener is None or not text:
             return executor.run(tasks)
 
-        def tell(finished: int) -> None:
-            self._done = before + finished
+        def tell(_index: int, _outcome: Simulated) -> None:
+            self._done += 1
             listener(text, self._done, self._expected)
 
         return executor.run(tasks, tell)

@@ -58,7 +58,7 @@ class PythonExecutor(Executor):
             experiment = self._experiments[task.experiment]
             found.append(self._run_one(experiment, output_variables(experiment), task.values))
             if done is not None:
-                done(len(found))
+                done(len(found) - 1, found[-1])
         return found
 
     def run_other(

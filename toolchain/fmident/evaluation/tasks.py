@@ -51,6 +51,10 @@ class SimulationFailure:
         Name of the experiment.
     hint
         What to do next, if the engine knows.
+    final
+        Whether the same simulation would fail again. It may not when it took too long or too
+        much memory, or when its worker was killed from outside: with other limits, or on
+        another day, it may succeed, so nobody should remember it.
     """
 
     message: str
@@ -59,13 +63,17 @@ class SimulationFailure:
     log: tuple[str, ...] = ()
     experiment: str = ""
     hint: str | None = None
+    final: bool = True
 
     @classmethod
     def of(
         cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
     ) -> SimulationFailure:
         """Return the failure that an exception of the FMU engine tells of."""
-        return cls(error.message, error.time, dict(values), error.log, experiment, error.hint)
+        final = not ran_out_of_time(error.message)
+        return cls(
+            error.message, error.time, dict(values), error.log, experiment, error.hint, final
+        )
 
     def __str__(self) -> str:
         # The engine's messages say the time already.
@@ -75,6 +83,11 @@ class SimulationFailure:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
         given = f" with {values}" if values else ""
         return f"{self.message}{where}{which}{given}"
+
+
+def ran_out_of_time(message: str) -> bool:
+    """Return whether the engine's message says that the time limit ended the simulation."""
+    return "wall-clock" in message
 
 
 Simulated: TypeAlias = F64 | SimulationFailure

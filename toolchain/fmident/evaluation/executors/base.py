@@ -14,8 +14,8 @@ from fmident.evaluation.tasks import Simulated, SimulationTask
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
-Done: TypeAlias = Callable[[int], None]
-"""Called with how many simulations of a batch are done so far."""
+Done: TypeAlias = Callable[[int, Simulated], None]
+"""Called with the index of a task in its batch, and its outcome, as soon as that is known."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ class Executor(ABC):
         tasks
             Independent of each other; they may run in any order.
         done
-            Told how many are done, after each of them.
+            Told of each outcome once, as soon as it is known, in any order: what an executor
+            tells early is not lost when this process dies in the middle of the batch.
 
         Returns
         -------

@@ -116,7 +116,7 @@ class InProcessExecutor(Executor):
                 self._watch(self._memory() - before - held)
                 found.append(outcome)
                 if done is not None:
-                    done(len(found))
+                    done(len(found) - 1, outcome)
         return found
 
     def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:

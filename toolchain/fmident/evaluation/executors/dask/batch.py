@@ -68,7 +68,7 @@ class Batch:
     explain
         Raises a better error for one that the cluster gives, if there is one.
     done
-        Told how many tasks are done.
+        Told of each outcome when its chunk has come back.
 
     Attributes
     ----------
@@ -203,12 +203,15 @@ class Batch:
         self._sizes.observe(tasks, ran.seconds)
         self._outcomes[part.begin : part.end] = [_writable(o) for o in ran.outcomes]
         self.tally += ran.tally
-        self._settle(len(tasks))
+        self._settle(part.begin, part.end)
 
-    def _settle(self, count: int) -> None:
-        self._left -= count
+    def _settle(self, begin: int, end: int) -> None:
+        self._left -= end - begin
         if self._done is not None:
-            self._done(len(self._tasks) - self._left)
+            for index in range(begin, end):
+                outcome = self._outcomes[index]
+                assert outcome is not None
+                self._done(index, outcome)
 
     def _retry(self, part: _Part, reason: str) -> None:
         part.attempts += 1
@@ -235,8 +238,9 @@ class Batch:
             None,
             dict(task.values),
             hint="look at the workers' logs: did the system end them for their memory?",
+            final=False,
         )
-        self._settle(1)
+        self._settle(part.begin, part.end)
 
 
 def _writable(outcome: Any) -> Simulated:

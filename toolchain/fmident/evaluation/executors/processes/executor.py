@@ -126,8 +126,8 @@ class ProcessExecutor(Executor):
         if self._crashes:
             times = "once" if self._crashes == 1 else f"{self._crashes} times"
             notes.append(
-                f"the FMU crashed {times}; each time one simulation failed and its worker process"
-                " was replaced"
+                f"a worker process died {times} of what the FMU does; each time one simulation"
+                " failed, and another worker took over"
             )
         return ExecutorReport(
             "processes",
@@ -173,6 +173,7 @@ class ProcessExecutor(Executor):
         self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
     ) -> list[Simulated]:
         batch = _Batch(work, done)
+        self._abandon()  # a second Ctrl-C may have prevented it
         try:
             while batch.unfinished:
                 self._hire(batch)
@@ -249,7 +250,7 @@ class ProcessExecutor(Executor):
             worker.known.discard(number)
         body = pickle.dumps((prepared.setup, dict(prepared.values)))
         worker.known.add(prepared.number)
-        worker.send(Sent(Command.SETUP, index), prepared.number, body)
+        worker.send(Sent(Command.SETUP, index, setup=prepared.number), prepared.number, body)
 
     def _wait(self, batch: _Batch) -> None:
         """Wait until something happens, and see to it."""
@@ -278,9 +279,10 @@ class ProcessExecutor(Executor):
             error = FmuError(told["message"], hint=told["hint"])
             if sent.command is Command.OPEN:
                 raise error
-            worker.known.discard(-1)
-            if sent.index is not None:
-                batch.refuse(sent.index, error)
+            if sent.index is None:
+                raise error
+            worker.known.discard(sent.setup)
+            batch.refuse(sent.index, error)
         elif sent.command is Command.OPEN:
             self._welcome(worker)
         elif sent.command is Command.TRY_RESET:
@@ -307,7 +309,6 @@ class ProcessExecutor(Executor):
                 hint="raise [evaluation] memory_limit_mb",
             )
         worker.ready = True
-        worker.baseline = worker.resident
         self._failed_starts = 0
         if self._verdict is not None and self._verdict.reinstantiate:
             worker.tell(Command.NEVER_RESET)
@@ -324,12 +325,8 @@ class ProcessExecutor(Executor):
 
     def _weigh(self, worker: Worker, sent: Sent) -> None:
         """Have a worker retire that has done its share or grown."""
-        if sent.command is Command.RUN:
-            worker.answered += 1
-        if sent.command is not Command.RUN or worker.answered == 1:
-            # What a setup or the first run takes is not a leak.
-            worker.baseline = max(worker.baseline, worker.resident)
-        if worker.resident > worker.baseline + GROWTH_LIMIT or self._spent(worker):
+        worker.weigh(sent)
+        if worker.grown > GROWTH_LIMIT or self._spent(worker):
             worker.retiring = True
 
     def _spent(self, worker: Worker) -> bool:
@@ -412,9 +409,10 @@ class ProcessExecutor(Executor):
 
     def _abandon(self) -> None:
         """Kill the workers that are at work: their answers would come to the wrong batch."""
-        for worker in [w for w in self._workers if w.outstanding]:
+        busy = [w for w in self._workers if w.outstanding]
+        for worker in busy:
             worker.kill()
-            worker.outstanding.clear()
+        for worker in busy:
             worker.finish()
             self._workers.remove(worker)
         self._trying = False
@@ -444,7 +442,7 @@ class _Batch:
     def finish(self, index: int, outcome: Simulated) -> None:
         self._found[index] = outcome
         if self._done is not None:
-            self._done(len(self._found))
+            self._done(index, outcome)
 
     def refuse(self, index: int, error: FmuError) -> None:
         """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fmident.evaluation.setups import Prepared
-from fmident.evaluation.tasks import SimulationFailure
+from fmident.evaluation.tasks import SimulationFailure, ran_out_of_time
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import output_records, own_words
 from fmident.fmu.log import decode
@@ -30,16 +30,19 @@ class Crash:
         The FMU's messages.
     hint
         What to do next.
+    final
+        Whether the same simulation would crash again, as far as one can tell.
     """
 
     message: str
     log: tuple[str, ...]
     hint: str
+    final: bool = True
 
     def failure(self, values: Mapping[str, float], prepared: Prepared) -> SimulationFailure:
         """Return the failure of the simulation that it was busy with."""
         return SimulationFailure(
-            self.message, None, dict(values), self.log, prepared.experiment, self.hint
+            self.message, None, dict(values), self.log, prepared.experiment, self.hint, self.final
         )
 
 
@@ -58,6 +61,7 @@ def crash(end: str, log: bytes, printed: bytes, description: ModelDescription) -
         + (f"; its last words: {said}" if said else ""),
         tuple(str(record) for record in records),
         hint,
+        hint == _CRASH_HINT and "SIGKILL" not in end,
     )
 
 
@@ -76,4 +80,5 @@ def failure_of(
         (*told["log"], *(str(record) for record in records)),
         prepared.experiment,
         told["hint"],
+        not ran_out_of_time(message),
     )
