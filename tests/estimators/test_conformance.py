@@ -168,9 +168,9 @@ def test_the_same_run_gives_the_same_bits(
 class Shuffled(PythonExecutor):
     """Runs tasks in an order of its own, as workers that finish at different times do."""
 
-    def run(self, tasks):
+    def run(self, tasks, done=None):
         order = np.random.default_rng(len(tasks)).permutation(len(tasks))
-        found = dict(zip(order.tolist(), super().run([tasks[i] for i in order]), strict=True))
+        found = dict(zip(order.tolist(), super().run([tasks[i] for i in order], done), strict=True))
         return [found[i] for i in range(len(tasks))]
 
 

@@ -27,7 +27,7 @@ def decode(strings: Bits, bits: int, *, gray: bool) -> F64:
     numpy.ndarray
         Shape (k, n), from 0 to 1 in steps of ``1 / (2^bits - 1)``.
     """
-    words = strings.reshape(len(strings), -1, bits)
+    words = strings.reshape(len(strings), strings.shape[1] // bits, bits)
     if gray:
         words = np.logical_xor.accumulate(words, axis=2)
     weights = 2.0 ** np.arange(bits - 1, -1, -1)

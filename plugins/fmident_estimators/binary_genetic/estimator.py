@@ -28,6 +28,10 @@ class BinaryGenetic(Estimator[BinaryGeneticOptions]):
     )
     options_type: ClassVar[type[BinaryGeneticOptions]] = BinaryGeneticOptions
 
+    def expected_simulations(self, options: BinaryGeneticOptions, problem: Problem) -> int:
+        """Return the vectors of all generations; those that are known are not simulated."""
+        return options.generations * options.population * len(problem.experiments)
+
     def estimate(
         self,
         problem: Problem,

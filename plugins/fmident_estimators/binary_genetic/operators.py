@@ -47,7 +47,8 @@ def roulette(costs: F64, count: int, generator: np.random.Generator) -> npt.NDAr
     drawn = np.searchsorted(wheel, generator.random(count) * wheel[-1], side="right")
     # Rounding may point past the end; the last that can be drawn has a positive share.
     last = int(np.flatnonzero(weights)[-1])
-    return np.minimum(drawn, last)
+    parents: npt.NDArray[np.intp] = np.minimum(drawn, last)
+    return parents
 
 
 def crossover(parents: Bits, probability: float, generator: np.random.Generator) -> Bits:

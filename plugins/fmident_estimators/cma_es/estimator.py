@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness")
 """The package's conditions that mean that costs or steps no longer change."""
 
+_USUAL_GENERATIONS = 100
+"""Of one search in few parameters, to the default tolerances."""
+
 _REASONS = {
     "tolx": "the steps became shorter than parameter_tolerance",
     "tolfun": "the costs came within cost_tolerance",
@@ -35,6 +38,14 @@ class CmaEs(Estimator[CmaEsOptions]):
     name: ClassVar[str] = "cma-es"
     summary: ClassVar[str] = "covariance matrix adaptation evolution strategy (cma), restarts"
     options_type: ClassVar[type[CmaEsOptions]] = CmaEsOptions
+
+    def expected_simulations(self, options: CmaEsOptions, problem: Problem) -> int:
+        """Return a rough figure: a search takes some hundred generations (Hansen 2001)."""
+        size = options.population or default_population(len(problem.free))
+        usual = _USUAL_GENERATIONS * (options.restarts + 1)
+        grown = sum(size * options.population_growth**run for run in range(options.restarts + 1))
+        each = math.ceil(grown / (options.restarts + 1))
+        return min(usual, options.generations) * each * len(problem.experiments)
 
     def estimate(
         self,
@@ -52,7 +63,7 @@ class CmaEs(Estimator[CmaEsOptions]):
         """
         search = PopulationSearch(problem, evaluator, monitor, self.name)
         generator = np.random.default_rng(options.seed)
-        size = options.population or 4 + int(3.0 * math.log(len(problem.free)))
+        size = options.population or default_population(len(problem.free))
         start = search.initial
         ends: list[dict[str, object]] = []
         end, best_end = "", ""
@@ -67,6 +78,11 @@ class CmaEs(Estimator[CmaEsOptions]):
             size = math.ceil(size * options.population_growth)
             start = generator.random(start.size)
         return _finish(search, end, best_end, ends, options)
+
+
+def default_population(parameters: int) -> int:
+    """Return the size of a generation that the package recommends."""
+    return 4 + int(3.0 * math.log(parameters))
 
 
 def _one_search(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,11 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
     summary: ClassVar[str] = "differential evolution (SciPy), a generation as one batch"
     options_type: ClassVar[type[DifferentialEvolutionOptions]] = DifferentialEvolutionOptions
 
+    def expected_simulations(self, options: DifferentialEvolutionOptions, problem: Problem) -> int:
+        """Return the vectors of all generations; the tolerances mostly end the run earlier."""
+        count = population_size(options, len(problem.free))
+        return (options.generations + 1) * count * len(problem.experiments)
+
     def estimate(
         self,
         problem: Problem,
@@ -38,13 +43,13 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
         fmident.errors.ProblemError
             Parameters have no finite bounds.
         """
-        from scipy.optimize import differential_evolution
+        from scipy.optimize import Bounds, differential_evolution
 
         search = PopulationSearch(problem, evaluator, monitor, self.name)
         generator = np.random.default_rng(options.seed)
         first = first_generation(search.initial, options, generator)
 
-        def costs_of(columns: F64) -> F64:
+        def costs_of(columns: F64, /) -> Any:
             costs = search.evaluate(np.clip(columns.T, 0.0, 1.0))
             search.end_generation(costs)
             if options.target_cost is not None and search.cost <= options.target_cost:
@@ -57,7 +62,7 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
                 warnings.simplefilter("ignore", RuntimeWarning)
                 found = differential_evolution(
                     costs_of,
-                    [(0.0, 1.0)] * len(problem.free),
+                    Bounds(np.zeros(first.shape[1]), np.ones(first.shape[1])),
                     strategy=options.strategy,
                     maxiter=options.generations,
                     tol=options.relative_tolerance,
@@ -83,12 +88,16 @@ class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such 
     """A cost is not above the target."""
 
 
+def population_size(options: DifferentialEvolutionOptions, parameters: int) -> int:
+    """Return the number of vectors of a generation."""
+    return options.population or max(5, _PER_PARAMETER * parameters)
+
+
 def first_generation(
     initial: F64, options: DifferentialEvolutionOptions, generator: np.random.Generator
 ) -> F64:
     """Return the initial point and a Latin hypercube in the unit cube, shape (k, n)."""
-    count = options.population or max(5, _PER_PARAMETER * initial.size)
-    others = count - 1
+    others = population_size(options, initial.size) - 1
     slices = np.column_stack([generator.permutation(others) for _ in range(initial.size)])
     spread = (slices + generator.random(slices.shape)) / others
     points: F64 = np.vstack([initial, spread])

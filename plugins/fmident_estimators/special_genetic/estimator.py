@@ -28,6 +28,11 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
     )
     options_type: ClassVar[type[SpecialGeneticOptions]] = SpecialGeneticOptions
 
+    def expected_simulations(self, options: SpecialGeneticOptions, problem: Problem) -> int:
+        """Return the vectors of all generations; a tolerance may end the run earlier."""
+        later = (options.generations - 1) * options.survivors * options.children
+        return (options.initial_population + later) * len(problem.experiments)
+
     def estimate(
         self,
         problem: Problem,
