@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fmident.api import estimate, load_problem
+    from fmident.api import check, estimate, load_problem
     from fmident.builds import build_class
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
@@ -31,6 +31,7 @@ _HOMES = {
     "SimulationSetup": "fmident.fmu",
     "Simulator": "fmident.fmu",
     "build_class": "fmident.builds",
+    "check": "fmident.api",
     "estimate": "fmident.api",
     "load_plugins": "fmident.plugins",
     "load_problem": "fmident.api",
@@ -48,6 +49,7 @@ __all__ = [
     "Simulator",
     "__version__",
     "build_class",
+    "check",
     "estimate",
     "load_plugins",
     "load_problem",

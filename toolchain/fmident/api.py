@@ -6,20 +6,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import Diagnostic, FmidentError, Location, PluginError, ProblemError
+from fmident.errors import (
+    Diagnostic,
+    EstimationError,
+    FmidentError,
+    FmuError,
+    Location,
+    PluginError,
+    ProblemError,
+)
 from fmident.overrides import apply_overrides, relocate
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
+    from fmident.checking import CheckReport
     from fmident.design import Design, DesignTask, SineDesign
     from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
+    from fmident.evaluation import ExecutorReport
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
@@ -119,14 +130,10 @@ def design(
         Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
     """
     from fmident.design import SineSettings, design_excitation, design_sine, load_design
-    from fmident.evaluation import Evaluator, InProcessExecutor
-    from fmident.fmu import open_fmu
+    from fmident.evaluation import Evaluator, make_executor
 
     task = load_design(path, resolve_model=_resolver(_host(host, report), report))
-    with (
-        open_fmu(task.problem.fmu) as fmu,
-        Evaluator(task.problem, InProcessExecutor(task.problem, fmu)) as evaluator,
-    ):
+    with Evaluator(task.problem, make_executor(task.problem)) as evaluator:
         if isinstance(task.settings, SineSettings):
             return task, design_sine(evaluator, task.sigmas, task.settings)
         return task, design_excitation(evaluator, task.axes, task.sigmas, task.settings)
@@ -163,10 +170,11 @@ def estimate(
         The estimation cannot start: unknown estimator or option, a plugin's objection, an
         FMU that cannot be simulated at the initial parameters, a parameter without effect.
     """
-    from fmident.estimation.checks import check_survives
+    from fmident.checking import quick_findings, refuse
+    from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.run import FmuIdentity, run_estimation
-    from fmident.evaluation import Evaluator, InProcessExecutor
-    from fmident.fmu import open_fmu
+    from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
+    from fmident.fmu.fmu import read_description
     from fmident.plugins import Run
     from fmident.plugins.observers import PluginObserver
 
@@ -176,17 +184,88 @@ def estimate(
     events = PluginObserver(
         host, Run(problem, problem.estimator.name), lambda diagnostic: report([diagnostic])
     )
-    with open_fmu(problem.fmu) as fmu:
+    about = read_description(problem.fmu)
+    if runs_in_this_process(problem):
         check_survives(problem)
-        about = fmu.description
-        identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
-        with Evaluator(problem, InProcessExecutor(problem, fmu)) as evaluator:
-            events.started()
-            result = run_estimation(
-                problem, evaluator, estimator, observers=(*observers, events), fmu=identity
-            )
+    identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
+    executor = make_executor(problem)
+    with Evaluator(problem, executor) as evaluator:
+        inert_allowed = estimator.accepts_inert_parameters
+        check_initial_simulation(problem, evaluator)
+        found = quick_findings(problem, evaluator, about, inert_allowed=inert_allowed)
+        refuse(found)
+        report([d for d in found if d.severity == "warning"])
+        events.started()
+        result = run_estimation(
+            problem, evaluator, estimator, observers=(*observers, events), fmu=identity
+        )
+        result = _with_executor(result, executor.report())
     events.finished(result)
     return result
+
+
+def check(
+    problem: Problem, *, host: Host | None = None, quick: bool = False, report: Report = warn
+) -> CheckReport:
+    """Look at a problem before it is estimated: whether it can be, how well, in which time.
+
+    Parameters
+    ----------
+    problem
+        From :func:`load_problem`, or built in Python.
+    host
+        Plugins; loaded when not given.
+    quick
+        Look at the initial point only.
+    report
+        Takes warnings of plugins that cannot be loaded; Python warnings by default.
+
+    Returns
+    -------
+    fmident.checking.CheckReport
+        With everything that was found; what plugins say of the problem among it.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The FMU cannot be used at all; an unknown estimator or wrong options.
+    """
+    from fmident.checking import check_problem
+    from fmident.evaluation import make_executor
+    from fmident.fmu import read_description
+
+    host = _host(host, report)
+    estimator = host.estimators.get(problem.estimator.name)()
+    found = host.check_problem(problem)
+    description = read_description(problem.fmu)
+    crash = _crash(problem)
+    with make_executor(problem) as executor:
+        return check_problem(
+            problem,
+            executor,
+            description=description,
+            estimator=estimator,
+            options=estimator_options(problem, estimator),
+            found=found if crash is None else [*found, crash],
+            simulate=crash is None,
+            quick=quick,
+        )
+
+
+def _crash(problem: Problem) -> Diagnostic | None:
+    """Return that the FMU's code takes the process with it, if it does."""
+    from fmident.estimation.checks import check_survives
+    from fmident.evaluation import runs_in_this_process
+
+    if not runs_in_this_process(problem):
+        return None
+    try:
+        check_survives(problem)
+    except EstimationError:
+        return None  # an ordinary failure, which the check meets again and describes
+    except FmuError as error:
+        return Diagnostic("error", error.message, error.location, error.hint, "simulation-crashes")
+    return None
 
 
 def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]]) -> Any:
@@ -202,6 +281,12 @@ def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimat
     return build_options(estimator, problem.estimator.options, lambda key: _place(problem, key))
 
 
+def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
+    """Add who ran the simulations, and how that went."""
+    settings = {**result.settings, "evaluation": report.settings()}
+    return dataclasses.replace(result, settings=settings, notes=(*result.notes, *report.notes))
+
+
 def _check_estimator(problem: Problem, host: Host) -> None:
     """Refuse an unknown estimator or wrong options of it, before anything is simulated.
 
@@ -210,6 +295,8 @@ def _check_estimator(problem: Problem, host: Host) -> None:
     fmident.errors.ProblemError
         With the place in the file.
     """
+    from fmident.estimation.run import refuse_cost
+
     try:
         estimator = host.estimators.get(problem.estimator.name)
     except PluginError as error:
@@ -217,13 +304,14 @@ def _check_estimator(problem: Problem, host: Host) -> None:
             error.message, location=_place(problem, "name"), hint=error.hint
         ) from error
     estimator_options(problem, estimator)
+    refuse_cost(problem, estimator, _place(problem, table="cost"))
 
 
-def _place(problem: Problem, key: str | None = None) -> Location | None:
-    """Return the place of the table ``[estimator]`` or of a key in it."""
+def _place(problem: Problem, key: str | None = None, table: str = "estimator") -> Location | None:
+    """Return the place of a table, ``[estimator]`` by default, or of a key in it."""
     if problem.source is None:
         return None
-    keys = ("estimator",) if key is None else ("estimator", key)
+    keys = (table,) if key is None else (table, key)
     return Source(problem.source, problem.text).where(keys)
 
 

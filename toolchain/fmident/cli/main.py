@@ -32,7 +32,8 @@ from fmident.cli.usage import (
 from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = (
-    "build", "validate", "simulate", "estimate", "design", "report", "export", "plugins", "doctor",
+    "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
+    "doctor",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141
@@ -41,6 +42,7 @@ _DESCRIPTION = """\
 Identify the parameters of Modelica models from measured data.
 
   fmident build CLASS           Modelica class to FMU
+  fmident check PROBLEM         can it be estimated, and how well?
   fmident estimate PROBLEM      data and FMU to parameters with their uncertainty
 """
 

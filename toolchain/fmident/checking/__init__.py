@@ -1,0 +1,27 @@
+"""Before any run: whether a problem can be estimated, and what the data will tell."""
+
+from fmident.checking.report import (
+    BoundsCheck,
+    CheckReport,
+    EffortCheck,
+    ExperimentCheck,
+    OutputCheck,
+    ParameterCheck,
+    SensitivityCheck,
+)
+from fmident.checking.run import check_problem, quick_findings, refuse
+from fmident.checking.text import check_page
+
+__all__ = [
+    "BoundsCheck",
+    "CheckReport",
+    "EffortCheck",
+    "ExperimentCheck",
+    "OutputCheck",
+    "ParameterCheck",
+    "SensitivityCheck",
+    "check_page",
+    "check_problem",
+    "quick_findings",
+    "refuse",
+]

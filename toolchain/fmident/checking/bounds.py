@@ -1,0 +1,66 @@
+"""Simulations inside the bounds, for an FMU must work wherever an estimator may go."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.checking.report import BoundsCheck
+from fmident.checking.subject import Subject
+from fmident.errors import Diagnostic
+from fmident.estimation.checks import points_inside
+from fmident.evaluation import Evaluator, SimulationFailure
+
+_CORNERS = 4
+_MANY = 0.5
+
+
+def points_to_try(evaluator: Evaluator, inside: int) -> F64:
+    """Return points inside the bounds and some corners of them, shape (k, n)."""
+    problem = evaluator.problem
+    points = points_inside(evaluator, inside)
+    bounded = np.isfinite(problem.lower) & np.isfinite(problem.upper)
+    if not bounded.any():
+        return points
+    signs = np.random.default_rng(0).random((_CORNERS - 2, bounded.size)) < 0.5
+    signs = np.vstack([np.zeros_like(bounded), np.ones_like(bounded), signs])
+    corners = np.where(signs, problem.upper, problem.lower)
+    corners = np.where(bounded, corners, problem.initial)
+    return np.unique(np.vstack([points, corners]), axis=0)
+
+
+def try_bounds(evaluator: Evaluator, points: F64) -> BoundsCheck:
+    """Simulate at all points and count what fails."""
+    reasons: Counter[str] = Counter()
+    failed = 0
+    for p in points:
+        wrong = [x for x in evaluator.simulate(p) if isinstance(x, SimulationFailure)]
+        failed += bool(wrong)
+        reasons.update({_reason(wrong[0])} if wrong else ())
+    return BoundsCheck(len(points), failed, tuple(r for r, _ in reasons.most_common(5)))
+
+
+def bounds_findings(subject: Subject, check: BoundsCheck) -> list[Diagnostic]:
+    """Return that simulations fail inside the bounds."""
+    if not check.failed:
+        return []
+    share = check.failed / check.points
+    more = f" (and {len(check.reasons) - 1} other reasons)" if len(check.reasons) > 1 else ""
+    return [
+        subject.finding(
+            "warning" if share >= _MANY else "note",
+            "fails-in-bounds",
+            f"{check.failed} of {check.points} simulations inside the bounds fail:"
+            f" {check.reasons[0]}{more}",
+            "narrow the bounds to where the model makes sense; a failed simulation costs a step,"
+            " not the run",
+            "parameters",
+        )
+    ]
+
+
+def _reason(failure: SimulationFailure) -> str:
+    """Return the message without values that differ from run to run."""
+    return failure.message.splitlines()[0].rstrip(".")

@@ -1,0 +1,163 @@
+"""Products of powers that are determined where single parameters are not: ``k/m``.
+
+Parameters that always occur as a product or a quotient can be scaled against each other without
+any effect. In ``log p`` the direction of no effect is then the same at all points, with
+components that are small whole numbers, whereas in ``p`` it turns from point to point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.statistics import Identifiability, analyse_rank
+
+_SAME = 1e-2
+_LARGEST = 6
+_NOTHING = 1e-3
+
+
+def product_verdict(
+    names: Sequence[str], jacobians: Sequence[tuple[F64, F64]], judged: Identifiability
+) -> tuple[tuple[str, ...], str] | None:
+    """Return the products that are determined, and the verdict that names them.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters, shape (n,).
+    jacobians
+        Points and Jacobians, the initial point first; two or more tell products from sums.
+    judged
+        At the initial point.
+
+    Returns
+    -------
+    determined, verdict
+        ``None`` where nothing speaks for products, or everything is identifiable.
+    """
+    count = len(names)
+    if judged.rank in (0, count) or judged.undecided or len(jacobians) < 2:
+        return None
+    if any(not bool((p > 0.0).all()) for p, _ in jacobians):
+        return None
+    missing = count - judged.rank
+    relative, plain = [], []
+    for p, jacobian in jacobians:
+        if bool((np.linalg.norm(jacobian, axis=0) == 0.0).any()):
+            return None
+        relative.append(_null_space(jacobian * p, missing))
+        plain.append(_null_space(jacobian, missing))
+    if _spread(relative) > _SAME or _spread(relative) >= _spread(plain):
+        return None
+    basis = relative[0]
+    involved = [int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) > _NOTHING)]
+    powers = _whole_rows(_complement(basis[involved]))
+    if powers is None:
+        return None
+    listed = [names[j] for j in involved]
+    texts = tuple(product_text(row, listed) for row in powers)
+    rest = [n for j, n in enumerate(names) if j not in involved]
+    verb = "is" if len(texts) == 1 else "are"
+    verdict = (
+        f"Rank {judged.rank} of {count}. {_listed(listed)} cannot be told apart; only "
+        f"{_listed(texts)} {verb} determined."
+    )
+    if not texts:
+        verdict = f"Rank {judged.rank} of {count}. {_listed(listed)} cannot be told apart."
+    if rest:
+        verdict += f" {_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
+    return texts, verdict
+
+
+def product_text(powers: Sequence[int], names: Sequence[str]) -> str:
+    """Return a product of powers as a user would write it.
+
+    >>> product_text([1, -1, 0], ["k", "m", "c"]), product_text([2, 1, -2], ["a", "b", "c"])
+    ('k/m', 'a^2*b/c^2')
+    """
+    above = [_power(n, k) for n, k in zip(names, powers, strict=True) if k > 0]
+    below = [_power(n, -k) for n, k in zip(names, powers, strict=True) if k < 0]
+    text = "*".join(above) or "1"
+    if not below:
+        return text
+    return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
+
+
+def _power(name: str, exponent: int) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"
+
+
+def _null_space(jacobian: F64, missing: int) -> F64:
+    """Return an orthonormal basis of the directions without effect, shape (n, missing)."""
+    analysis = analyse_rank(jacobian)
+    scale = np.where(analysis.column_norms > 0.0, analysis.column_norms, 1.0)
+    directions = analysis.right[:, -missing:] / scale[:, np.newaxis]
+    basis, _ = np.linalg.qr(directions)
+    found: F64 = basis
+    return found
+
+
+def _spread(bases: Sequence[F64]) -> float:
+    """Return the largest sine of an angle between the first subspace and the others."""
+    first = bases[0]
+    worst = 0.0
+    for other in bases[1:]:
+        outside = other - first @ (first.T @ other)
+        worst = max(worst, float(np.linalg.norm(outside, 2)))
+    return worst
+
+
+def _complement(basis: F64) -> F64:
+    left, values, _ = np.linalg.svd(basis, full_matrices=True)
+    rank = int(np.count_nonzero(values > _NOTHING))
+    found: F64 = left[:, rank:].T
+    return found
+
+
+def _whole_rows(rows: F64) -> list[list[int]] | None:
+    """Return rows that span the same as whole numbers, or ``None`` if they are none."""
+    reduced = rows.copy()
+    pivots = []
+    # Numerators read best when the first names stand above the line.
+    for r in range(reduced.shape[0]):
+        column = next(
+            (
+                c
+                for c in range(reduced.shape[1])
+                if c not in pivots and np.abs(reduced[r:, c]).max() > 0.05
+            ),
+            None,
+        )
+        if column is None:
+            return None
+        best = r + int(np.argmax(np.abs(reduced[r:, column])))
+        reduced[[r, best]] = reduced[[best, r]]
+        reduced[r] /= reduced[r, column]
+        for other in range(reduced.shape[0]):
+            if other != r:
+                reduced[other] -= reduced[other, column] * reduced[r]
+        pivots.append(column)
+    whole = []
+    for row in reduced:
+        fractions = [Fraction(float(x)).limit_denominator(_LARGEST) for x in row]
+        if any(abs(float(f) - x) > _SAME for f, x in zip(fractions, row, strict=True)):
+            return None
+        common = 1
+        for f in fractions:
+            common = common * f.denominator // gcd(common, f.denominator)
+        numbers = [int(f * common) for f in fractions]
+        if max(map(abs, numbers)) > _LARGEST:
+            return None
+        whole.append(numbers)
+    return whole
+
+
+def _listed(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]

@@ -1,0 +1,326 @@
+"""Time constants and bandwidth of the model, seen in simulated outputs, against the samples.
+
+Simulated outputs have no noise, so that a linear difference equation
+
+``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``
+
+fits them to the accuracy of the solver where the model is nearly linear, and its poles are the
+model's. The order rises until the fit improves no more; no statement is made where it stays
+bad. Fast modes are read from a simulation on a finer grid, slow ones from a coarser one, since a
+pole near 1 is known badly (Ljung, System Identification, sections 4.2 and 13.7).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import signal
+
+from fmident._types import F64
+from fmident.checking.report import ExperimentCheck
+from fmident.checking.subject import Subject
+from fmident.data.experiment import Experiment
+from fmident.errors import Diagnostic
+from fmident.evaluation import Evaluator
+
+_FINER = 8
+_MOST_SAMPLES = 200_000
+_COARSE = 400
+_ORDERS = (1, 2, 3, 4)
+_GOOD = 1e-3
+"""Part of an output's spread up to which it counts as a function of the inputs."""
+
+_IMPROVES = 0.3
+_EXACT = 1e-6
+"""An error this small, over that of the change, leaves nothing to improve."""
+
+_FREE_RUN = 0.03
+_GONE, _UNSTABLE = 1e-2, 1.05
+_INTEGRATOR = 1e-2
+"""Poles that change this little over the whole record are integrators."""
+
+_ALIASED = 1e-2
+_TOO_COARSE = 0.1
+_BAND = 0.99
+_SLOW_INPUT = 0.03
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Outputs on a grid that is finer than the samples.
+
+    Parameters
+    ----------
+    experiment
+        With the fine instants and inputs.
+    outputs
+        Shape (instants, outputs).
+    factor
+        Fine steps per sample.
+    """
+
+    experiment: Experiment
+    outputs: F64
+    factor: int
+
+
+def simulate_finely(evaluator: Evaluator, experiment: Experiment) -> Fine | None:
+    """Simulate the initial point on a finer grid; ``None`` if the samples are irregular.
+
+    Inputs run straight between the samples.
+    """
+    times = experiment.times
+    steps = np.diff(times)
+    if np.ptp(steps) > 0.01 * steps.mean() or times.size < 10:
+        return None
+    factor = int(np.clip(_MOST_SAMPLES // times.size, 1, _FINER))
+    fine = np.linspace(times[0], times[-1], (times.size - 1) * factor + 1)
+    inputs = {name: np.interp(fine, times, x) for name, x in experiment.inputs.items()}
+    refined = replace(experiment, times=fine, inputs=inputs)
+    point = evaluator.problem.initial[np.newaxis]
+    found = evaluator.simulate_outputs(refined, experiment.output_variables, point)[0]
+    if not bool(np.isfinite(found).all()):
+        return None
+    return Fine(refined, found, factor)
+
+
+def with_dynamics(check: ExperimentCheck, experiment: Experiment, fine: Fine) -> ExperimentCheck:
+    """Return the experiment's check with bandwidth and time constants filled in."""
+    frequencies, share = _power(fine.experiment.times, fine.outputs)
+    bandwidth = float(frequencies[np.searchsorted(np.cumsum(share), _BAND)]) if share.any() else 0.0
+    fast = time_constants(fine.experiment.times, fine.outputs, fine.experiment.inputs)
+    every = max(fine.experiment.times.size // _COARSE, 1)
+    slow = time_constants(
+        fine.experiment.times[::every],
+        fine.outputs[::every],
+        {n: x[::every] for n, x in fine.experiment.inputs.items()},
+    )
+    known = np.concatenate([fast, slow])
+    return replace(
+        check,
+        bandwidth=bandwidth,
+        fastest=float(known.min()) if known.size else math.nan,
+        slowest=float((slow if slow.size else known).max()) if known.size else math.nan,
+    )
+
+
+def time_constants(times: F64, outputs: F64, inputs: Mapping[str, F64]) -> F64:
+    """Return the time constants ``1/|s|`` of the modes in the outputs, s, ascending.
+
+    Parameters
+    ----------
+    times
+        Equidistant, shape (n,).
+    outputs
+        Shape (n, outputs).
+    inputs
+        By name, shape (n,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Empty where no linear difference equation of low order fits.
+    """
+    columns = list(inputs.values())
+    driving = np.column_stack(columns) if columns else np.empty((times.size, 0))
+    found: list[float] = []
+    step = float(times[1] - times[0])
+    for y in outputs.T:
+        scale = float(np.std(y))
+        if scale > 1e-12 * float(np.max(np.abs(y), initial=0.0)):
+            found += _modes(y / scale, driving, step)
+    return np.array(sorted(found))
+
+
+def sampling_findings(
+    subject: Subject, i: int, check: ExperimentCheck, fine: Fine
+) -> list[Diagnostic]:
+    """Return whether the samples are too sparse or the record is too short for the model."""
+    e = subject.problem.experiments[i]
+    keys = ("experiments", i)
+    findings = []
+    if fine.factor > 1:
+        findings += _aliasing(subject, i, e, fine)
+    if math.isfinite(check.slowest) and check.slowest > check.duration:
+        findings.append(
+            subject.finding(
+                "warning",
+                "record-too-short",
+                f"experiment '{e.name}' lasts {check.duration:.3g} s, but the slowest time constant"
+                f" of the model is about {check.slowest:.3g} s: what settles that slowly is hardly"
+                " in the data",
+                "measure for about three time constants, or start from rest",
+                *keys,
+            )
+        )
+    if not any(d.rule == "aliasing" for d in findings) and check.fastest < check.step:
+        findings.append(
+            subject.finding(
+                "note",
+                "sampling-slow",
+                f"the fastest time constant of the model is about {check.fastest:.2g} s, but"
+                f" experiment '{e.name}' is sampled every {check.step:.3g} s: parameters of that"
+                " mode are hardly seen",
+                "sample at least five times per time constant if they matter",
+                *keys,
+            )
+        )
+    findings += _slow_inputs(subject, i, e, check)
+    return findings
+
+
+def _aliasing(subject: Subject, i: int, e: Experiment, fine: Fine) -> list[Diagnostic]:
+    """Return the outputs with fast parts that the samples fold to lower frequencies."""
+    coarse = e.times
+    step = float(coarse[1] - coarse[0])
+    nyquist = 0.5 / step
+    findings = []
+    for k, name in enumerate(e.output_variables):
+        y = fine.outputs[:, k]
+        spread = float(np.std(y))
+        if not spread > 1e-9 * float(np.max(np.abs(y), initial=0.0)):
+            continue
+        frequencies, share = _power(fine.experiment.times, y[:, np.newaxis])
+        above = float(share[frequencies > nyquist].sum())
+        missed = y - np.interp(fine.experiment.times, coarse, y[:: fine.factor])
+        error = float(np.sqrt(np.mean(missed**2))) / spread
+        if above > _ALIASED and error > _TOO_COARSE:
+            findings.append(
+                subject.finding(
+                    "warning",
+                    "aliasing",
+                    f"'{name}' of experiment '{e.name}' moves faster than it is sampled:"
+                    f" {100.0 * above:.2g} % of its power lies above half the sampling rate"
+                    f" ({nyquist:.3g} Hz)",
+                    "sample faster; with fewer samples the fit may lock on a false frequency",
+                    "experiments",
+                    i,
+                )
+            )
+    return findings
+
+
+def _slow_inputs(
+    subject: Subject, i: int, e: Experiment, check: ExperimentCheck
+) -> list[Diagnostic]:
+    """Return that inputs move too slowly to excite the model's dynamics."""
+    moving = [x for x in e.inputs.values() if np.ptp(x) > 0.0]
+    if not moving or not math.isfinite(check.slowest):
+        return []
+    frequencies, share = _power(e.times, np.column_stack(moving))
+    highest = float(frequencies[np.searchsorted(np.cumsum(share), _BAND)])
+    corner = 1.0 / (2.0 * math.pi * check.slowest)
+    if highest >= _SLOW_INPUT * corner or check.bandwidth >= 0.5 * corner:
+        return []
+    return [
+        subject.finding(
+            "warning",
+            "input-too-slow",
+            f"the inputs of experiment '{e.name}' move below {highest:.2g} Hz, the model's"
+            f" dynamics begin at {corner:.2g} Hz: only what holds at rest is seen",
+            "move the inputs faster; 'fmident design' finds a motion",
+            "experiments",
+            i,
+            "inputs",
+        )
+    ]
+
+
+def _power(times: F64, outputs: F64) -> tuple[F64, F64]:
+    """Return frequencies and shares of the power, over the outputs that move."""
+    straight = np.linspace(0.0, 1.0, times.size)[:, np.newaxis]
+    window = np.hanning(times.size)[:, np.newaxis]
+    trend = outputs[0] + straight * (outputs[-1] - outputs[0])
+    spectrum = np.abs(np.fft.rfft((outputs - trend) * window, axis=0)) ** 2
+    spectrum[0] = 0.0
+    sums = spectrum.sum(axis=0)
+    shares = spectrum[:, sums > 0.0] / sums[sums > 0.0]
+    total = shares.mean(axis=1) if shares.size else np.zeros(spectrum.shape[0])
+    step = float(times[-1] - times[0]) / (times.size - 1)
+    frequencies = np.asarray(np.fft.rfftfreq(times.size, step), dtype=np.float64)
+    return frequencies, np.asarray(total, dtype=np.float64)
+
+
+def _modes(y: F64, driving: F64, step: float) -> list[float]:
+    """Return the time constants of the difference equation of one output, if one fits."""
+    change = float(np.sqrt(np.mean(np.diff(y) ** 2)))
+    if change == 0.0 or _fit(y, driving, 0).error <= _GOOD:
+        return []  # the inputs alone explain it: no dynamics
+    best: _Equation | None = None
+    for order in _ORDERS:
+        if y.size < 10 * order * (1 + driving.shape[1]):
+            break
+        equation = _fit(y, driving, order)
+        if best is not None and equation.error > _IMPROVES * best.error:
+            break
+        best = equation
+        if equation.error <= _EXACT * change:
+            break
+    # Any smooth curve is predicted well one step ahead; only the right equation runs freely.
+    if best is None or best.free_run_error(y, driving) > _FREE_RUN:
+        return []
+    return best.time_constants(step, y.size)
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``.
+
+    Parameters
+    ----------
+    past
+        Coefficients a, shape (order,).
+    driving
+        Coefficients b by lag, shape (order + 1, inputs).
+    constant
+        Coefficient c.
+    error
+        Root mean square of what it misses one step ahead.
+    """
+
+    past: F64
+    driving: F64
+    constant: float
+    error: float
+
+    def free_run_error(self, y: F64, inputs: F64) -> float:
+        """Return the error of the whole curve, run from its first values, over its spread."""
+        order = self.past.size
+        force = np.full(y.size, self.constant)
+        for lag in range(order + 1):
+            force[order:] += inputs[order - lag : y.size - lag] @ self.driving[lag]
+        denominator = np.concatenate([[1.0], -self.past])
+        state = signal.lfiltic([1.0], denominator, y[order - 1 :: -1][:order])
+        with np.errstate(all="ignore"):
+            free, _ = signal.lfilter([1.0], denominator, force[order:], zi=state)
+            error = float(np.sqrt(np.mean((free - y[order:]) ** 2)))
+        return error / float(np.std(y)) if math.isfinite(error) else math.inf
+
+    def time_constants(self, step: float, count: int) -> list[float]:
+        """Return ``1/|s|`` of the poles that mean something."""
+        constants = []
+        for pole in np.roots(np.concatenate([[1.0], -self.past])):
+            size = abs(pole)
+            if size < _GONE or size > _UNSTABLE or (pole.real < 0.0 and abs(pole.imag) < 1e-9):
+                continue
+            rate = abs(np.log(pole + 0j))  # per step
+            if rate * count > _INTEGRATOR:
+                constants.append(step / rate)
+        return constants
+
+
+def _fit(y: F64, inputs: F64, order: int) -> _Equation:
+    count = y.size
+    target = y[order:]
+    past = [y[order - k : count - k] for k in range(1, order + 1)]
+    moved = [inputs[order - k : count - k] for k in range(order + 1)]
+    regressors = np.column_stack([*past, *moved, np.ones(target.size)])
+    solution, *_ = np.linalg.lstsq(regressors, target, rcond=1e-12)
+    error = float(np.sqrt(np.mean((target - regressors @ solution) ** 2)))
+    driving = np.asarray(solution[order:-1], dtype=np.float64).reshape(order + 1, inputs.shape[1])
+    return _Equation(
+        np.asarray(solution[:order], dtype=np.float64), driving, float(solution[-1]), error
+    )

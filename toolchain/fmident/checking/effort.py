@@ -1,0 +1,81 @@
+"""What the estimation will take, from what the check itself took."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fmident.checking.report import EffortCheck
+from fmident.evaluation import Evaluator
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
+
+
+class Stopwatch:
+    """Measures the time of simulations.
+
+    Parameters
+    ----------
+    evaluator
+        Whose simulations are counted.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.simulations = 0
+        self.seconds = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Measure what runs inside."""
+        before, begin = self._evaluator.simulations, time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - begin
+            self.simulations += self._evaluator.simulations - before
+
+    @property
+    def seconds_each(self) -> float:
+        """Wall time per run of the FMU, s; NaN before the first."""
+        return self.seconds / self.simulations if self.simulations else math.nan
+
+
+def effort(
+    evaluator: Evaluator,
+    seconds_each: float,
+    workers: int,
+    estimator: Estimator[Any] | None,
+    options: object,
+) -> EffortCheck:
+    """Return the expected effort.
+
+    Parameters
+    ----------
+    evaluator
+        Of the problem.
+    seconds_each
+        Wall time per run of the FMU with the problem's executor, s.
+    workers
+        Simulations at once.
+    estimator, options
+        Whose ``expected_simulations`` is asked.
+    """
+    problem = evaluator.problem
+    experiments = len(problem.experiments)
+    moved = sum(q.variable is not None for q in problem.free)
+    columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+    simulations = None
+    if estimator is not None:
+        simulations = estimator.expected_simulations(options, problem)
+    return EffortCheck(
+        seconds_per_simulation=experiments * seconds_each,
+        seconds_per_jacobian=experiments * columns * seconds_each,
+        simulations=simulations,
+        seconds=None if simulations is None else simulations * seconds_each,
+        workers=workers,
+    )

@@ -1,0 +1,178 @@
+"""The inputs: whether they move, belong to each other, and lie in the model's range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.checking.factors import unit_factor
+from fmident.checking.subject import Subject, several
+from fmident.data.experiment import Experiment
+from fmident.errors import Diagnostic, UnitError
+from fmident.units import compatible, parse_unit
+
+_NEARLY_CONSTANT = 1e-9
+_ALIKE = 0.999999
+_DERIVATIVE = 0.98
+_ENOUGH = 20
+
+
+def input_findings(subject: Subject) -> list[Diagnostic]:
+    """Return which inputs do not move, repeat each other, or have a wrong unit."""
+    findings = _without_motion(subject)
+    for i, e in enumerate(subject.problem.experiments):
+        findings += _alike(subject, i, e)
+        findings += _derivatives(subject, i, e)
+        findings += _ranges(subject, i, e)
+    return findings
+
+
+def moves(values: F64) -> bool:
+    """Return whether an input moves by more than rounding."""
+    return bool(np.ptp(values) > _NEARLY_CONSTANT * np.max(np.abs(values), initial=0.0))
+
+
+def _without_motion(subject: Subject) -> list[Diagnostic]:
+    """Return the inputs that no experiment moves."""
+    given: dict[str, list[bool]] = {}
+    for e in subject.problem.experiments:
+        for name, values in e.inputs.items():
+            given.setdefault(name, []).append(moves(values))
+    still = [name for name, moving in given.items() if not any(moving)]
+    if not still:
+        return []
+    everywhere = len(still) == len(given)
+    only = len(subject.problem.experiments) == 1
+    verb = "is" if len(still) == 1 else "are"
+    return [
+        subject.finding(
+            "warning" if everywhere else "note",
+            "input-constant",
+            f"the input{'' if len(still) == 1 else 's'} {several(still)} {verb} constant"
+            + ("" if only else " in every experiment")
+            + (": nothing drives the model but its start values" if everywhere else ""),
+            "name the column that was applied, or measure again with an input that moves"
+            if everywhere
+            else "right if it was held on purpose",
+            "experiments",
+            0,
+            "inputs",
+            *(still[:1]),
+        )
+    ]
+
+
+def _alike(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
+    """Return pairs of inputs that are proportional to each other."""
+    names = [n for n, x in e.inputs.items() if moves(x)]
+    findings = []
+    for a, first in enumerate(names):
+        for second in names[a + 1 :]:
+            x, y = e.inputs[first], e.inputs[second]
+            if x.size >= _ENOUGH and abs(np.corrcoef(x, y)[0, 1]) >= _ALIKE:
+                same = bool(np.array_equal(x, y))
+                findings.append(
+                    subject.finding(
+                        "note",
+                        "inputs-alike",
+                        f"the inputs '{first}' and '{second}' of experiment '{e.name}' are"
+                        f" {'equal' if same else 'proportional to each other'}: what they do"
+                        " cannot be told apart",
+                        "look whether both name the right column",
+                        "experiments",
+                        i,
+                        "inputs",
+                        second,
+                    )
+                )
+    return findings
+
+
+def _derivatives(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
+    """Compare inputs with the derivatives of others: position, speed and acceleration."""
+    if e.times.size < _ENOUGH:
+        return []
+    names = [n for n, x in e.inputs.items() if moves(x)]
+    findings = []
+    for low in names:
+        slope = None
+        for high in names:
+            unit = _rate(subject.unit(low), subject.unit(high))
+            if low == high or unit is None:
+                continue
+            slope = np.gradient(e.inputs[low], e.times) if slope is None else slope
+            rate = e.inputs[high]
+            power = float(slope @ slope)
+            if power == 0.0 or abs(np.corrcoef(slope, rate)[0, 1]) < _DERIVATIVE:
+                continue
+            ratio = float(slope @ rate) / (unit * power)
+            factor = unit_factor(ratio, 0.05)
+            if factor is not None:
+                findings.append(
+                    subject.finding(
+                        "warning",
+                        "units-of-inputs-differ",
+                        f"the input '{high}' of experiment '{e.name}' is {abs(ratio):.4g} times the"
+                        f" derivative of '{low}': one of them is in another unit"
+                        f" ({factor.large} for {factor.small}?)",
+                        f"the FMU takes '{low}' in {subject.unit(low)} and '{high}' in"
+                        f" {subject.unit(high)}; write the unit of the data into the header",
+                        "experiments",
+                        i,
+                        "inputs",
+                        high,
+                    )
+                )
+            elif ratio < 0.0 and abs(abs(ratio) - 1.0) < 0.05:
+                findings.append(
+                    subject.finding(
+                        "warning",
+                        "signs-of-inputs-differ",
+                        f"the input '{high}' of experiment '{e.name}' is the derivative of '{low}'"
+                        " with the sign reversed",
+                        "reverse the sign of one of them",
+                        "experiments",
+                        i,
+                        "inputs",
+                        high,
+                    )
+                )
+    return findings
+
+
+def _rate(low: str | None, high: str | None) -> float | None:
+    """Return the derivative of a value in one unit in terms of the other, if it is its rate."""
+    if low is None or high is None:
+        return None
+    try:
+        rate, other = parse_unit(low) / parse_unit("s"), parse_unit(high)
+    except UnitError:
+        return None
+    return rate.factor / other.factor if compatible(rate, other) else None
+
+
+def _ranges(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
+    """Return the inputs that leave the range that the FMU declares."""
+    findings = []
+    for name, values in e.inputs.items():
+        variable = subject.variable(name)
+        if variable is None:
+            continue
+        low = -np.inf if variable.minimum is None else variable.minimum
+        high = np.inf if variable.maximum is None else variable.maximum
+        if values.min() < low or values.max() > high:
+            findings.append(
+                subject.finding(
+                    "warning",
+                    "input-outside-range",
+                    f"the input '{name}' of experiment '{e.name}' runs from {values.min():.4g} to"
+                    f" {values.max():.4g}, but the model allows {low:.4g} to {high:.4g}"
+                    f" {variable.unit or ''}".rstrip(),
+                    "look at the unit of the column",
+                    "experiments",
+                    i,
+                    "inputs",
+                    name,
+                )
+            )
+    return findings

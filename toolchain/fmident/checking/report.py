@@ -1,0 +1,300 @@
+"""What a check of a problem found, as immutable data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import Diagnostic, Severity
+
+Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "unknown"]
+
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+@dataclass(frozen=True)
+class ParameterCheck:
+    """What is known of one parameter before the run.
+
+    Parameters
+    ----------
+    name, unit
+        Of the parameter.
+    initial
+        In `unit`.
+    influence
+        ``"yes"``: outputs change with it; ``"elsewhere"``: not at the initial point, but
+        somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed ones.
+    predicted_error
+        Standard error that the data promise, in `unit`; infinite where the data do not
+        determine it, NaN where unknown.
+    step
+        Of its finite difference, in `unit`; NaN where unknown.
+    step_reason
+        Where the step comes from.
+    """
+
+    name: str
+    unit: str | None
+    initial: float
+    influence: Influence = "unknown"
+    predicted_error: float = math.nan
+    step: float = math.nan
+    step_reason: str = ""
+
+    @property
+    def relative_error(self) -> float:
+        """Predicted standard error over the initial value; NaN for one that starts at zero."""
+        return self.predicted_error / abs(self.initial) if self.initial else math.nan
+
+
+@dataclass(frozen=True)
+class OutputCheck:
+    """One measured output.
+
+    Parameters
+    ----------
+    experiment, name, unit
+        Of the output.
+    measured, residual
+        Root mean square of the measurement, and of measured minus simulated at the initial
+        point; NaN where it was not simulated.
+    share
+        Part of the information on the parameters that comes from it, averaged over them; NaN
+        where unknown.
+    """
+
+    experiment: str
+    name: str
+    unit: str | None
+    measured: float
+    residual: float = math.nan
+    share: float = math.nan
+
+
+@dataclass(frozen=True)
+class ExperimentCheck:
+    """Sampling of one experiment, and the dynamics of the model in it.
+
+    Parameters
+    ----------
+    name, samples
+        Of the experiment.
+    duration, step
+        Length of the record and median time between samples, s.
+    regular
+        Whether all steps are equal within one per cent.
+    bandwidth
+        Frequency below which 99 % of the power of the simulated outputs lies, Hz.
+    fastest, slowest
+        Time constants of the model at the initial point, s; NaN where none was recognised.
+    """
+
+    name: str
+    samples: int
+    duration: float
+    step: float
+    regular: bool
+    bandwidth: float = math.nan
+    fastest: float = math.nan
+    slowest: float = math.nan
+
+
+@dataclass(frozen=True)
+class SensitivityCheck:
+    """What the sensitivities at the initial point say.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters.
+    singular_values
+        Of the whitened Jacobian with columns of unit length, descending, shape (n,).
+    scaled_singular_values
+        Of the whitened Jacobian times the sizes of the parameters, descending, shape (n,): the
+        change of all residuals together in units of sigma when a combination of parameters
+        changes by its size.
+    rank
+        Numerical rank.
+    collinearity
+        1 over the smallest singular value (Brun, Reichert and Kuensch 2001): above about 15 a
+        change of one parameter can be nearly made up for by the others.
+    correlation
+        Predicted, shape (n, n).
+    verdict
+        In words.
+    determined
+        Combinations that the data determine where single parameters are not determined.
+    sigma_known
+        Whether the predicted errors rest on given noise; else on the residuals at the initial
+        point, which hold the misfit as well.
+    ranks_elsewhere
+        Ranks at other points inside the bounds.
+    """
+
+    names: tuple[str, ...]
+    singular_values: F64
+    scaled_singular_values: F64
+    rank: int
+    collinearity: float
+    correlation: F64
+    verdict: str
+    determined: tuple[str, ...] = ()
+    sigma_known: bool = True
+    ranks_elsewhere: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class EffortCheck:
+    """What the estimation will take.
+
+    Parameters
+    ----------
+    seconds_per_simulation
+        Of all experiments at one point.
+    seconds_per_jacobian
+        With the executor of the problem.
+    simulations
+        Expected runs of the FMU; ``None`` when the estimator does not tell.
+    seconds
+        Expected wall time, s; ``None`` likewise.
+    workers
+        Simulations at once.
+    """
+
+    seconds_per_simulation: float
+    seconds_per_jacobian: float
+    simulations: int | None
+    seconds: float | None
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class BoundsCheck:
+    """Simulations at points inside the bounds.
+
+    Parameters
+    ----------
+    points
+        How many were tried.
+    failed
+        How many of them failed.
+    reasons
+        Different reasons, most frequent first.
+    """
+
+    points: int
+    failed: int
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Everything :func:`fmident.check` found.
+
+    Parameters
+    ----------
+    problem, fmu, estimator
+        What was checked.
+    findings
+        Errors first, then warnings, then notes.
+    parameters, outputs, experiments
+        One item each.
+    sensitivities, effort, bounds
+        ``None`` where it did not come to that.
+    simulation_noise
+        Root mean square per whitened residual; NaN where unknown.
+    simulations
+        Runs of the FMU that the check took.
+    seconds
+        Wall time of the check, s.
+    """
+
+    problem: str
+    fmu: str
+    estimator: str
+    findings: tuple[Diagnostic, ...]
+    parameters: tuple[ParameterCheck, ...] = ()
+    outputs: tuple[OutputCheck, ...] = ()
+    experiments: tuple[ExperimentCheck, ...] = ()
+    sensitivities: SensitivityCheck | None = None
+    effort: EffortCheck | None = None
+    bounds: BoundsCheck | None = None
+    simulation_noise: float = math.nan
+    simulations: int = 0
+    seconds: float = 0.0
+    quick: bool = field(default=False)
+
+    @property
+    def can_be_estimated(self) -> bool:
+        """Whether nothing was found that makes an estimation impossible."""
+        return not self.of("error")
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        errors, warnings = self.of("error"), self.of("warning")
+        if errors:
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            return f"Cannot be estimated: {_first_sentence(errors[0].message)}{more}."
+        if warnings:
+            more = f" (and {_count(len(warnings) - 1, 'more warning')})" * (len(warnings) > 1)
+            return f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}."
+        return "Can be estimated."
+
+    def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
+        """Return the findings of one severity."""
+        return tuple(d for d in self.findings if d.severity == severity)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as plain types for JSON; what is not finite becomes ``null``."""
+        plain: dict[str, object] = {
+            "verdict": self.headline,
+            "can_be_estimated": self.can_be_estimated,
+        }
+        for item in fields(self):
+            plain[item.name] = _plain(getattr(self, item.name))
+        return plain
+
+
+def sorted_findings(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings without repetitions, errors first, else in their order."""
+    unique = list(dict.fromkeys(findings))
+    return tuple(sorted(unique, key=lambda d: _RANK[d.severity]))
+
+
+def _plain(item: object) -> object:
+    if isinstance(item, Diagnostic):
+        place = item.location
+        return {
+            "severity": item.severity,
+            "rule": item.rule,
+            "message": item.message,
+            "file": None if place is None else place.file,
+            "line": None if place is None else place.line,
+            "hint": item.hint,
+        }
+    if is_dataclass(item):
+        return {f.name: _plain(getattr(item, f.name)) for f in fields(item)}
+    if isinstance(item, np.ndarray):
+        return _plain(item.tolist())
+    if isinstance(item, (list, tuple)):
+        return [_plain(x) for x in item]
+    if isinstance(item, Mapping):
+        return {str(k): _plain(v) for k, v in item.items()}
+    if isinstance(item, float):
+        return float(item) if math.isfinite(item) else None
+    return item
+
+
+def _first_sentence(text: str) -> str:
+    return text.splitlines()[0].split(". ")[0].rstrip(".")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,394 @@
+"""Everything that is looked at before a run, in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
+from fmident.checking.dynamics import sampling_findings, simulate_finely, with_dynamics
+from fmident.checking.effort import Stopwatch, effort
+from fmident.checking.inputs import input_findings
+from fmident.checking.magnitudes import magnitude_findings, parameter_findings, shift_findings
+from fmident.checking.report import (
+    CheckReport,
+    EffortCheck,
+    ExperimentCheck,
+    Influence,
+    OutputCheck,
+    ParameterCheck,
+    SensitivityCheck,
+    sorted_findings,
+)
+from fmident.checking.samples import experiment_checks, sample_findings
+from fmident.checking.sensitivities import (
+    Sensitivities,
+    identifiability_findings,
+    jacobians_elsewhere,
+    output_shares,
+    sensitivities,
+    sensitivity_check,
+    unmoved_findings,
+)
+from fmident.checking.settable import fixed_without_influence
+from fmident.checking.subject import Subject
+from fmident.errors import Diagnostic, ProblemError
+from fmident.estimation.checks import inert_finding, inert_parameters, initial_finding
+from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
+from fmident.problem.cost import TimeDomain
+from fmident.problem.residuals import compared_values, predict, residual_layout
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimator
+    from fmident.fmu import ModelDescription
+    from fmident.problem.model import Problem
+
+_NOISY = 0.1
+"""Noise of the simulation in units of sigma from which on the data deserve a better one."""
+
+_POINTS_INSIDE = 8
+_JACOBIANS = 3
+
+
+def check_problem(
+    problem: Problem,
+    executor: Executor,
+    *,
+    description: ModelDescription | None = None,
+    estimator: Estimator[Any] | None = None,
+    options: object = None,
+    found: Sequence[Diagnostic] = (),
+    simulate: bool = True,
+    quick: bool = False,
+) -> CheckReport:
+    """Look at a problem before it is estimated.
+
+    Parameters
+    ----------
+    problem
+        What to check.
+    executor
+        Runs its simulations; stays open.
+    description
+        Of the FMU; ``None`` for a Python function in place of one.
+    estimator, options
+        Which will be used.
+    found
+        What was found before, such as by plugins.
+    simulate
+        Whether the FMU may be run; without that only the data are looked at.
+    quick
+        Leave out other points inside the bounds, the finer grid and fixed parameters.
+
+    Returns
+    -------
+    CheckReport
+        Never raises for what is wrong with the problem.
+    """
+    begin = time.perf_counter()
+    # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
+    looked_at = replace(problem, cost=TimeDomain())
+    check = _Check(
+        Subject(looked_at, description), executor, estimator, options, list(found), quick, begin
+    )
+    return check.run() if simulate else check.data_only()
+
+
+def quick_findings(
+    problem: Problem,
+    evaluator: Evaluator,
+    description: ModelDescription | None = None,
+    *,
+    inert_allowed: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """Return what the data and the initial simulation show, without a further simulation.
+
+    Parameters
+    ----------
+    problem, evaluator
+        About to be estimated; the initial point works.
+    description
+        Of the FMU.
+    inert_allowed
+        Whether the estimator can do without influence of every parameter.
+    """
+    subject = Subject(problem, description)
+    findings = _data_findings(subject, inert_allowed=inert_allowed)
+    outputs = [o for o in evaluator.simulate(problem.initial) if isinstance(o, np.ndarray)]
+    if len(outputs) == len(problem.experiments):
+        findings += magnitude_findings(subject, predict(problem, outputs, problem.initial))
+    return sorted_findings(findings)
+
+
+def refuse(findings: Sequence[Diagnostic]) -> None:
+    """Raise for findings that make an estimation impossible.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        With the words of the first error.
+    """
+    for finding in findings:
+        if finding.severity == "error":
+            raise ProblemError(finding.message, location=finding.location, hint=finding.hint)
+
+
+def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]:
+    found = [*sample_findings(subject), *input_findings(subject), *parameter_findings(subject)]
+    if inert_allowed:  # a regression keeps what it cannot determine
+        found = [
+            replace(d, severity="warning") if d.rule == "too-few-samples" else d for d in found
+        ]
+    return found
+
+
+class _Check:
+    """One check: collects findings on its way."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        executor: Executor,
+        estimator: Estimator[Any] | None,
+        options: object,
+        found: list[Diagnostic],
+        quick: bool,
+        begin: float,
+    ) -> None:
+        self.subject = subject
+        self.problem = subject.problem
+        self.executor = executor
+        self.evaluator = Evaluator(self.problem, executor)
+        self.estimator = estimator
+        self.options = options
+        self.quick = quick
+        self.begin = begin
+        self.inert_allowed = estimator is not None and estimator.accepts_inert_parameters
+        self.findings = [*found, *self.problem.notes]
+        self.watch = Stopwatch(self.evaluator)
+        self.extra_simulations = 0
+
+    def run(self) -> CheckReport:
+        self.findings += _data_findings(self.subject, inert_allowed=self.inert_allowed)
+        experiments = experiment_checks(self.subject)
+        with self.watch.running():
+            failing = initial_finding(self.problem, self.evaluator)
+        if failing is not None:
+            return self._without_simulation(failing, experiments)
+        predicted = self._predicted()
+        self.findings += magnitude_findings(self.subject, predicted)
+        with self.watch.running():
+            inert = inert_parameters(self.problem, self.evaluator)
+        refusal = inert_finding(self.problem, inert)
+        if refusal is not None:
+            if self.inert_allowed:
+                hint = "the estimator leaves what the data do not tell at its initial value"
+                refusal = replace(refusal, severity="note", hint=hint)
+            self.findings.append(refusal)
+        influence: dict[str, Influence] = {
+            q.name: "none" if q.active_at is None else "elsewhere" for q in inert
+        }
+        known = self._sensitivities()
+        shares: dict[tuple[int, str], float] = {}
+        checked: SensitivityCheck | None = None
+        bounds = None
+        if not self.quick:
+            experiments = self._dynamics(experiments)
+            points = points_to_try(self.evaluator, _POINTS_INSIDE)
+            bounds = try_bounds(self.evaluator, points)
+            self.findings += bounds_findings(self.subject, bounds)
+            still = fixed_without_influence(self.subject, self.executor)
+            self.extra_simulations += still.simulations
+            self.findings += still.findings
+            influence |= dict.fromkeys(still.names, "fixed, none")
+        if known is not None:
+            shares = output_shares(self.subject, known)
+            checked = self._identifiability(known, inert=bool(inert))
+            self.findings += unmoved_findings(
+                self.subject, known, self.evaluator.column_errors(self.problem.initial)
+            )
+            self.findings += shift_findings(self.subject, predicted, self._by_output(known))
+        self.findings += self._noise()
+        return self._report(
+            parameters=self._parameters(influence, known),
+            outputs=self._outputs(predicted, shares),
+            experiments=experiments,
+            sensitivities=checked,
+            effort=self._effort(),
+            bounds=bounds,
+        )
+
+    def data_only(self) -> CheckReport:
+        self.findings += _data_findings(self.subject, inert_allowed=self.inert_allowed)
+        return self._report(
+            parameters=self._parameters({}, None),
+            outputs=self._outputs(None, {}),
+            experiments=experiment_checks(self.subject),
+        )
+
+    def _without_simulation(
+        self, failing: Diagnostic, experiments: tuple[ExperimentCheck, ...]
+    ) -> CheckReport:
+        """Report that the initial simulation fails; look whether others in the bounds work."""
+        bounds = None
+        if not self.quick:
+            bounds = try_bounds(self.evaluator, points_to_try(self.evaluator, _POINTS_INSIDE))
+            works = bounds.points - bounds.failed
+            text = f"{works} of {bounds.points} other points inside the bounds work"
+            if works:
+                failing = replace(failing, hint=f"{text}: change the initial values")
+            else:
+                failing = replace(
+                    failing, hint=f"no other point inside the bounds works; {failing.hint or ''}"
+                )
+        self.findings.append(failing)
+        return self._report(
+            parameters=self._parameters({}, None),
+            outputs=self._outputs(None, {}),
+            experiments=experiments,
+            bounds=bounds,
+        )
+
+    def _predicted(self) -> tuple[tuple[F64, ...], ...]:
+        found = self.evaluator.simulate(self.problem.initial)
+        outputs = [o for o in found if not isinstance(o, SimulationFailure)]
+        return predict(self.problem, outputs, self.problem.initial)
+
+    def _sensitivities(self) -> Sensitivities | None:
+        try:
+            with self.watch.running():
+                return sensitivities(self.subject, self.evaluator)
+        except JacobianError as error:
+            self.findings.append(
+                Diagnostic("error", error.message, error.location, error.hint, "no-derivative")
+            )
+            return None
+
+    def _identifiability(self, known: Sensitivities, *, inert: bool) -> SensitivityCheck:
+        elsewhere: list[tuple[F64, F64]] = []
+        if not self.quick and not inert:
+            points = points_to_try(self.evaluator, _JACOBIANS)[:_JACOBIANS]
+            elsewhere = jacobians_elsewhere(Evaluator(self.problem, self.executor), points)
+        checked = sensitivity_check(self.subject, known, elsewhere)
+        if not inert:
+            self.findings += identifiability_findings(
+                self.subject, known, checked, inert_allowed=self.inert_allowed
+            )
+        return checked
+
+    def _dynamics(self, checks: tuple[ExperimentCheck, ...]) -> tuple[ExperimentCheck, ...]:
+        found = []
+        for i, (check, experiment) in enumerate(zip(checks, self.problem.experiments, strict=True)):
+            fine = simulate_finely(self.evaluator, experiment)
+            if fine is None:
+                found.append(check)
+                continue
+            filled = with_dynamics(check, experiment, fine)
+            self.findings += sampling_findings(self.subject, i, filled, fine)
+            found.append(filled)
+        return tuple(found)
+
+    def _by_output(self, known: Sensitivities) -> dict[tuple[int, str], tuple[F64, F64]]:
+        layout = residual_layout(self.problem)
+        return {
+            (i, m.name): (known.residuals[rows], known.jacobian[rows])
+            for i, e in enumerate(self.problem.experiments)
+            for k, m in enumerate(e.measurements)
+            for rows in (layout.rows_of(i, k),)
+        }
+
+    def _noise(self) -> list[Diagnostic]:
+        noise = self._simulation_noise()
+        if not (self.problem.sigma_known and noise > _NOISY):
+            return []
+        tolerance = self.problem.evaluation.tolerance
+        now = "the FMU's own" if tolerance is None else f"{tolerance:g}"
+        return [
+            self.subject.finding(
+                "warning",
+                "simulation-noise",
+                f"the noise of the simulation is {noise:.2g} times sigma: it, not the data, limits"
+                " the estimate",
+                f"tighten evaluation.tolerance (now {now})"
+                + (f" to about {tolerance * _NOISY / noise:.0e}" if tolerance else ""),
+                "evaluation",
+                "tolerance",
+            )
+        ]
+
+    def _simulation_noise(self) -> float:
+        sizes = self.evaluator.step_sizes
+        return float("nan") if sizes is None else sizes.noise
+
+    def _effort(self) -> EffortCheck:
+        workers = self.executor.simultaneous
+        return effort(
+            self.evaluator, self.watch.seconds_each, workers, self.estimator, self.options
+        )
+
+    def _parameters(
+        self, influence: dict[str, Influence], known: Sensitivities | None
+    ) -> tuple[ParameterCheck, ...]:
+        sizes = self.evaluator.step_sizes
+        slopes = self.evaluator.space.derivative(self.problem.initial)
+        checks = []
+        index = {q.name: j for j, q in enumerate(self.problem.free)}
+        for q in self.problem.parameters:
+            j = index.get(q.name)
+            if j is None:
+                kind: Influence = influence.get(q.name, "fixed")
+                checks.append(ParameterCheck(q.name, q.unit, q.initial, kind))
+                continue
+            kind = influence.get(q.name, "unknown" if known is None else "yes")
+            checks.append(
+                ParameterCheck(
+                    q.name,
+                    q.unit,
+                    q.initial,
+                    kind,
+                    float("nan") if known is None else float(known.errors[j]),
+                    float("nan") if sizes is None else float(sizes.steps[j] * slopes[j]),
+                    "" if sizes is None else sizes.reasons[j],
+                )
+            )
+        return tuple(checks)
+
+    def _outputs(
+        self,
+        predicted: tuple[tuple[F64, ...], ...] | None,
+        shares: dict[tuple[int, str], float],
+    ) -> tuple[OutputCheck, ...]:
+        checks = []
+        for i, e in enumerate(self.problem.experiments):
+            for k, m in enumerate(e.measurements):
+                values = compared_values(m)
+                left = float("nan") if predicted is None else _rms(values - predicted[i][k])
+                share = shares.get((i, m.name), float("nan"))
+                checks.append(OutputCheck(e.name, m.name, m.unit, _rms(values), left, share))
+        return tuple(checks)
+
+    def _report(self, **parts: Any) -> CheckReport:
+        problem = self.problem
+        shown = problem.source if problem.source is not None else Path("problem")
+        return CheckReport(
+            problem=str(shown),
+            fmu=problem.fmu.name,
+            estimator=problem.estimator.name,
+            findings=sorted_findings(self.findings),
+            simulation_noise=self._simulation_noise(),
+            simulations=self.evaluator.simulations + self.extra_simulations,
+            seconds=time.perf_counter() - self.begin,
+            quick=self.quick,
+            **parts,
+        )
+
+
+def _rms(values: F64) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")

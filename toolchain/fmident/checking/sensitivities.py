@@ -1,0 +1,309 @@
+"""What the sensitivities promise: rank, predicted errors, and which output tells of what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.checking.combinations import product_verdict
+from fmident.checking.report import SensitivityCheck
+from fmident.checking.subject import Subject, several
+from fmident.errors import Diagnostic, Severity
+from fmident.estimation.uncertainty import uncertainty
+from fmident.evaluation import Evaluator, JacobianError
+from fmident.problem.residuals import residual_layout
+from fmident.report.numbers import percent, plain
+from fmident.report.verdict import STRONG_CORRELATION
+from fmident.statistics import ParameterStatistics, analyse_rank
+
+_COLLINEAR = 15.0
+"""Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
+
+_POOR = 0.25
+_SILENT = 1e-9
+_FEW_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Sensitivities:
+    """Jacobian at the initial point and what follows.
+
+    Parameters
+    ----------
+    jacobian
+        Whitened residuals by physical parameters, shape (m, n).
+    residuals
+        Whitened, shape (m,).
+    statistics
+        Covariance and rank.
+    sizes
+        Sizes of the parameters, shape (n,).
+    """
+
+    jacobian: F64
+    residuals: F64
+    statistics: ParameterStatistics
+    sizes: F64
+
+    @property
+    def errors(self) -> F64:
+        """Predicted standard errors, shape (n,); infinite where the data determine nothing."""
+        found = self.statistics.standard_errors
+        lost = np.isinf(self.statistics.intervals).all(axis=1)
+        return np.where(lost, np.inf, found)
+
+
+def sensitivities(subject: Subject, evaluator: Evaluator) -> Sensitivities:
+    """Compute the sensitivities at the initial point.
+
+    Raises
+    ------
+    fmident.evaluation.JacobianError
+        A column cannot be computed.
+    """
+    problem = subject.problem
+    p = problem.initial
+    statistics = uncertainty(problem, evaluator, p, np.zeros(p.size, dtype=np.bool_))
+    sizes = np.array([abs(q.initial) or q.scale for q in problem.free])
+    return Sensitivities(evaluator.jacobian(p), evaluator.residuals(p), statistics, sizes)
+
+
+def sensitivity_check(
+    subject: Subject, found: Sensitivities, elsewhere: list[tuple[F64, F64]]
+) -> SensitivityCheck:
+    """Return singular values, rank and verdict.
+
+    Parameters
+    ----------
+    subject
+        What is checked.
+    found
+        At the initial point.
+    elsewhere
+        Points and Jacobians inside the bounds.
+    """
+    statistics = found.statistics
+    judged = statistics.identifiability
+    smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
+    names = tuple(q.name for q in subject.problem.free)
+    products = product_verdict(
+        names, [(subject.problem.initial, found.jacobian), *elsewhere], judged
+    )
+    return SensitivityCheck(
+        names=names,
+        singular_values=judged.singular_values,
+        scaled_singular_values=np.asarray(
+            np.linalg.svd(found.jacobian * found.sizes, compute_uv=False), dtype=np.float64
+        ),
+        rank=judged.rank,
+        collinearity=1.0 / smallest if smallest > 0.0 else math.inf,
+        correlation=statistics.correlation,
+        verdict=judged.verdict if products is None else products[1],
+        determined=tuple(c.text for c in judged.determined) if products is None else products[0],
+        sigma_known=subject.problem.sigma_known,
+        ranks_elsewhere=tuple(analyse_rank(j).rank for _, j in elsewhere),
+    )
+
+
+def identifiability_findings(
+    subject: Subject, found: Sensitivities, check: SensitivityCheck, *, inert_allowed: bool
+) -> list[Diagnostic]:
+    """Return what the data do not determine, and what they determine badly."""
+    judged = found.statistics.identifiability
+    count = len(subject.problem.free)
+    severity: Severity = "note" if inert_allowed else "warning"
+    findings = []
+    if judged.undecided:
+        findings.append(subject.finding("warning", "rank-undecided", _without_rank(check.verdict)))
+    elif judged.rank < count:
+        where = ""
+        if check.ranks_elsewhere:
+            full = sum(r == count for r in check.ranks_elsewhere)
+            tried = len(check.ranks_elsewhere)
+            where = (
+                f" The same holds at {tried} other points in the bounds."
+                if not full
+                else f" At {full} of {tried} other points in the bounds all can be told apart."
+            )
+        findings.append(
+            subject.finding(
+                severity,
+                "not-identifiable",
+                _without_rank(check.verdict) + where,
+                "the estimator works with the combinations that are determined"
+                if inert_allowed
+                else "start elsewhere: the initial values are a special point"
+                if where.startswith(" At")
+                else "fix one parameter of each combination, or measure or excite something that"
+                " tells them apart",
+                "parameters",
+            )
+        )
+    elif check.collinearity > _COLLINEAR and not inert_allowed:
+        findings.append(_collinear(subject, check))
+    findings += _poor(subject, found, check, inert_allowed=inert_allowed)
+    return findings
+
+
+def _collinear(subject: Subject, check: SensitivityCheck) -> Diagnostic:
+    """Return that parameters can nearly make up for each other."""
+    pairs = strong_pairs(check)
+    if pairs:
+        listed = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
+        what = f"the data hardly tell apart {listed}"
+    else:
+        what = "a change of one parameter can nearly be made up for by several others"
+    return subject.finding(
+        "note",
+        "nearly-collinear",
+        f"{what}: collinearity index {check.collinearity:.3g}",
+        "their combination is better known than each of them; look at the predicted errors",
+        "parameters",
+    )
+
+
+def strong_pairs(check: SensitivityCheck) -> list[tuple[str, str, float]]:
+    """Return the pairs whose predicted correlation is strong, worst first."""
+    c = check.correlation
+    pairs = [
+        (check.names[i], check.names[j], float(c[i, j]))
+        for i in range(len(check.names))
+        for j in range(i + 1, len(check.names))
+        if abs(c[i, j]) >= STRONG_CORRELATION
+    ]
+    return sorted(pairs, key=lambda pair: -abs(pair[2]))
+
+
+def _poor(
+    subject: Subject, found: Sensitivities, check: SensitivityCheck, *, inert_allowed: bool
+) -> list[Diagnostic]:
+    """Return the parameters whose predicted error is a good part of their value."""
+    poor = []
+    for q, error in zip(subject.problem.free, found.errors, strict=True):
+        if not math.isfinite(error):
+            continue
+        room = q.upper - q.lower
+        wide = math.isfinite(room) and error > _POOR * room
+        if q.initial != 0.0 and error > _POOR * abs(q.initial):
+            poor.append((q.name, f"{q.name} only to {percent(error / abs(q.initial))}"))
+        elif q.initial == 0.0 and wide:
+            unit = f" {q.unit}" if q.unit not in (None, "", "1") else ""
+            poor.append((q.name, f"{q.name} only to +-{plain(error, 2)}{unit}"))
+    if not poor:
+        return []
+    words = ", ".join(text for _, text in poor)
+    if not check.sigma_known:
+        return [
+            subject.finding(
+                "note",
+                "poorly-determined",
+                f"{words}, if the noise is as large as the misfit at the initial values",
+                "give sigma for a prediction that does not depend on the initial values",
+                "parameters",
+                poor[0][0],
+            )
+        ]
+    return [
+        subject.finding(
+            "note" if inert_allowed else "warning",
+            "poorly-determined",
+            f"the data will tell {words}",
+            "measure longer or with less noise, excite it more ('fmident design'), or fix it",
+            "parameters",
+            poor[0][0],
+        )
+    ]
+
+
+def output_shares(subject: Subject, found: Sensitivities) -> dict[tuple[int, str], float]:
+    """Return the part of the information on the parameters that each output brings.
+
+    Of each column of the Jacobian, the part of its squared length; averaged over the columns.
+    """
+    layout = residual_layout(subject.problem)
+    squares = found.jacobian**2
+    total = squares.sum(axis=0)
+    used = total > 0.0
+    shares = {}
+    for i, e in enumerate(subject.problem.experiments):
+        for k, m in enumerate(e.measurements):
+            part = squares[layout.rows_of(i, k)].sum(axis=0)
+            share = float(np.mean(part[used] / total[used])) if used.any() else 0.0
+            shares[i, m.name] = share
+    return shares
+
+
+def unmoved_findings(
+    subject: Subject, found: Sensitivities, errors: F64 | None
+) -> list[Diagnostic]:
+    """Return the outputs that no parameter moves."""
+    layout = residual_layout(subject.problem)
+    scaled = np.abs(found.jacobian) * found.sizes
+    noise = 0.0
+    if errors is not None and found.residuals.size:
+        noise = float(np.max(errors * found.sizes)) / math.sqrt(found.residuals.size)
+    still: dict[str, list[int]] = {}
+    for i, e in enumerate(subject.problem.experiments):
+        for k, m in enumerate(e.measurements):
+            rows = scaled[layout.rows_of(i, k)]
+            largest = float(np.sqrt(np.mean(rows**2, axis=0)).max(initial=0.0)) if rows.size else 0
+            if largest <= max(noise, _SILENT * float(scaled.max(initial=0.0))):
+                still.setdefault(m.name, []).append(i)
+    findings = []
+    everywhere = len(subject.problem.experiments)
+    for name, places in still.items():
+        which = (
+            ""
+            if everywhere == 1
+            else " in any experiment"
+            if len(places) == everywhere
+            else f" in {several([subject.problem.experiments[i].name for i in places])}"
+        )
+        findings.append(
+            subject.finding(
+                "warning" if len(places) == everywhere else "note",
+                "output-unmoved",
+                f"no free parameter moves the output '{name}'{which}: it adds nothing but its"
+                " misfit",
+                "leave it out, or free a parameter that acts on it",
+                "experiments",
+                places[0],
+                "outputs",
+                name,
+            )
+        )
+    return findings
+
+
+def jacobians_elsewhere(evaluator: Evaluator, points: F64) -> list[tuple[F64, F64]]:
+    """Return the points, shape (k, n), at which a Jacobian can be computed, with it."""
+    found = []
+    for p in points:
+        try:
+            found.append((p, evaluator.jacobian(p)))
+        except JacobianError:
+            continue
+    return found
+
+
+def promise(subject: Subject, found: Sensitivities) -> str:
+    """Return the predicted errors in words: ``"k to 0.3 %, c to 4.5 %"``."""
+    words = []
+    for q, error in zip(subject.problem.free, found.errors, strict=True):
+        if math.isfinite(error) and q.initial != 0.0:
+            words.append(f"{q.name} to {percent(float(f'{error / abs(q.initial):.2g}'))}")
+        elif math.isfinite(error):
+            words.append(f"{q.name} to +-{plain(error, 2)}")
+        else:
+            words.append(f"{q.name} not at all")
+    return ", ".join(words)
+
+
+def _without_rank(text: str) -> str:
+    """Return a verdict without its first sentence, which counts the rank."""
+    first, _, rest = text.partition(". ")
+    text = rest if first.startswith("Rank ") and rest else text
+    return text[:1].lower() + text[1:] if text.startswith("The ") else text

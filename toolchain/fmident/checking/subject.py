@@ -1,0 +1,73 @@
+"""What is checked, and where in the problem file a thing stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fmident.data.experiment import Experiment, Measurement
+from fmident.errors import Diagnostic, Location, Severity
+from fmident.estimation.checks import location_of
+
+if TYPE_CHECKING:
+    from fmident.fmu import ModelDescription, Variable
+    from fmident.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A problem and what its FMU says of itself.
+
+    Parameters
+    ----------
+    problem
+        What is checked.
+    description
+        Of its FMU; ``None`` for a Python function in place of an FMU.
+    """
+
+    problem: Problem
+    description: ModelDescription | None = None
+
+    def variable(self, name: str | None) -> Variable | None:
+        """Return the FMU's variable of that name, if it is known."""
+        if self.description is None or name is None:
+            return None
+        return self.description.by_name.get(name)
+
+    def unit(self, name: str) -> str | None:
+        """Return the FMU's unit of a variable, if it is known."""
+        variable = self.variable(name)
+        return None if variable is None else variable.unit
+
+    def where(self, *keys: str | int) -> Location | None:
+        """Return the place of a key in the problem file."""
+        return location_of(self.problem, *keys)
+
+    def measurements(self) -> Iterator[tuple[int, Experiment, Measurement]]:
+        """Yield all outputs with the number of their experiment, in order."""
+        for i, experiment in enumerate(self.problem.experiments):
+            for measurement in experiment.measurements:
+                yield i, experiment, measurement
+
+    def finding(
+        self,
+        severity: Severity,
+        rule: str,
+        message: str,
+        hint: str | None = None,
+        *keys: str | int,
+    ) -> Diagnostic:
+        """Return a finding at a key of the problem file."""
+        return Diagnostic(severity, message, self.where(*keys), hint, rule)
+
+
+def several(names: list[str], most: int = 4) -> str:
+    """Return names in quotes as a list in words; of many the first ones."""
+    shown = [f"'{n}'" for n in names[:most]]
+    if len(names) > most:
+        return ", ".join(shown) + f" and {len(names) - most} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return ", ".join(shown[:-1]) + " and " + shown[-1]

@@ -1,0 +1,192 @@
+"""The report of a check as text for a terminal, verdict first."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+from fmident.checking.report import CheckReport, ParameterCheck
+from fmident.errors import Diagnostic
+from fmident.report.numbers import duration, percent, plain
+from fmident.report.terminal import table, unit_text
+
+_MOST_OUTPUTS = 12
+_MOST_EXPERIMENTS = 8
+_NAMES = {"error": "ERROR", "warning": "warning", "note": "note"}
+
+
+def check_page(report: CheckReport, width: int = 92) -> str:
+    """Return verdict, findings and tables; no trailing newline.
+
+    Parameters
+    ----------
+    report
+        From :func:`fmident.checking.check_problem`.
+    width
+        Of the terminal, columns.
+    """
+    width = min(max(width, 60), 110)
+    blocks = [
+        _wrap(report.headline, width),
+        "\n".join(_finding(d, width) for d in report.findings),
+        _parameters(report),
+        _outputs(report),
+        _experiments(report),
+        _closing(report, width),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _finding(d: Diagnostic, width: int) -> str:
+    """Return severity, what, where and what to do, indented."""
+    label = f"{_NAMES[d.severity]:<8} "
+    indent = " " * len(label)
+    head, *log = d.message.splitlines()
+    lines = [_wrap(head, width, label, indent)]
+    lines += [_wrap(line.strip(), width, indent, indent + "  ") for line in log]
+    if d.hint:
+        lines.append(_wrap(f"-> {d.hint}", width, indent, indent + "   "))
+    if d.location is not None:
+        lines.append(f"{indent}{d.location}" + (f" [{d.rule}]" if d.rule else ""))
+    return "\n".join(lines)
+
+
+def _parameters(report: CheckReport) -> str:
+    if not report.parameters:
+        return ""
+    rows = []
+    for p in report.parameters:
+        rows.append(
+            [
+                p.name,
+                plain(p.initial),
+                unit_text(p.unit),
+                _acts(p),
+                _error(p.predicted_error),
+                percent(float(f"{p.relative_error:.2g}"))
+                if math.isfinite(p.relative_error)
+                else "",
+            ]
+        )
+    header = ["parameter", "initial", "unit", "acts", "predicted +-", "relative"]
+    return table(header, rows, ["<", ">", "<", "<", ">", ">"])
+
+
+def _acts(p: ParameterCheck) -> str:
+    return {
+        "yes": "yes",
+        "none": "NO",
+        "elsewhere": "not here",
+        "fixed": "fixed",
+        "fixed, none": "fixed, no",
+        "unknown": "?",
+    }[p.influence]
+
+
+def _error(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return "unbounded" if math.isinf(value) else plain(value, 2)
+
+
+def _outputs(report: CheckReport) -> str:
+    rows = [
+        [
+            o.experiment,
+            o.name,
+            plain(o.measured, 4),
+            "" if math.isnan(o.residual) else plain(o.residual, 4),
+            unit_text(o.unit),
+            "" if math.isnan(o.share) else percent(o.share),
+        ]
+        for o in report.outputs[:_MOST_OUTPUTS]
+    ]
+    if not rows:
+        return ""
+    header = ["experiment", "output", "rms", "rms misfit", "unit", "information"]
+    text = table(header, rows, ["<", "<", ">", ">", "<", ">"])
+    left = len(report.outputs) - len(rows)
+    return f"{text}\n... and {left} more (--json FILE has all)" if left else text
+
+
+def _experiments(report: CheckReport) -> str:
+    rows = []
+    for e in report.experiments[:_MOST_EXPERIMENTS]:
+        slow, fast = e.slowest, e.fastest
+        rows.append(
+            [
+                e.name,
+                str(e.samples),
+                duration(e.duration),
+                duration(e.step) + ("" if e.regular else " (varies)"),
+                "" if math.isnan(e.bandwidth) else f"{e.bandwidth:.3g} Hz",
+                "" if math.isnan(fast) else _range(fast, slow),
+            ]
+        )
+    header = ["experiment", "samples", "length", "step", "bandwidth", "time constants"]
+    text = table(header, rows, ["<", ">", ">", ">", ">", "<"])
+    left = len(report.experiments) - len(rows)
+    return f"{text}\n... and {left} more (--json FILE has all)" if left else text
+
+
+def _range(fast: float, slow: float) -> str:
+    if slow < 1.2 * fast:
+        return duration(float(f"{slow:.2g}"))
+    return f"{duration(float(f'{fast:.2g}'))} to {duration(float(f'{slow:.2g}'))}"
+
+
+def _closing(report: CheckReport, width: int) -> str:
+    lines = []
+    known = report.sensitivities
+    if known is not None:
+        lines.append(known.verdict)
+        if known.rank == len(known.names) and len(known.names) > 1:
+            values = ", ".join(f"{s:.3g}" for s in known.scaled_singular_values)
+            lines.append(
+                f"Singular values of the scaled sensitivities: {values}. Collinearity index"
+                f" {known.collinearity:.3g}."
+            )
+        if not known.sigma_known:
+            lines.append(
+                "Sigma is not given: the predicted errors take the misfit at the initial values"
+                " for noise and are too large while these are far off."
+            )
+    if math.isfinite(report.simulation_noise):
+        unit = "sigma" if known is None or known.sigma_known else "the unit of the residuals"
+        lines.append(f"Noise of the simulation: {report.simulation_noise:.2g} times {unit}.")
+    if report.bounds is not None:
+        b = report.bounds
+        lines.append(f"{b.points - b.failed} of {b.points} simulations inside the bounds work.")
+    if report.effort is not None:
+        lines.append(_effort(report))
+    lines.append(
+        f"This check: {report.simulations} simulations, {duration(report.seconds)}"
+        + (", quick." if report.quick else ".")
+    )
+    return "\n".join(_wrap(line, width) for line in lines)
+
+
+def _effort(report: CheckReport) -> str:
+    e = report.effort
+    assert e is not None
+    each = f"One point takes {duration(e.seconds_per_simulation)}, a Jacobian"
+    text = f"{each} {duration(e.seconds_per_jacobian)}"
+    if e.workers > 1:
+        text += f" with {e.workers} workers"
+    if e.simulations is None or e.seconds is None:
+        return f"{text}; '{report.estimator}' does not tell how many it needs."
+    return (
+        f"{text}; '{report.estimator}' should need about {e.simulations} simulations,"
+        f" {duration(float(f'{e.seconds:.2g}'))}."
+    )
+
+
+def _wrap(text: str, width: int, first: str = "", rest: str = "") -> str:
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

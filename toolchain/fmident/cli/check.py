@@ -1,0 +1,65 @@
+"""``fmident check``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from fmident.cli.console import out, tell_all
+from fmident.cli.usage import assignments
+
+HELP = "look at a problem file before any run: can it be estimated, and how well?"
+EXAMPLE = """\
+  fmident check problem.toml
+  fmident check problem.toml --quick --json check.json
+
+Ends with 0 when the problem can be estimated, 1 when something makes that impossible,
+2 when the file, its data or its FMU cannot be used at all."""
+
+_NARROW = (92, 24)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("problem", type=Path, help="problem file (TOML)")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="only the initial point: no other points inside the bounds, no finer grid",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, too")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the problem file, such as estimator.solver=scipy; may be repeated",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, print the page; 1 when the problem cannot be estimated."""
+    from fmident import api
+    from fmident.checking import check_page
+    from fmident.overrides import read_value
+    from fmident.plugins import load_plugins
+
+    overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
+    host = load_plugins(without=arguments.no_plugin)
+    tell_all(host.diagnostics)
+    problem = api.load_problem(
+        arguments.problem,
+        host=host,
+        overrides=overrides,
+        # The problem's own notes stand among the findings.
+        report=lambda found: tell_all(d for d in found if d.rule is None),
+    )
+    report = api.check(problem, host=host, quick=arguments.quick)
+    out(check_page(report, shutil.get_terminal_size(_NARROW).columns))
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+    return 0 if report.can_be_estimated else 1
