@@ -48,6 +48,8 @@ class Sent:
         Where the task's numbers are.
     count
         Number of values of the task.
+    setup
+        Number of the setup that it teaches.
     begun
         When the worker can have begun with it: ``time.monotonic()``.
     """
@@ -56,6 +58,7 @@ class Sent:
     index: int | None = None
     slot: int = 0
     count: int = 0
+    setup: int = -1
     begun: float = 0.0
 
 
@@ -83,6 +86,8 @@ class Worker:
         Whether it gets no more work.
     sentence
         Why the executor killed it, in words, if it did.
+    resident, grown
+        Private memory at the last answer, and by how much simulations have made it grow, bytes.
     printed
         What the FMU has printed since the last answer.
     """
@@ -92,8 +97,9 @@ class Worker:
         self.ready = self.retiring = False
         self.outstanding: deque[Sent] = deque()
         self.known: set[int] = set()
-        self.runs = self.answered = 0
-        self.baseline = self.resident = 0
+        self.runs = self.resident = self.grown = 0
+        self._before = 0
+        self._warm = False
         self.sentence: str | None = None
         self.printed = bytearray()
         self.slots: Slots | None = None
@@ -102,12 +108,12 @@ class Worker:
         self._ends: list[int] = []
         try:
             self._start(folder)
+            self.memory = ResidentSize(self._process.pid)
+            self.send(Sent(Command.OPEN), body=request)
         except BaseException:
             # Closing the pipes ends a process that may have started all the same.
             self._release()
             raise
-        self.memory = ResidentSize(self._process.pid)
-        self.send(Sent(Command.OPEN), body=request)
 
     def _start(self, folder: Path) -> None:
         commands, self._commands = self._pipe()
@@ -207,13 +213,20 @@ class Worker:
             if not data:
                 raise EOFError
             for kind, _, resident, body in self._frames.feed(data):
-                self.resident = resident
+                self._before, self.resident = self.resident, resident
                 self.listen()
                 sent = self.outstanding.popleft()
                 if self.outstanding:
                     self.outstanding[0].begun = time.monotonic()
                 yield sent, kind, body
                 self.printed.clear()
+
+    def weigh(self, sent: Sent) -> None:
+        """Add what the memory has grown by in a run; a setup and the first run need some."""
+        if sent.command is Command.RUN:
+            if self._warm:
+                self.grown = max(self.grown + self.resident - self._before, 0)
+            self._warm = True
 
     def listen(self) -> None:
         """Take what the FMU prints; only the end is kept."""
@@ -271,11 +284,14 @@ class Worker:
         self.memory.close()
         return self.sentence or end_of_process(self._process.returncode)
 
+    def __del__(self) -> None:
+        # Ctrl-C can strike between the start of a worker and its being known to anybody.
+        self._release()
+
     def _release(self) -> None:
-        for descriptor in self._ends:
+        while self._ends:
             with contextlib.suppress(OSError):
-                os.close(descriptor)
-        self._ends.clear()
+                os.close(self._ends.pop())
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
