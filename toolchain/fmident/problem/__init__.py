@@ -12,6 +12,7 @@ from fmident.problem.model import (
     Parameter,
     Problem,
     Scaling,
+    Stage,
 )
 from fmident.problem.residuals import (
     ResidualLayout,
@@ -27,6 +28,7 @@ from fmident.problem.residuals import (
     whitened_residuals,
 )
 from fmident.problem.search_space import SearchSpace
+from fmident.problem.stages import continued, stage_of
 from fmident.problem.validate import validate_problem
 
 __all__ = [
@@ -41,8 +43,10 @@ __all__ = [
     "ResidualLayout",
     "Scaling",
     "SearchSpace",
+    "Stage",
     "TimeDomain",
     "check_cost",
+    "continued",
     "cost_residuals",
     "load_problem",
     "measured_signals",
@@ -53,6 +57,7 @@ __all__ = [
     "predict_measurement",
     "read_problem_file",
     "residual_layout",
+    "stage_of",
     "validate_problem",
     "whitened_residuals",
 ]

@@ -24,13 +24,13 @@ from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.evaluation_file import read_evaluation
 from fmident.problem.experiments import read_experiments
 from fmident.problem.model import (
-    EstimatorSettings,
     Parameter,
     Problem,
     Scaling,
 )
 from fmident.problem.quantities import to_unit
 from fmident.problem.residuals import check_cost
+from fmident.problem.stages_file import read_estimator, read_stages
 from fmident.problem.start_values import start_values
 from fmident.problem.validate import check_declared, input_notes, validate_problem
 from fmident.toml_file import Section, Source, build_dataclass, parse_toml
@@ -100,7 +100,7 @@ def load_problem(
         fmu=fmu,
         parameters=parameters,
         experiments=experiments,
-        estimator=_estimator(root),
+        estimator=read_estimator(root),
         evaluation=evaluation,
         cost=read_cost(root, resolve_cost),
         start_values=shared,
@@ -109,10 +109,21 @@ def load_problem(
     )
     read = tuple(note for e in experiments for note in e.notes)
     problem = replace(problem, notes=(*read, *input_notes(problem, description)))
+
+    def load_other(other: Path) -> Problem:
+        return load_problem(
+            other, resolve_model=resolve_model, reader=reader, resolve_cost=resolve_cost
+        )
+
+    stages = read_stages(root, problem, load_other, lambda s: read_cost(s, resolve_cost))
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
-    check_cost(problem, root.source.where(("cost",)))
-    return problem
+    if not stages:
+        check_cost(problem, root.source.where(("cost",)))
+    for position, stage in enumerate(stages):
+        if not stage.separate:
+            check_cost(stage.problem, root.source.where(("stages", position, "cost")))
+    return replace(problem, stages=stages)
 
 
 def read_model(
@@ -419,10 +430,3 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
         return section.source.where((*section.keys, *(() if key is None else (key,))))
 
     return build_dataclass(kind, options, table=section.title, name=name, where=where)
-
-
-def _estimator(root: Section) -> EstimatorSettings:
-    section = root.table("estimator", {"name": "least-squares"})
-    name = section.text("name", "least-squares")
-    options = {key: value for key, value in section.items() if key != "name"}
-    return EstimatorSettings(name, options)

@@ -148,6 +148,8 @@ class Problem:
         The problem file's text as read, kept for the result folder.
     notes
         What the user should know of how the problem was understood.
+    stages
+        If there are any, they are solved one after the other in place of the whole.
     """
 
     fmu: Path
@@ -160,6 +162,7 @@ class Problem:
     source: Path | None = None
     text: str = ""
     notes: tuple[Diagnostic, ...] = ()
+    stages: tuple[Stage, ...] = ()
 
     @property
     def sigma_known(self) -> bool:
@@ -189,3 +192,26 @@ class Problem:
     def upper(self) -> F64:
         """Upper bounds of the free parameters, shape (n,)."""
         return np.array([p.upper for p in self.free], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a problem that is solved in several.
+
+    Parameters
+    ----------
+    name
+        Unique within the problem.
+    problem
+        What it solves: some of the parameters free, the others fixed, some of the experiments,
+        a cost and an estimator. The values found so far take the place of its initial ones.
+    starts
+        Initial values that it sets itself, by parameter.
+    separate
+        Whether the problem has a file, and an FMU, of its own. Values are handed on by name.
+    """
+
+    name: str
+    problem: Problem
+    starts: Mapping[str, float] = field(default_factory=dict)
+    separate: bool = False

@@ -1,0 +1,143 @@
+"""A problem solved in stages: which part of it is solved when, and from where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fmident.errors import ProblemError, did_you_mean
+from fmident.problem.model import Parameter, Problem, Stage
+
+
+def stage_of(
+    problem: Problem,
+    name: str,
+    *,
+    free: Sequence[str] | None = None,
+    experiments: Sequence[str] | None = None,
+    **changes: object,
+) -> Stage:
+    """Return a stage that solves a part of a problem.
+
+    Parameters
+    ----------
+    problem
+        All of it.
+    name
+        Of the stage.
+    free
+        Names of the parameters that are searched, with ``*`` and ``?`` for more than one; the
+        others are held. ``None``: all that are not fixed and act on the stage's experiments.
+    experiments
+        Names of those that count; ``None``: all.
+    changes
+        Other fields of the problem, such as ``cost`` and ``estimator``.
+
+    Raises
+    ------
+    ProblemError
+        A name that does not exist or is fixed; nothing is left to search.
+    """
+    known = [e.name for e in problem.experiments]
+    chosen = known if experiments is None else list(experiments)
+    for experiment in chosen:
+        if experiment not in known:
+            raise ProblemError(
+                f"stage '{name}' names the experiment '{experiment}', which does not exist",
+                hint=did_you_mean(experiment, known, kind="experiment"),
+            )
+    if not chosen:
+        raise ProblemError(
+            f"stage '{name}' has no experiments", hint="leave 'experiments' out to use all"
+        )
+    searched = free_names(problem, name, free, chosen)
+    parameters = tuple(_within(q, chosen, fixed=q.name not in searched) for q in problem.parameters)
+    staged = replace(
+        problem,
+        parameters=tuple(q for q in parameters if q.experiments != ()),
+        experiments=tuple(e for e in problem.experiments if e.name in chosen),
+        stages=(),
+        notes=(),
+    )
+    return Stage(name, replace(staged, **changes))  # type: ignore[arg-type]
+
+
+def free_names(
+    problem: Problem, stage: str, patterns: Sequence[str] | None, experiments: Sequence[str]
+) -> set[str]:
+    """Return the names of the parameters that a stage searches.
+
+    Raises
+    ------
+    ProblemError
+        A name that does not exist, is fixed or acts elsewhere; nothing is left.
+    """
+    usable = [q.name for q in problem.free if any(q.acts_on(e) for e in experiments)]
+    found: set[str] = set()
+    for pattern in usable if patterns is None else patterns:
+        matching = [pattern] if pattern in usable else _matching(pattern, usable)
+        if not matching:
+            raise _not_free(problem, stage, pattern, usable)
+        found.update(matching)
+    if not found:
+        raise ProblemError(
+            f"stage '{stage}' searches no parameter", hint="name at least one in 'free'"
+        )
+    return found
+
+
+def continued(stage: Stage, values: Mapping[str, float]) -> tuple[Problem, tuple[str, ...]]:
+    """Return the problem of a stage with the values found so far, and what to say of them.
+
+    A value that lies outside of the stage's own bounds is moved to the nearest one.
+
+    Parameters
+    ----------
+    stage
+        The next one.
+    values
+        Parameter name to value; what the stage itself sets comes first.
+    """
+    parameters, notes = [], []
+    for q in stage.problem.parameters:
+        value = stage.starts.get(q.name, values.get(q.name, q.initial))
+        if not q.fixed and not q.lower <= value <= q.upper:
+            inside = min(max(value, q.lower), q.upper)
+            notes.append(
+                f"'{q.name}' starts at {inside:g}, since {value:g} lies outside of its bounds "
+                f"[{q.lower:g}, {q.upper:g}]."
+            )
+            value = inside
+        parameters.append(replace(q, initial=value))
+    return replace(stage.problem, parameters=tuple(parameters)), tuple(notes)
+
+
+def _within(q: Parameter, experiments: Sequence[str], *, fixed: bool) -> Parameter:
+    """Return the parameter of a stage: it acts on the stage's experiments only."""
+    acts = None if q.experiments is None else tuple(e for e in q.experiments if e in experiments)
+    return replace(q, experiments=acts, fixed=fixed)
+
+
+def _matching(pattern: str, names: Sequence[str]) -> list[str]:
+    """Return the names that fit; brackets are part of names, so that only * and ? are special."""
+    expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return [name for name in names if re.fullmatch(expression, name)]
+
+
+def _not_free(problem: Problem, stage: str, name: str, usable: Sequence[str]) -> ProblemError:
+    known = {q.name: q for q in problem.parameters}
+    if name in known and known[name].fixed:
+        return ProblemError(
+            f"stage '{stage}' searches '{name}', which is fixed",
+            hint="remove 'fixed = true': a stage holds what it does not name",
+        )
+    if name in known:
+        return ProblemError(
+            f"stage '{stage}' searches '{name}', which acts on none of its experiments",
+            hint="use another experiment, or leave the parameter out",
+        )
+    return ProblemError(
+        f"stage '{stage}' searches '{name}', but there is no such parameter",
+        hint=did_you_mean(name, usable, kind="parameter"),
+    )
