@@ -19,6 +19,9 @@ _SAME_COST = 1e-3
 """Relative difference of costs up to which two searches count as one minimum: the noise of a
 simulation lets searches end a little apart."""
 
+_USUAL_ITERATIONS = 5
+"""Of a search that converges from a reasonable start; for the expected effort only."""
+
 
 class LeastSquares(Estimator[LeastSquaresOptions]):
     """Nonlinear least squares with bounds, robust losses and several starts."""
@@ -28,6 +31,13 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         "Levenberg-Marquardt (Ceres) or trust region (SciPy), bounds, robust losses, multi-start"
     )
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
+
+    def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
+        """Return the steps of the differences and some iterations per start."""
+        moved = sum(q.variable is not None for q in problem.free)
+        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+        search = min(options.max_iterations, _USUAL_ITERATIONS) * (1 + columns)
+        return len(problem.experiments) * (7 + 2 * moved + options.starts * search)
 
     def estimate(
         self,
