@@ -1,0 +1,297 @@
+"""The Dask executor on a cluster that is there already."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from fmident.errors import Diagnostic, EstimationError, FmuError
+from fmident.evaluation import SimulationFailure, SimulationTask
+from fmident.evaluation.executors.dask import DaskExecutor
+from fmident.evaluation.tasks import Simulated
+from fmident.problem.model import Problem
+
+from ...fmu.build import Fixture, build, compiler
+from ...fmu.conftest import CATEGORIES, TROUBLE
+from .dask_study import (
+    ABORT,
+    CRASH,
+    EXIT,
+    HANG,
+    Cluster,
+    assert_same,
+    inline,
+    make_problem,
+    slow_tasks,
+    some_tasks,
+)
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def trouble(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if compiler() is None:
+        pytest.skip("no C compiler")
+    return build(
+        Fixture("trouble.c", TROUBLE, categories=CATEGORIES), tmp_path_factory.mktemp("fmus")
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        found.start_scheduler()
+        found.start_workers(2)
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> Iterator[Cluster]:
+    """A scheduler of the test's own, without workers."""
+    found = Cluster(tmp_path)
+    try:
+        found.start_scheduler()
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture
+def problem(trouble: Path, cluster: Cluster) -> Problem:
+    return make_problem(trouble, scheduler=cluster.address, timeout=30.0)
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Iterator[Any]:
+    with distributed.Client(cluster.address, set_as_default=False) as found:
+        found.wait_for_workers(2, timeout=30)
+        yield found
+
+
+def pids(client: Any) -> dict[str, int]:
+    found: dict[str, int] = client.run(os.getpid)
+    return found
+
+
+def test_the_same_bits_in_the_same_order_as_inline(problem: Problem) -> None:
+    tasks = some_tasks(150)
+    tasks[40] = SimulationTask(1, {"a": 1.0, "kind": 1})
+    told: list[tuple[int, Simulated]] = []
+    with DaskExecutor(problem) as executor:
+        found = executor.run(tasks, lambda *of: told.append(of))
+        assert executor.run([]) == []
+        assert executor.simultaneous == 2
+        assert executor.report().name == "dask"
+    assert_same(found, inline(problem, tasks))
+    assert all(f.flags.writeable for f in found if not isinstance(f, SimulationFailure))
+    assert sorted(index for index, _ in told) == list(range(len(tasks)))
+    assert all(outcome is found[index] for index, outcome in told)
+
+
+def test_an_experiment_that_is_not_of_the_problem(problem: Problem) -> None:
+    times = np.linspace(0.0, 1.0, 11)
+    other = replace(problem.experiments[0], name="other", times=times)
+    values = [{"a": float(k)} for k in range(9)]
+    with DaskExecutor(problem) as executor:
+        found = executor.run_other(other, ("x", "a"), values)
+        again = executor.run_other(other, ("x", "a"), values)
+        with pytest.raises(FmuError, match="nothing"):
+            executor.run_other(other, ("nothing",), values)
+    for k, outputs in enumerate(found):
+        assert not isinstance(outputs, SimulationFailure)
+        np.testing.assert_allclose(outputs[:, 0], k * times)
+        assert (outputs[:, 1] == k).all()
+    assert_same(again, found)
+
+
+def fmu_files(client: Any) -> dict[str, list[tuple[str, int, int, int]]]:
+    """Return name, mode, inode and time of the FMUs that each worker keeps."""
+
+    def look(dask_worker: Any) -> list[tuple[str, int, int, int]]:
+        folder = dask_worker.plugins["fmident"].folder
+        found = []
+        for path in sorted(folder.glob("*/*.fmu")):
+            about = path.stat()
+            found.append(
+                (str(path), folder.stat().st_mode & 0o777, about.st_ino, about.st_mtime_ns)
+            )
+        return found
+
+    answer: dict[str, list[tuple[str, int, int, int]]] = client.run(look)
+    return answer
+
+
+def test_the_fmu_is_sent_once_per_worker_and_stays_there(problem: Problem, client: Any) -> None:
+    with DaskExecutor(problem) as executor:
+        executor.run(some_tasks(4))
+    first = fmu_files(client)
+    assert len(first) == 2
+    changed = replace(problem, experiments=problem.experiments[:1])
+    with DaskExecutor(changed) as executor:
+        executor.run([SimulationTask(0, {"a": 2.0})])
+    assert fmu_files(client) == first
+    for files in first.values():
+        assert len(files) == 1
+        assert files[0][1] == 0o700
+
+
+def test_workers_keep_no_process_when_the_executor_is_closed(problem: Problem, client: Any) -> None:
+    def children() -> set[int]:
+        return {c.pid for pid in pids(client).values() for c in psutil.Process(pid).children()}
+
+    before = children()
+    with DaskExecutor(problem) as executor:
+        executor.run(some_tasks(8))
+        assert children() > before
+    assert children() == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(CRASH, "SIGSEGV"), (ABORT, "SIGABRT"), (EXIT, "exit")]
+)
+def test_a_crash_costs_one_simulation(problem: Problem, client: Any, kind: int, words: str) -> None:
+    before = pids(client)
+    tasks = some_tasks(20)
+    tasks[7] = SimulationTask(0, {"a": 7.0, "kind": kind})
+    with DaskExecutor(problem) as executor:
+        found = executor.run(tasks)
+        report = executor.report()
+    failure = found.pop(7)
+    assert isinstance(failure, SimulationFailure)
+    assert words.lower() in str(failure).lower()
+    assert failure.parameters == {"a": 7.0, "kind": kind}
+    assert failure.experiment == "short"
+    assert_same(found, inline(problem, [*tasks[:7], *tasks[8:]]))
+    assert pids(client) == before
+    assert report.crashes == 1
+
+
+def test_a_simulation_that_hangs_is_given_up(trouble: Path, cluster: Cluster) -> None:
+    problem = make_problem(trouble, scheduler=cluster.address, timeout=0.5)
+    tasks = [*some_tasks(3), SimulationTask(0, {"kind": HANG})]
+    with DaskExecutor(problem) as executor:
+        found = executor.run(tasks)
+        assert executor.report().timeouts == 1
+    assert isinstance(found[3], SimulationFailure)
+    assert "0.5 s" in found[3].message
+    assert_same(found[:3], inline(problem, tasks[:3]))
+
+
+def test_a_worker_lost_in_the_middle_of_a_batch(problem: Problem, client: Any) -> None:
+    tasks = slow_tasks(30, 0.1)
+    victim = min(pids(client).values())
+    with DaskExecutor(problem) as executor:
+        threading.Timer(0.8, os.kill, (victim, signal.SIGKILL)).start()
+        found = executor.run(tasks)
+    assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == "zombie"
+    assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
+
+
+def test_ctrl_c_stops_the_workers_as_well(problem: Problem) -> None:
+    long = slow_tasks(6, 20.0)
+    with DaskExecutor(problem) as executor:
+        executor.run(some_tasks(2))
+        threading.Timer(1.0, _thread.interrupt_main).start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            executor.run(long)
+        tasks = some_tasks(10)
+        assert_same(executor.run(tasks), inline(problem, tasks))
+        assert time.monotonic() - begin < 10.0
+
+
+def test_a_scheduler_without_workers_is_waited_for_and_told_of(
+    trouble: Path, lonely: Cluster
+) -> None:
+    told: list[Diagnostic] = []
+    problem = make_problem(trouble, scheduler=lonely.address)
+    with pytest.raises(EstimationError, match=r"has no workers, for \d+ s") as caught:
+        DaskExecutor(problem, patience=3.0, warn=told.append)
+    assert f"dask worker {lonely.address}" in str(caught.value)
+    assert "has no workers; waiting 3 s" in str(told[0])
+    assert len(told) == 1
+
+
+def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) -> None:
+    problem = make_problem(trouble, scheduler=lonely.address)
+    told: list[Diagnostic] = []
+    threading.Timer(1.0, lonely.start_workers, (1, "--no-nanny")).start()
+    tasks = slow_tasks(12, 0.2)
+    plain = [replace(t, values={"a": t.values["a"]}) for t in tasks]
+    with DaskExecutor(problem, patience=20.0, warn=told.append) as executor:
+        threading.Timer(0.6, lonely.workers[0].kill).start()
+        threading.Timer(4.0, lonely.start_workers, (1, "--no-nanny")).start()
+        # The second worker gets the FMU in the middle of the batch.
+        assert_same(executor.run(tasks), inline(problem, plain))
+        assert any("has no workers" in str(d) for d in told)
+        executor._patience._limit = 3.0
+        threading.Timer(0.6, lonely.workers[1].kill).start()
+        with pytest.raises(EstimationError, match="has no workers"):
+            executor.run(tasks)
+
+
+def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
+    problem = make_problem(trouble, scheduler=lonely.address)
+    lonely.start_workers(1, "--no-nanny")
+    with DaskExecutor(problem, patience=5.0) as executor:
+        assert lonely.scheduler is not None
+        threading.Timer(0.5, lonely.scheduler.kill).start()
+        begin = time.monotonic()
+        with pytest.raises(EstimationError, match="scheduler"):
+            executor.run(slow_tasks(40, 0.2))
+        assert time.monotonic() - begin < 30.0
+
+
+def fake_fmident(folder: Path, *, installed: bool) -> dict[str, str]:
+    """Return the environment of workers that find another fmident first."""
+    package = folder / "fake" / "fmident"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text('__version__ = "0.0.1"\n')
+    if installed:
+        about = package.parent / "fmident-0.0.1.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fmident\nVersion: 0.0.1\n")
+    return {"PYTHONPATH": str(package.parent)}
+
+
+@pytest.mark.parametrize(
+    ("installed", "words"),
+    [
+        (True, r"worker tcp://\S+ has fmident 0\.0\.1, this process fmident"),
+        (False, r"worker tcp://\S+ cannot load fmident .*No module named 'fmident\."),
+    ],
+)
+def test_workers_with_another_fmident(
+    trouble: Path, lonely: Cluster, installed: bool, words: str
+) -> None:
+    lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=installed))
+    problem = make_problem(trouble, scheduler=lonely.address)
+    with pytest.raises(EstimationError, match=words) as caught:
+        DaskExecutor(problem, patience=20.0)
+    assert "pip install" in str(caught.value)
+
+
+def test_a_worker_with_another_fmident_that_comes_later(trouble: Path, lonely: Cluster) -> None:
+    lonely.start_workers(1, "--no-nanny")
+    problem = make_problem(trouble, scheduler=lonely.address)
+    with DaskExecutor(problem) as executor:
+        executor.run(some_tasks(3))
+        lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=True))
+        with pytest.raises(EstimationError, match=r"has fmident 0\.0\.1"):
+            executor.run(slow_tasks(60, 0.2))

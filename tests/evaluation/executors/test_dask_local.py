@@ -1,0 +1,242 @@
+"""The Dask executor with workers of this machine, and what needs no cluster at all."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fmident.errors import EstimationError, FmidentError
+from fmident.evaluation import SimulationTask
+from fmident.evaluation.executors.dask import DaskExecutor
+from fmident.evaluation.executors.dask.connection import check_versions
+from fmident.evaluation.executors.dask.parcels import Parcel
+from fmident.evaluation.executors.dask.sizing import SECONDS, ChunkSizes
+
+from ...fmu.build import Fixture, build, compiler
+from ...fmu.conftest import CATEGORIES, TROUBLE
+from .dask_study import assert_same, inline, make_problem, slow_tasks, some_tasks
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def trouble(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if compiler() is None:
+        pytest.skip("no C compiler")
+    return build(
+        Fixture("trouble.c", TROUBLE, categories=CATEGORIES), tmp_path_factory.mktemp("fmus")
+    )
+
+
+# ---------------------------------------------------------------- workers of this machine
+
+
+def family() -> list[psutil.Process]:
+    return [p for p in psutil.Process().children(recursive=True) if p.status() != "zombie"]
+
+
+@pytest.mark.slow
+def test_only_loopback_and_nothing_is_left(
+    trouble: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = {p.pid for p in family()}
+    tasks = some_tasks(30)
+    problem = make_problem(trouble, workers=2)
+    with DaskExecutor(problem) as executor:
+        assert executor.simultaneous == 2
+        assert_same(executor.run(tasks), inline(problem, tasks))
+        ours = [p for p in family() if p.pid not in before]
+        listening = [
+            c.laddr.ip
+            for p in (psutil.Process(), *ours)
+            for c in p.net_connections("inet")
+            if c.status == psutil.CONN_LISTEN
+        ]
+        # The scheduler and each worker, and no dashboard.
+        assert listening == ["127.0.0.1"] * 3
+    assert {p.pid for p in family()} <= before
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_local_worker_that_is_lost_is_replaced(trouble: Path) -> None:
+    tasks = slow_tasks(24, 0.1)
+    problem = make_problem(trouble, workers=1)
+    with DaskExecutor(problem) as executor:
+        local = executor._local
+        assert local is not None
+        (victim,) = local.processes
+        threading.Timer(0.8, os.kill, (victim, signal.SIGKILL)).start()
+        found = executor.run(tasks)
+        assert local.processes != (victim,)
+    assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
+
+
+SCRIPT = """
+import os, sys
+from pathlib import Path
+from fmident.evaluation.executors.dask import DaskExecutor
+from tests.evaluation.executors.dask_study import make_problem, some_tasks
+executor = DaskExecutor(make_problem(Path(sys.argv[1]), workers=1))
+executor.run(some_tasks(3))
+print(*executor._local.processes, executor._local._folder, flush=True)
+input()
+"""
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_and_killed(trouble: Path, tmp_path: Path) -> None:
+    """The workers do not run the script again, and end when it is killed."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    root = Path(__file__).parents[3]
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(trouble)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    try:
+        assert process.stdout is not None
+        pid, folder = process.stdout.readline().split()
+        worker = psutil.Process(int(pid))
+        members = [worker, *worker.children(recursive=True)]
+        assert len(members) > 1
+    finally:
+        process.kill()
+        process.communicate()
+    _, alive = psutil.wait_procs(members, timeout=10.0)
+    assert alive == []
+    deadline = time.monotonic() + 5.0
+    while Path(folder).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(folder).exists()
+
+
+# ------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://somewhere", "127.0.0.1:1"])
+def test_a_scheduler_that_cannot_be_reached(
+    trouble: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "fmident.evaluation.executors.dask.connection.CONNECT_SECONDS", 0.5, raising=True
+    )
+    begin = time.monotonic()
+    with pytest.raises(EstimationError, match="no Dask scheduler answers at") as caught:
+        DaskExecutor(make_problem(trouble, scheduler=address))
+    assert address in str(caught.value)
+    assert "dask scheduler" in (caught.value.hint or "")
+    assert time.monotonic() - begin < 10.0
+
+
+def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EstimationError, match="needs the package 'distributed'") as caught:
+        DaskExecutor(make_problem(trouble))
+    assert "pip install 'fmident[dask]'" in (caught.value.hint or "")
+    assert caught.value.exit_code == 2
+
+
+def test_nothing_imports_distributed_unless_asked_for() -> None:
+    code = (
+        "import sys, fmident.cli, fmident.evaluation, fmident.evaluation.executors.dask;"
+        "sys.exit('distributed' in sys.modules or 'dask' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def versions(python: str, fmident: str | None) -> dict[str, object]:
+    return {"packages": {"python": python, "fmident": fmident}}
+
+
+def test_versions_are_compared() -> None:
+    here = versions("3.11.7.final.0", "0.1.0")
+    check_versions({"client": here, "workers": {"w": versions("3.11.2.final.0", "0.1.0")}})
+    for there, words in (
+        (versions("3.12.1.final.0", "0.1.0"), "worker w has Python 3.12, this process Python 3.11"),
+        (versions("3.11.7.final.0", "0.2.0"), "worker w has fmident 0.2.0, this process fmident"),
+        (versions("3.11.7.final.0", None), "worker w has no fmident"),
+    ):
+        with pytest.raises(EstimationError, match=words) as caught:
+            check_versions({"client": here, "workers": {"w": there}})
+        assert caught.value.hint
+
+
+# ------------------------------------------------------------------- sizes and parcels
+
+
+def cut(sizes: ChunkSizes, tasks: Sequence[SimulationTask], slots: int) -> list[int]:
+    ends = [0]
+    while ends[-1] < len(tasks):
+        ends.append(sizes.take(tasks, ends[-1], slots))
+    return [b - a for a, b in itertools.pairwise(ends)]
+
+
+def test_chunks_grow_with_what_is_known_and_shrink_to_the_end() -> None:
+    tasks = [SimulationTask(0, {"a": float(k)}) for k in range(100)]
+    sizes = ChunkSizes([8])
+    assert cut(sizes, tasks, 2) == [1] * 100
+    for _ in range(20):
+        sizes.observe(tasks[:4], 4e-3)
+    lengths = cut(sizes, tasks, 2)
+    assert sum(lengths) == 100
+    assert lengths[0] == 25
+    assert lengths[-1] == 1
+    assert lengths == sorted(lengths, reverse=True)
+    for _ in range(20):
+        sizes.observe(tasks[:1], 0.6 * SECONDS)
+    assert set(cut(sizes, tasks, 2)) == {1}
+    assert max(cut(ChunkSizes([8]), tasks[:1], 9)) == 1
+
+
+def test_chunks_are_limited_by_the_size_of_their_outputs() -> None:
+    tasks = [SimulationTask(0, {"a": float(k)}) for k in range(100)]
+    sizes = ChunkSizes([10_000_000])
+    sizes.observe(tasks[:1], 1e-6)
+    assert max(cut(sizes, tasks, 1)) == 3
+
+
+def test_experiments_of_unlike_length_are_told_apart() -> None:
+    tasks = [SimulationTask(k % 2, {}) for k in range(40)]
+    sizes = ChunkSizes([8, 8])
+    sizes.observe(tasks[:1], 1e-3)
+    sizes.observe(tasks[1:2], 2.0 * SECONDS)
+    assert max(cut(sizes, tasks, 1)) <= 3
+
+
+def test_a_worker_keeps_parcels_up_to_a_limit(tmp_path: Path) -> None:
+    from fmident.evaluation.executors.dask.worker import Depot
+
+    depot = Depot(limit=250)
+    depot.folder = tmp_path
+    parcels = [Parcel.of(f"{k}.fmu", bytes([k]) * 100) for k in range(3)]
+    keys = [p.key for p in parcels]
+    for parcel in parcels[:2]:
+        depot.receive(parcel)
+    assert depot.missing(keys) == (keys[2],)
+    assert depot.missing(keys[:1]) == ()  # so it was used later than the second one
+    depot.receive(parcels[2])
+    assert depot.missing(keys) == (keys[1],)
+    assert sorted(p.parent.name for p in tmp_path.glob("*/*.fmu")) == sorted([keys[0], keys[2]])
+    with pytest.raises(FmidentError, match="damaged"):
+        depot.receive(replace(parcels[1], content=b"else"))
+
+
+def test_the_name_of_a_parcel_leads_nowhere_else() -> None:
+    assert Parcel.of("../../etc/some.fmu", b"").name == "some.fmu"
