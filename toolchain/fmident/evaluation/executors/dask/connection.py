@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fmident import __version__
 from fmident.errors import Diagnostic, EstimationError, Location
 
 if TYPE_CHECKING:
@@ -62,8 +65,8 @@ class Patience:
         self._told = False
 
 
-def require_distributed(place: Location | None) -> None:
-    """Refuse to go on without the package ``distributed``.
+def import_distributed(place: Location | None = None) -> Any:
+    """Return the package ``distributed``.
 
     Raises
     ------
@@ -71,10 +74,10 @@ def require_distributed(place: Location | None) -> None:
         It is not installed.
     """
     try:
-        import distributed  # noqa: F401
+        return importlib.import_module("distributed")
     except ImportError as error:
         raise EstimationError(
-            f"executor = \"dask\" needs the package 'distributed', which cannot be imported: {error}",
+            f"executor = \"dask\" needs the package 'distributed', which is missing: {error}",
             location=place,
             hint="pip install 'fmident[dask]', or choose executor = \"processes\"",
         ) from error
@@ -105,10 +108,9 @@ def connect(
     fmident.errors.EstimationError
         No scheduler answers there.
     """
-    from distributed import Client
-
+    distributed = import_distributed(place)
     try:
-        return Client(
+        client: Client = distributed.Client(
             address, timeout=timeout, set_as_default=False, name=_PACKAGE, direct_to_workers=direct
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -121,12 +123,45 @@ def connect(
             hint="start one with 'dask scheduler' and give the address that it prints, "
             "such as tcp://10.0.0.1:8786; is a firewall between?",
         ) from error
+    return client
 
 
-def ask_versions(client: Client) -> dict[str, Any]:
-    """Return the versions of Python and fmident here, at the scheduler, and at each worker."""
-    versions: dict[str, Any] = client.get_versions(packages=[_PACKAGE])
-    return versions
+def greet_workers(
+    client: Client, keys: Sequence[str], place: Location | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Compare versions with all workers; return which parcels each of them lacks.
+
+    Parameters
+    ----------
+    client
+        Of the scheduler.
+    keys
+        Of the parcels.
+    place
+        Of the scheduler's address in the problem file.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        A worker has another Python or fmident, or cannot import it.
+    """
+    from fmident.evaluation.executors.dask.worker import greet
+
+    versions: Any = client.get_versions(packages=[_PACKAGE])
+    check_versions(versions, place)
+    lacking = {}
+    # A worker that leaves or comes now is dealt with when it answers to its first chunk.
+    for worker, answer in client.run(greet, tuple(keys), on_error="return").items():
+        if isinstance(answer, (ImportError, AttributeError)):
+            raise _misfit([f"worker {worker} cannot load fmident {__version__}: {answer}"], place)
+        if isinstance(answer, OSError):
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        version, lacking[worker] = answer
+        if version != __version__:
+            raise _misfit([_differs(worker, _PACKAGE, version, __version__)], place)
+    return lacking
 
 
 def check_versions(versions: Mapping[str, Any], place: Location | None = None) -> None:
@@ -135,7 +170,7 @@ def check_versions(versions: Mapping[str, Any], place: Location | None = None) -
     Parameters
     ----------
     versions
-        From :func:`ask_versions`.
+        What ``Client.get_versions`` returns.
     place
         Of the scheduler's address in the problem file.
 
@@ -146,7 +181,6 @@ def check_versions(versions: Mapping[str, Any], place: Location | None = None) -
     """
     here = versions["client"]
     wrong: list[str] = []
-    advice: list[str] = []
     for worker, there in sorted(versions["workers"].items()):
         if not isinstance(there, Mapping):
             continue  # the worker is just leaving
@@ -154,22 +188,26 @@ def check_versions(versions: Mapping[str, Any], place: Location | None = None) -
             ("Python", _python(here), _python(there)),
             (_PACKAGE, here["packages"].get(_PACKAGE), there["packages"].get(_PACKAGE)),
         ):
-            if own == other:
-                continue
-            has = f"{what} {other}" if other else f"no {what}"
-            wrong.append(f"worker {worker} has {has}, this process {what} {own}")
-            advice.append(
-                f"pip install 'fmident[dask]=={own}' where the workers run"
-                if what == _PACKAGE
-                else f"start the workers with Python {own}"
-            )
+            if own != other:
+                wrong.append(_differs(worker, what, other, own))
     if wrong:
-        more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-        raise EstimationError(
-            "the workers of the cluster do not fit: " + "; ".join(wrong[:_NAMED]) + more,
-            location=place,
-            hint="; ".join(dict.fromkeys(advice)) + "; then start them again",
-        )
+        raise _misfit(wrong, place)
+
+
+def _differs(worker: str, what: str, there: str | None, here: str) -> str:
+    has = f"{what} {there}" if there else f"no {what}"
+    return f"worker {worker} has {has}, this process {what} {here}"
+
+
+def _misfit(wrong: Sequence[str], place: Location | None) -> EstimationError:
+    more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    python = ".".join(str(number) for number in sys.version_info[:2])
+    return EstimationError(
+        "the workers of the cluster do not fit: " + "; ".join(wrong[:_NAMED]) + more,
+        location=place,
+        hint=f"where the workers run: Python {python}, pip install "
+        f"'fmident[dask]=={__version__}'; then start them again",
+    )
 
 
 def _python(versions: Mapping[str, Any]) -> str:

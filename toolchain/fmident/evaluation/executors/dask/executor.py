@@ -15,10 +15,9 @@ from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.executors.dask.connection import (
     Patience,
-    ask_versions,
-    check_versions,
     connect,
-    require_distributed,
+    greet_workers,
+    import_distributed,
 )
 from fmident.evaluation.executors.dask.parcels import (
     Chunk,
@@ -28,6 +27,7 @@ from fmident.evaluation.executors.dask.parcels import (
     pack_problem,
 )
 from fmident.evaluation.executors.dask.sizing import ChunkSizes
+from fmident.evaluation.executors.processes.executor import processors
 from fmident.evaluation.setups import simulation_setup, simulation_setups
 from fmident.evaluation.tasks import Simulated, SimulationTask
 from fmident.toml_file import Source
@@ -111,12 +111,12 @@ class DaskExecutor(Executor):
         self._slots, self._asked = 0, 0.0
         self._tally = Tally()
         self._closed = False
-        require_distributed(self._place)
+        import_distributed(self._place)
         self._local: LocalCluster | None = None
         if self._address is None:
             from fmident.evaluation.executors.dask.local import LocalCluster
 
-            self._local = LocalCluster(self._workers or _processors())
+            self._local = LocalCluster(self._workers or processors())
         self._client: Client | None = None
         try:
             address = self._address if self._local is None else self._local.address
@@ -221,17 +221,11 @@ class DaskExecutor(Executor):
 
     def _begin(self) -> None:
         """Wait for a worker, compare versions, send what the workers lack."""
-        from fmident.evaluation.executors.dask.worker import missing_parcels
-
         assert self._client is not None
         while self._count_slots(fresh=True) == 0:
             self._look()
             time.sleep(0.1)
-        check_versions(ask_versions(self._client), self._place)
-        keys = tuple(self._parcels)
-        # A worker that leaves or comes now is dealt with when it answers to its first chunk.
-        lacking = self._client.run(missing_parcels, keys, on_error="ignore")
-        self._send(lacking)
+        self._send(greet_workers(self._client, tuple(self._parcels), self._place))
 
     def _supply(self, worker: str, keys: Sequence[str]) -> None:
         """Send parcels to a worker that lacks them."""
@@ -300,20 +294,11 @@ class DaskExecutor(Executor):
     def _explain(self, error: BaseException) -> None:
         """Raise a better error if a worker that came later has other versions."""
         assert self._client is not None
-        check_versions(ask_versions(self._client), self._place)
+        greet_workers(self._client, (), self._place)
 
     @property
     def _at(self) -> str:
         return " on this machine" if self._local is not None else f" at '{self._address}'"
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    import os
-
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _place(problem: Problem, key: str) -> Location | None:

@@ -16,8 +16,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fmident.errors import EstimationError
+from fmident.evaluation.executors.dask.connection import import_distributed
 
 START_SECONDS = 60.0
 """Workers that are not up after this time are given up."""
@@ -68,17 +70,15 @@ class LocalCluster:
     """
 
     def __init__(self, workers: int) -> None:
-        import distributed
-
         self._folder = Path(tempfile.mkdtemp(prefix="fmident-dask-"))
         self._started = 0
         self._workers: list[_Worker] = []
-        self._cluster = distributed.LocalCluster(
+        self._cluster: Any = import_distributed().LocalCluster(
             n_workers=0,
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
+            scheduler_kwargs={"dashboard": False, "local_directory": str(self._folder)},
             silence_logs=logging.CRITICAL,
         )
         try:
@@ -149,7 +149,7 @@ class LocalCluster:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **single},
+                env={**os.environ, **single, "TMPDIR": str(folder)},  # removed with the folder
                 start_new_session=True,  # Ctrl-C is for this process, which tells the workers
             )
         self._workers.append(_Worker(process, folder))

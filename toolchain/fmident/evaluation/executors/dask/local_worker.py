@@ -20,7 +20,7 @@ _LINGER = 3.0
 
 async def serve(address: str, folder: str) -> None:
     """Run the worker until the scheduler or the standard input ends."""
-    from distributed import Worker
+    from fmident.evaluation.executors.dask.connection import import_distributed
 
     loop, parent = asyncio.get_running_loop(), os.getppid()
     orphaned = asyncio.Event()
@@ -30,7 +30,7 @@ async def serve(address: str, folder: str) -> None:
         loop.call_soon_threadsafe(orphaned.set)
 
     threading.Thread(target=wait_for_end, daemon=True).start()
-    worker = Worker(
+    worker = import_distributed().Worker(
         address,
         nthreads=1,
         host="127.0.0.1",

@@ -15,9 +15,10 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
+import fmident
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.base import Executor
-from fmident.evaluation.executors.dask.isolation import open_executor
+from fmident.evaluation.executors.dask.isolation import interrupt, open_executor
 from fmident.evaluation.executors.dask.parcels import (
     Answer,
     Chunk,
@@ -76,6 +77,7 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
         self._sizes: OrderedDict[str, tuple[Path, int]] = OrderedDict()
         self._studies: OrderedDict[tuple[str, str], _Study] = OrderedDict()
         self._others: OrderedDict[str, OtherExperiment] = OrderedDict()
+        self._running: dict[Executor, str] = {}
         self._called_off: OrderedDict[str, None] = OrderedDict()
         self._sweeper: asyncio.Task[None] | None = None
         self.folder = Path()
@@ -94,6 +96,8 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
         with self._lock:
             idle = [executor for study in self._studies.values() for executor in study.idle]
             self._studies.clear()
+            for executor in self._running:
+                interrupt(executor)
         _close(idle)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -171,9 +175,11 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
         return known
 
     def call_off(self, batch: str) -> None:
-        """Leave out what is left of a batch."""
+        """Stop the simulations of a batch and leave out the rest."""
         with self._lock:
             self._called_off[batch] = None
+            for executor in [e for e, runs in self._running.items() if runs == batch]:
+                interrupt(executor)
             while len(self._called_off) > _CALLED_OFF:
                 self._called_off.popitem(last=False)
 
@@ -192,27 +198,26 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
             self._studies.move_to_end(key)
             study.busy += 1
             executor = study.idle.pop() if study.idle else None
+        sound = False
         try:
             if executor is None:
                 problem = unpack(self._path(chunk.problem).read_bytes())
                 executor = open_executor(problem, self._path(chunk.fmu))
+            with self._lock:
+                self._running[executor] = chunk.batch
             yield executor
-        except BaseException:
-            if executor is not None:
-                _close([executor])
-                executor = None
-            raise
+            sound = True
         finally:
+            closing: list[Executor] = []
             with self._lock:
                 study.busy -= 1
                 study.used = time.monotonic()
-                kept = executor is not None and self._studies.get(key) is study
-                if kept and executor is not None:
-                    study.idle.append(executor)
-                surplus = self._surplus()
-            if executor is not None and not kept:
-                surplus.append(executor)
-            _close(surplus)
+                if executor is not None:
+                    self._running.pop(executor, None)
+                    kept = sound and self._studies.get(key) is study
+                    (study.idle if kept else closing).append(executor)
+                closing += self._surplus()
+            _close(closing)
 
     def _surplus(self) -> list[Executor]:
         """Forget the studies that are too many; return what is to be closed."""
@@ -253,9 +258,9 @@ def _close(executors: Sequence[Executor]) -> None:
 def run_chunk(chunk: Chunk) -> Answer:
     """Run a chunk, or say why not. The task of the cluster."""
     worker = get_worker()
-    depot = worker.plugins.get(PLUGIN)
+    depot: Depot | None = worker.plugins.get(PLUGIN)
     missing = chunk.parcels if depot is None else depot.missing(chunk.parcels)
-    if missing:
+    if depot is None or missing:
         return Missing(worker.address, missing)
     try:
         return depot.run(chunk)
@@ -265,9 +270,9 @@ def run_chunk(chunk: Chunk) -> Answer:
         return Refused(worker.address, error)
 
 
-async def missing_parcels(keys: Sequence[str], dask_worker: Any) -> tuple[str, ...]:
-    """Return what the worker lacks; get it ready to receive parcels."""
-    return (await _depot(dask_worker)).missing(keys)
+async def greet(keys: Sequence[str], dask_worker: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the version of fmident there and which parcels the worker lacks."""
+    return fmident.__version__, (await _depot(dask_worker)).missing(keys)
 
 
 async def receive_parcels(parcels: Sequence[Parcel], dask_worker: Any) -> None:
