@@ -145,6 +145,9 @@ class ModelDescription:
         Number of continuous states by the XML; of FMI 3.0 the FMU itself is asked.
     indicator_count
         Number of event indicators, likewise.
+    state_references, derivative_references
+        Value references of the continuous states and their derivatives, in the order of
+        the vectors of Model Exchange; empty where the XML does not tell all.
     """
 
     name: str
@@ -175,6 +178,8 @@ class ModelDescription:
     declarations: tuple[Declaration, ...] = ()
     state_count: int = 0
     indicator_count: int = 0
+    state_references: tuple[int, ...] = ()
+    derivative_references: tuple[int, ...] = ()
 
     def with_interface(self, choice: InterfaceChoice) -> ModelDescription:
         """Return the description with the flags of another interface of the FMU.

@@ -115,6 +115,14 @@ def identifier(element: ElementTree.Element, file: str) -> str:
     return found
 
 
+def _at(elements: Sequence[ElementTree.Element], index: str | None) -> ElementTree.Element:
+    """Return the element at an index that counts from 1."""
+    place = int(index or "0") - 1
+    if place < 0:
+        raise IndexError
+    return elements[place]
+
+
 class _Reader:
     """Reads one element tree; keeps what every message needs."""
 
@@ -149,6 +157,7 @@ class _Reader:
         chosen = interfaces[0]
         self.simple_types = self._read_simple_types()
         variables = self._read_variables()
+        states, derivatives = self._read_states()
         experiment = root.find("DefaultExperiment")
 
         def default(key: str) -> float | None:
@@ -180,8 +189,26 @@ class _Reader:
             interfaces=interfaces,
             state_count=len(root.findall("ModelStructure/Derivatives/Unknown")),
             indicator_count=self._count(root.get("numberOfEventIndicators", "0")),
+            state_references=states,
+            derivative_references=derivatives,
             **chosen.flags(),
         )
+
+    def _read_states(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return value references of states and derivatives, if they can all be found."""
+        elements = self.root.findall("ModelVariables/ScalarVariable")
+        states: list[int] = []
+        derivatives: list[int] = []
+        try:
+            for unknown in self.root.iterfind("ModelStructure/Derivatives/Unknown"):
+                derivative = _at(elements, unknown.get("index"))
+                typed = derivative.find("Real")
+                state = _at(elements, None if typed is None else typed.get("derivative"))
+                states.append(int(state.get("valueReference", "")))
+                derivatives.append(int(derivative.get("valueReference", "")))
+        except (ValueError, IndexError):
+            return (), ()
+        return tuple(states), tuple(derivatives)
 
     def _count(self, text: str) -> int:
         if not text.strip().isdecimal():

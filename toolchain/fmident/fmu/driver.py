@@ -6,7 +6,7 @@ one version and interface: how to instantiate, how to set values, how to run the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -79,8 +79,14 @@ class RunPlan(Protocol):
     def refuse_not_finite(self, reals: F64) -> None:
         """Raise RunFailed when an output is not finite at the first instant."""
 
-    def runner(self, instance: Any, reals: F64, *, compiled: bool) -> Runner:
-        """Return what runs the steps and writes to `reals`."""
+    def runner(
+        self, instance: Any, reals: F64, *, compiled: bool, pause: Callable[[float], None]
+    ) -> Runner:
+        """Return what runs the steps and writes to `reals`.
+
+        It calls `pause` with the time reached, s, now and then within long steps; that may
+        raise to end the run.
+        """
 
     def stopped(self, state: I64, reals: F64) -> Stop:
         """Say why the runner stopped; or raise RunFailed when no call is to blame."""

@@ -55,8 +55,10 @@ class Fmu:
 
     @property
     def resources(self) -> str:
-        """URI of the unpacked resources."""
-        return (self._folder / "resources").as_uri()
+        """Where the unpacked resources are: a URI for FMI 2.0, a path for FMI 3.0."""
+        folder = self._folder / "resources"
+        three = self.description.fmi_version.startswith("3.")
+        return f"{folder}{os.sep}" if three else folder.as_uri()
 
     @property
     def library_path(self) -> Path:

@@ -53,7 +53,10 @@ class LogRecord:
 
 
 class LogBuffer:
-    """A ring of the latest messages, with the address of the C function that fills it.
+    """A ring of the latest messages, with the addresses of C functions that fill it.
+
+    ``logger_address`` takes a format and arguments (FMI 2.0), ``plain_logger_address`` a
+    text (FMI 3.0).
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ class LogBuffer:
     def __init__(self, memory: mmap.mmap | None = None) -> None:
         self._memory = memory if memory is not None else mmap.mmap(-1, BUFFER_BYTES)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        self.logger_address = _compile_logger(base)
+        self.logger_address, self.plain_logger_address = _compile_loggers(base)
 
     def clear(self) -> None:
         """Forget all messages."""
@@ -136,8 +139,8 @@ def return_buffer(buffer: LogBuffer) -> None:
         _free.append(buffer)
 
 
-def _compile_logger(base: int) -> int:
-    """Compile the callback for a ring at address `base`; return the function's address.
+def _compile_loggers(base: int) -> tuple[int, int]:
+    """Compile the callbacks for a ring at address `base`; return their addresses.
 
     The ring's address is part of the code rather than read from FMI's
     componentEnvironment: FMUs are known that pass something else there.
@@ -150,7 +153,8 @@ def _compile_logger(base: int) -> int:
         engine = binding.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         _engines.append(engine)
-        return int(engine.get_function_address("fmident_log"))
+        address = engine.get_function_address
+        return int(address("fmident_log")), int(address("fmident_log_text"))
 
 
 def _logger_module(base: int) -> ir.Module:
@@ -219,4 +223,29 @@ def _logger_module(base: int) -> ir.Module:
 
     build.position_at_end(done)
     build.ret_void()
+    _add_plain_logger(module, logger)
     return module
+
+
+def _add_plain_logger(module: ir.Module, logger: ir.Function) -> None:
+    """Add FMI 3.0's callback: environment, status, category, text."""
+    byte, int32 = ir.IntType(8), ir.IntType(32)
+    pointer = byte.as_pointer()
+    signature = ir.FunctionType(ir.VoidType(), [pointer, int32, pointer, pointer])
+    plain = ir.Function(module, signature, "fmident_log_text")
+    environment, status, category, text = plain.args
+    begin = plain.append_basic_block()
+    write, done = plain.append_basic_block(), plain.append_basic_block()
+    build = ir.IRBuilder(begin)
+    null = ir.Constant(pointer, None)
+    build.cbranch(build.icmp_unsigned("==", text, null), done, write)
+    build.position_at_end(write)
+    content = ir.Constant(ir.ArrayType(byte, 3), bytearray(b"%s\0"))
+    template = ir.GlobalVariable(module, content.type, "template")
+    template.global_constant = True
+    template.initializer = content
+    form = build.bitcast(template, pointer)
+    build.call(logger, [environment, null, status, category, form, text])
+    build.branch(done)
+    build.position_at_end(done)
+    build.ret_void()

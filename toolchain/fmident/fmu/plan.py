@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -159,8 +159,18 @@ class Plan:
         """Return an array for the Real outputs of one run."""
         return np.empty((self.times.size, self.real_output_references.size))
 
-    def runner(self, instance: Instance, reals: F64, *, compiled: bool) -> Runner:
-        """Return what runs steps `begin` to `end` and writes Real outputs to `reals`."""
+    def runner(
+        self,
+        instance: Instance,
+        reals: F64,
+        *,
+        compiled: bool,
+        pause: Callable[[float], None] | None = None,
+    ) -> Runner:
+        """Return what runs steps `begin` to `end` and writes Real outputs to `reals`.
+
+        There is no pause within a step: that is the FMU's own business.
+        """
         self.write_to(reals)
         if compiled:
             from fmident.fmu.loop import run_steps  # loads Numba: only when needed

@@ -227,7 +227,16 @@ class Simulator:
     def _run(self, plan: RunPlan, reals: F64, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
         compiled = self._compiled and self._progress is None
-        run_steps = plan.runner(self.instance, reals, compiled=compiled)
+
+        def check(reached: float) -> None:
+            if time_limit is not None and time.perf_counter() - started > time_limit:
+                raise RunFailed(
+                    f"the simulation took longer than {time_limit:g} s of wall-clock time",
+                    time=reached,
+                    hint="allow more time, or a larger communication step",
+                )
+
+        run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)
         state = np.zeros(4, dtype=np.int64)
         steps = plan.times.size - 1
         begin = 0
@@ -252,11 +261,7 @@ class Simulator:
             capture.trim()
             if time_limit is not None and now - started > time_limit and begin < steps:
                 self._count(begin, int(state[3]))
-                raise RunFailed(
-                    f"the simulation took longer than {time_limit:g} s of wall-clock time",
-                    time=float(plan.times[begin]),
-                    hint="allow more time, or a larger communication step",
-                )
+                check(float(plan.times[begin]))
         self._seconds_per_step = (now - started) / steps if steps else 0.0
         self._count(steps, int(state[3]))
 

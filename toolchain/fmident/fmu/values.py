@@ -33,12 +33,7 @@ class Assignment:
         groups: dict[str, list[Variable]] = {"Real": [], "Integer": [], "Boolean": [], "String": []}
         for name in names:
             variable = description.variable(name)
-            why_not = variable.why_not_settable
-            if why_not is not None and variable.causality != "input":
-                raise FmuError(
-                    f"variable '{name}' of '{description.name}' cannot be set: it is {why_not}",
-                    hint=_settable_hint(variable, description),
-                )
+            refuse_settable(variable, description)
             groups["Integer" if variable.type == "Enumeration" else variable.type].append(variable)
         self._reals, self._integers = groups["Real"], groups["Integer"]
         self._booleans, self._strings = groups["Boolean"], groups["String"]
@@ -58,19 +53,37 @@ class Assignment:
             The FMU refuses.
         """
         if self._reals:
-            reals = np.array([_real(v, values[v.name]) for v in self._reals])
+            reals = np.array([real_value(v, values[v.name]) for v in self._reals])
             instance.set_reals(self._real_references, reals)
         if self._integers:
             integers = np.array([_integer(v, values[v.name]) for v in self._integers], np.int32)
             instance.set_integers(self._integer_references, integers)
         if self._booleans:
-            booleans = np.array([_boolean(v, values[v.name]) for v in self._booleans], np.int32)
+            booleans = np.array(
+                [boolean_value(v, values[v.name]) for v in self._booleans], np.int32
+            )
             instance.set_booleans(self._boolean_references, booleans)
         if self._strings:
-            texts = [_string(v, values[v.name]) for v in self._strings]
+            texts = [text_value(v, values[v.name]) for v in self._strings]
             array = (ctypes.c_char_p * len(texts))(*texts)
             references = self._string_references
             instance.call("fmi2SetString", references.ctypes.data, len(texts), array)
+
+
+def refuse_settable(variable: Variable, description: ModelDescription) -> None:
+    """Refuse variables that no value can be given to.
+
+    Raises
+    ------
+    FmuError
+        The reason is given.
+    """
+    why_not = variable.why_not_settable
+    if why_not is not None and variable.causality != "input":
+        raise FmuError(
+            f"variable '{variable.name}' of '{description.name}' cannot be set: it is {why_not}",
+            hint=_settable_hint(variable, description),
+        )
 
 
 def reference_array(variables: Sequence[Variable]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
@@ -86,38 +99,42 @@ def _settable_hint(variable: Variable, description: ModelDescription) -> str:
     return f"settable parameters are {names}{more}" if names else "the FMU has none to set"
 
 
-def _wrong(variable: Variable, value: object, wanted: str) -> FmuError:
+def wrong_value(variable: Variable, value: object, wanted: str) -> FmuError:
+    """Return the error for a value of the wrong type."""
     return FmuError(
         f"variable '{variable.name}' is {variable.type}: it takes {wanted}, not {value!r}"
     )
 
 
-def _real(variable: Variable, value: object) -> float:
+def real_value(variable: Variable, value: object) -> float:
+    """Return a finite number, or raise FmuError."""
     if isinstance(value, (bool, str)):
-        raise _wrong(variable, value, "a number")
+        raise wrong_value(variable, value, "a number")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise _wrong(variable, value, "a number") from None
+        raise wrong_value(variable, value, "a number") from None
     if not math.isfinite(number):
-        raise _wrong(variable, value, "a finite number")
+        raise wrong_value(variable, value, "a finite number")
     return number
 
 
 def _integer(variable: Variable, value: object) -> int:
-    number = _real(variable, value)
+    number = real_value(variable, value)
     if number != int(number) or not -(2**31) <= number < 2**31:
-        raise _wrong(variable, value, "a whole number of 32 bits")
+        raise wrong_value(variable, value, "a whole number of 32 bits")
     return int(number)
 
 
-def _boolean(variable: Variable, value: object) -> int:
+def boolean_value(variable: Variable, value: object) -> int:
+    """Return 0 or 1, or raise FmuError."""
     if isinstance(value, str) or value not in (0, 1):
-        raise _wrong(variable, value, "True or False")
+        raise wrong_value(variable, value, "True or False")
     return int(bool(value))
 
 
-def _string(variable: Variable, value: object) -> bytes:
+def text_value(variable: Variable, value: object) -> bytes:
+    """Return a text as C has it, or raise FmuError."""
     if not isinstance(value, str) or "\0" in value:
-        raise _wrong(variable, value, "a text")
+        raise wrong_value(variable, value, "a text")
     return value.encode()

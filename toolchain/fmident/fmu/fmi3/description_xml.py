@@ -72,6 +72,7 @@ class _Reader:
             if variable.name in names:
                 self.fail(f"two variables are called '{variable.name}'")
             names.add(variable.name)
+        states, derivatives = self.states()
         experiment = root.find("DefaultExperiment")
 
         def default(key: str) -> float | None:
@@ -98,8 +99,25 @@ class _Reader:
             interfaces=interfaces,
             shapes=shapes,
             declarations=declarations,
+            state_references=states,
+            derivative_references=derivatives,
             **chosen.flags(),
         )
+
+    def states(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return value references of states and derivatives, if they can all be found."""
+        state_of = {
+            v.get("valueReference"): v.get("derivative")
+            for v in self.root.iterfind("ModelVariables/*")
+        }
+        references = [
+            d.get("valueReference", "")
+            for d in self.root.iterfind("ModelStructure/ContinuousStateDerivative")
+        ]
+        states = [state_of.get(r) or "" for r in references]
+        if not all(text.strip().isdecimal() for text in (*references, *states)):
+            return (), ()
+        return tuple(int(s) for s in states), tuple(int(r) for r in references)
 
     def interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
         exchange = kind == "model-exchange"

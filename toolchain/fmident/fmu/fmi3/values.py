@@ -1,0 +1,134 @@
+"""Named values, brought into the arrays that FMI 3.0's set functions take."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fmident.errors import FmuError
+from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.instance import BaseInstance
+from fmident.fmu.library import Library
+from fmident.fmu.tables import Group, Mover, make_groups, native_type
+from fmident.fmu.values import boolean_value, real_value, refuse_settable, text_value, wrong_value
+
+
+class Assignment3:
+    """Sets the same names again and again, structural parameters first.
+
+    Parameters
+    ----------
+    description, library
+        The FMU, in its configuration.
+    names
+        Variables to set.
+
+    Raises
+    ------
+    FmuError
+        A name is unknown or cannot be set; an array of new size is not given in full.
+    """
+
+    def __init__(
+        self, description: ModelDescription, library: Library, names: Sequence[str]
+    ) -> None:
+        variables = [description.variable(name) for name in names]
+        for variable in variables:
+            refuse_settable(variable, description)
+        self._mover = Mover(library, "Set", "fmi3")
+        structural = [v for v in variables if v.causality == "structuralParameter"]
+        numbers = [v for v in variables if v.type != "String" and v not in structural]
+        self._structural = _Filled(description, structural)
+        self._numbers = _Filled(description, numbers)
+        self._texts = _texts(description, [v for v in variables if v.type == "String"])
+
+    def apply(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
+        """Set the variables to `values`, which has an element for each name.
+
+        Raises
+        ------
+        FmuError
+            A value is of the wrong type, out of its type's range, or not finite.
+        CallFailed
+            The FMU refuses.
+        """
+        if self._structural.groups:
+            self._structural.fill(values)
+            instance.call("fmi3EnterConfigurationMode")
+            self._mover.move(instance, self._structural.groups, 0)
+            instance.call("fmi3ExitConfigurationMode")
+        if self._numbers.groups:
+            self._numbers.fill(values)
+            self._mover.move(instance, self._numbers.groups, 0)
+        if self._texts:
+            references = np.array([group[0].value_reference for group in self._texts], np.uint32)
+            texts = [
+                text_value(v, values.get(v.name, v.start)) for group in self._texts for v in group
+            ]
+            array = (ctypes.c_char_p * len(texts))(*texts)
+            size = len(self._texts)
+            instance.call("fmi3SetString", references.ctypes.data, size, array, len(texts))
+
+
+class _Filled:
+    """Groups of numbers of one row; elements that are not named have their start values."""
+
+    def __init__(self, description: ModelDescription, variables: Sequence[Variable]) -> None:
+        self._variables = variables
+        self.groups = make_groups(variables, 1, "fmi3", [None] * len(variables))
+        for group in self.groups:
+            self._fill_others(description, group)
+
+    def _fill_others(self, description: ModelDescription, group: Group) -> None:
+        named = set(group.targets)
+        for variable in description.variables if len(named) < group.values.shape[1] else ():
+            place = group.places.get(variable.value_reference)
+            if place is None or native_type(variable) != group.native:
+                continue
+            column = place + variable.element
+            if column in named:
+                continue
+            if variable.start is None:
+                base = variable.name.partition("[")[0]
+                raise FmuError(
+                    f"'{variable.name}' has neither a value nor a start value, but other"
+                    f" elements of the array '{base}' are set",
+                    hint=f"an array is set as a whole: give all elements of '{base}'",
+                )
+            group.values[0, column] = variable.start
+
+    def fill(self, values: Mapping[str, Value]) -> None:
+        """Write the values of one run."""
+        for group in self.groups:
+            for signal, column in group.columns:
+                variable = self._variables[signal]
+                value = _number(variable, values[variable.name], group.values.dtype)
+                group.values[0, column] = value
+
+
+def _number(variable: Variable, value: object, dtype: np.dtype[Any]) -> float | int:
+    if variable.type == "Boolean":
+        return boolean_value(variable, value)
+    number = real_value(variable, value)
+    if variable.type == "Real":
+        return number
+    info = np.iinfo(dtype)
+    whole = int(value) if isinstance(value, int) else int(number)
+    if number != int(number) or not info.min <= whole <= info.max:
+        raise wrong_value(variable, value, f"a whole number from {info.min} to {info.max}")
+    return whole
+
+
+def _texts(
+    description: ModelDescription, variables: Sequence[Variable]
+) -> list[tuple[Variable, ...]]:
+    """Return for each text variable all its elements."""
+    wanted = dict.fromkeys(v.value_reference for v in variables)
+    found: dict[int, dict[int, Variable]] = {reference: {} for reference in wanted}
+    for variable in (*variables, *description.variables):
+        if variable.type == "String" and variable.value_reference in found:
+            found[variable.value_reference].setdefault(variable.element, variable)
+    return [tuple(e[k] for k in sorted(e)) for e in found.values()]

@@ -1,0 +1,459 @@
+"""Integration with events, compiled: communication steps, and what CVODE calls within them.
+
+The layout of the shared table stands here and not in a module of its own, because Numba
+looks only at a function's own file to see whether its machine code on disk is stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, njit, types
+
+from fmident.fmu.native import as_pointer, call_address, call_status
+
+# The shared table of integers: sizes, addresses, what happened.
+(
+    VERSION, COMPONENT, STATES, INDICATORS, ROW, TIMES,
+    SET_TIME, SET_STATES, GET_DERIVATIVES, GET_INDICATORS, GET_STATES, GET_NOMINALS,
+    ENTER_EVENT, UPDATE, ENTER_CONTINUOUS, COMPLETED,
+    SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES, INPUT_WORK,
+    DIRECTIONAL, STATE_REFERENCES, DERIVATIVE_REFERENCES, REFERENCE_COUNT, SEED,
+    MEMORY, VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
+    CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
+    FAILED_FUNCTION, FAILED_STATUS, FLAG, STEPS, EVENTS, INTERVAL_STEPS, INTERVAL_EVENTS,
+    CLOSE, SHRINKING, INSIDE, WARNED, SIZE,
+) = range(52)  # fmt: skip
+
+# The table of reals: time, time of the next time event, last event, gap before it, tolerance.
+TIME, NEXT_EVENT, LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(6)
+
+# Why the loop stopped: a call that failed, or one of these.
+CALL, TERMINATED, UNSETTLED, ZENO, SOLVER, TOO_MANY, PAUSED = range(7)
+
+NOT_FINITE = -100
+"""Status noted for a derivative that is NaN or infinite."""
+
+PAUSE_AFTER = 5_000
+"""Integrator steps after which the interpreter is asked for Ctrl-C and time limits."""
+
+MOST_STEPS = 2_000_000
+"""Integrator steps in one communication step."""
+
+MOST_EVENTS = 10_000
+"""Events in one communication step."""
+
+MOST_ITERATIONS = 1_000
+"""Updates of the discrete states in one event."""
+
+_CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
+_SHRINKING_GAP, _MOST_SHRINKING = 1e-4, 20
+
+# Columns of a program, as in fmident.fmu.program.
+_FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
+_CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder to be found that can be written: compile every time
+        return njit(nogil=True, error_model="numpy")(function)
+
+
+def _callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return cfunc(signature, nopython=True, cache=True, error_model="numpy")(function)
+        except RuntimeError:
+            return cfunc(signature, nopython=True, error_model="numpy")(function)
+
+    return decorate
+
+
+@_compiled
+def _doubles(address: int, size: int) -> Any:
+    return carray(as_pointer(address), (size,), np.float64)
+
+
+@_compiled
+def _note(table: Any, function: int, status: int) -> int:
+    """Remember a call that did not succeed; return its status, 0 when it may go on."""
+    if status == 0:
+        return 0
+    if status == 1:
+        table[WARNED] = 1
+        return 0
+    table[FAILED_FUNCTION] = table[function]
+    table[FAILED_STATUS] = status
+    return int(status)
+
+
+@_compiled
+def _set_line(table: Any, t: float) -> int:
+    """Set the inputs that follow straight lines to their values at `t`."""
+    row, width = table[ROW], table[INPUT_WIDTH]
+    times = _doubles(table[TIMES], row + 2)
+    values = _doubles(table[INPUT_VALUES], (row + 2) * width)
+    work = _doubles(table[INPUT_WORK], width)
+    share = (t - times[row]) / (times[row + 1] - times[row])
+    for k in range(width):
+        before, after = values[row * width + k], values[(row + 1) * width + k]
+        work[k] = before + share * (after - before) if share < 1.0 else after
+    references, count, address = table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK]
+    if table[VERSION] == 3:
+        status = call_status(
+            table[SET_INPUTS], (table[COMPONENT], references, count, address, width)
+        )
+    else:
+        status = call_status(table[SET_INPUTS], (table[COMPONENT], references, count, address))
+    return _note(table, SET_INPUTS, status)
+
+
+@_compiled
+def _place(table: Any, t: float, states: int) -> int:
+    """Bring the FMU to time `t` and the states at an address."""
+    status = _note(table, SET_TIME, call_status(table[SET_TIME], (table[COMPONENT], t)))
+    if status == 0 and table[INPUT_WIDTH] > 0:
+        status = _set_line(table, t)
+    if status == 0 and table[STATES] > 0:
+        status = call_status(table[SET_STATES], (table[COMPONENT], states, table[STATES]))
+        status = _note(table, SET_STATES, status)
+    return status
+
+
+@_compiled
+def _table_at(address: int) -> Any:
+    return carray(as_pointer(address), (SIZE,), np.int64)
+
+
+@_callback(types.int32(types.float64, types.int64, types.int64, types.int64))
+def derivatives(t: float, y: int, ydot: int, user: int) -> int:
+    """CVODE's right-hand side: 0 good, 1 try a smaller step, -1 give up."""
+    table = _table_at(user)
+    n = table[STATES]
+    result = call_address(table[ARRAY_OF], (ydot,))
+    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    values = _doubles(result, max(n, 1))
+    if n == 0:
+        values[0] = 0.0
+    elif status == 0:
+        status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], result, n))
+        status = _note(table, GET_DERIVATIVES, status)
+    if status == 0:
+        for k in range(n):
+            if not np.isfinite(values[k]):
+                table[FAILED_FUNCTION] = table[GET_DERIVATIVES]
+                table[FAILED_STATUS] = NOT_FINITE
+                return 1
+        return 0
+    return 1 if status == 2 else -1
+
+
+@_callback(types.int32(types.float64, types.int64, types.int64, types.int64))
+def indicators(t: float, y: int, found: int, user: int) -> int:
+    """CVODE's root functions: the FMU's event indicators."""
+    table = _table_at(user)
+    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    if status == 0:
+        count = table[INDICATORS]
+        status = call_status(table[GET_INDICATORS], (table[COMPONENT], found, count))
+        status = _note(table, GET_INDICATORS, status)
+    return 0 if status == 0 else -1
+
+
+@_callback(
+    types.int32(
+        types.float64, types.int64, types.int64, types.int64, types.int64, types.int64,
+        types.int64, types.int64,
+    )
+)  # fmt: skip
+def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int, w3: int) -> int:
+    """CVODE's Jacobian, column by column, by the FMU's directional derivatives."""
+    table = _table_at(user)
+    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    n, count, by_element = table[STATES], table[REFERENCE_COUNT], table[REFERENCE_COUNT] > 0
+    seed = _doubles(table[SEED], n)
+    for j in range(n):
+        if status != 0:
+            break
+        column = call_address(table[COLUMN_OF], (matrix, j))
+        seed[:] = 0.0
+        seed[j] = 1.0
+        unknowns, knowns = table[DERIVATIVE_REFERENCES], table[STATE_REFERENCES]
+        values, known_count = table[SEED], count
+        if count == n and by_element:  # scalars: one is enough
+            knowns, values, known_count = knowns + 4 * j, values + 8 * j, 1
+        if table[VERSION] == 3:
+            status = call_status(
+                table[DIRECTIONAL],
+                (
+                    table[COMPONENT], unknowns, count, knowns, known_count, values,
+                    n if known_count != 1 or n == 1 else 1, column, n,
+                ),
+            )  # fmt: skip
+        else:
+            status = call_status(
+                table[DIRECTIONAL],
+                (table[COMPONENT], unknowns, count, knowns, known_count, values, column),
+            )
+        status = _note(table, DIRECTIONAL, status)
+    if status == 0:
+        return 0
+    return 1 if status == 2 else -1
+
+
+@_compiled
+def _move(table: Any, program: Any, i: int) -> int:
+    """Set or get the values of step `i`."""
+    for c in range(program.shape[0]):
+        row = program[c]
+        values = row[_ADDRESS] + row[_STRIDE] * i
+        if table[VERSION] == 3:
+            status = call_status(
+                row[_FUNCTION],
+                (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
+            )
+        else:
+            status = call_status(
+                row[_FUNCTION], (table[COMPONENT], row[_REFERENCES], row[_COUNT], values)
+            )
+        if status == 1:
+            table[WARNED] = 1
+        elif status != 0:
+            table[FAILED_FUNCTION] = row[_FUNCTION]
+            table[FAILED_STATUS] = status
+            return int(status)
+    return 0
+
+
+@_compiled
+def _update(table: Any, reals: Any) -> int:
+    """Iterate the discrete states; return why to stop, -1 to go on, -2: new nominal values."""
+    info = table[INFO]
+    nominals = False
+    for _ in range(MOST_ITERATIONS):
+        if table[VERSION] == 3:
+            status = call_status(
+                table[UPDATE],
+                (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 24),
+            )
+            flags = carray(as_pointer(info), (5,), np.uint8)
+            again, ends = flags[0] != 0, flags[1] != 0
+            nominals |= flags[2] != 0
+            timed = flags[4] != 0
+        else:
+            status = call_status(table[UPDATE], (table[COMPONENT], info))
+            words = carray(as_pointer(info), (5,), np.int32)
+            again, ends = words[0] != 0, words[1] != 0
+            nominals |= words[2] != 0
+            timed = words[4] != 0
+        if _note(table, UPDATE, status) != 0:
+            return CALL
+        if ends:
+            return TERMINATED
+        if not again:
+            reals[NEXT_EVENT] = _doubles(info + 24, 1)[0] if timed else np.inf
+            return -2 if nominals else -1
+    return UNSETTLED
+
+
+@_compiled
+def _resume(table: Any, reals: Any, nominals: bool) -> int:
+    """Leave event mode and begin to integrate anew; return why to stop, or -1."""
+    component, n = table[COMPONENT], table[STATES]
+    status = call_status(table[ENTER_CONTINUOUS], (component,))
+    if _note(table, ENTER_CONTINUOUS, status) != 0:
+        return CALL
+    if n > 0:
+        status = call_status(table[GET_STATES], (component, table[VECTOR_DATA], n))
+        if _note(table, GET_STATES, status) != 0:
+            return CALL
+        if nominals:
+            status = call_status(table[GET_NOMINALS], (component, table[TOLERANCE_DATA], n))
+            if _note(table, GET_NOMINALS, status) != 0:
+                return CALL
+            allowed = _doubles(table[TOLERANCE_DATA], n)
+            for k in range(n):
+                size = abs(allowed[k])
+                allowed[k] = reals[RELATIVE] * (size if 0.0 < size < np.inf else 1.0)
+            if table[MEMORY] != 0:
+                call_status(
+                    table[TOLERANCES], (table[MEMORY], reals[RELATIVE], table[TOLERANCE_VECTOR])
+                )
+    if table[MEMORY] != 0:
+        call_status(table[REINIT], (table[MEMORY], reals[TIME], table[VECTOR]))
+    return -1
+
+
+@_compiled
+def _event(table: Any, reals: Any, program: Any, i: int) -> int:
+    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
+    status = call_status(table[ENTER_EVENT], (table[COMPONENT],))
+    if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
+        return CALL
+    table[EVENTS] += 1
+    outcome = _update(table, reals)
+    if outcome >= 0:
+        return outcome
+    return _resume(table, reals, outcome == -2)
+
+
+@_compiled
+def start(table: Any, reals: Any) -> int:
+    """Settle the events of initialisation; the FMU is in event mode."""
+    outcome = _update(table, reals)
+    return _resume(table, reals, True) if outcome < 0 else outcome
+
+
+@_compiled
+def _accumulates(table: Any, reals: Any, step: float) -> bool:
+    """Note an event; return whether events follow one another without end."""
+    gap = reals[TIME] - reals[LAST_EVENT]
+    table[INTERVAL_EVENTS] += 1
+    table[CLOSE] = table[CLOSE] + 1 if gap < _CLOSE_GAP * step else 0
+    shrinks = gap < _SHRINKING_GAP * step and gap < reals[LAST_GAP]
+    table[SHRINKING] = table[SHRINKING] + 1 if shrinks else 0
+    reals[LAST_EVENT] = reals[TIME]
+    reals[LAST_GAP] = gap
+    return bool(
+        table[INTERVAL_EVENTS] > MOST_EVENTS
+        or table[CLOSE] > _MOST_CLOSE
+        or table[SHRINKING] > _MOST_SHRINKING
+    )
+
+
+@_compiled
+def _integrate(table: Any, reals: Any, stop: float) -> int:
+    """Take one step of the integrator, not beyond `stop`; return CVODE's flag."""
+    t = reals[TIME]
+    if table[MEMORY] == 0 or stop - t <= 1e-14 * max(abs(t), abs(stop)):
+        reals[TIME] = stop  # nothing to integrate, or nothing that changes in so short a time
+        return 0
+    returned = _doubles(table[RETURNED_TIME], 1)
+    call_status(table[STOP_TIME], (table[MEMORY], stop))
+    flag = call_status(
+        table[CVODE],
+        (table[MEMORY], stop, table[VECTOR], table[RETURNED_TIME], np.int32(_CV_ONE_STEP)),
+    )
+    if flag >= 0:
+        # CVODE may miss its stop by rounding.
+        close = abs(returned[0] - stop) <= 1e-14 * max(abs(t), abs(stop))
+        reals[TIME] = stop if close else returned[0]
+    return int(flag)
+
+
+@_compiled
+def _completed(table: Any) -> int:
+    """Tell the FMU of a complete step: -1 go on, -2 it wants event mode, else why to stop."""
+    if table[COMPLETED] == 0:
+        return -1
+    info = table[INFO]
+    flags = carray(as_pointer(info), (2,), np.int32)
+    flags[:] = 0
+    status = call_status(table[COMPLETED], (table[COMPONENT], np.int32(1), info, info + 4))
+    if _note(table, COMPLETED, status) != 0:
+        return CALL
+    # FMI 3.0 writes one byte, FMI 2.0 four: both are zero or not.
+    if flags[1] != 0:
+        return TERMINATED
+    return -2 if flags[0] != 0 else -1
+
+
+@_compiled
+def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> int:
+    """Integrate from the present time to `end` with all events; return why to stop, or -1."""
+    budget = PAUSE_AFTER
+    while reals[TIME] < end:
+        stop = min(end, reals[NEXT_EVENT])
+        event = stop <= reals[TIME]
+        if not event:
+            if budget == 0:
+                return PAUSED
+            budget -= 1
+            table[STEPS] += 1
+            table[INTERVAL_STEPS] += 1
+            flag = _integrate(table, reals, stop)
+            if flag < 0:
+                table[FLAG] = flag
+                return SOLVER
+            if table[INTERVAL_STEPS] > MOST_STEPS:
+                return TOO_MANY
+            if _place(table, reals[TIME], table[VECTOR_DATA]) != 0:
+                return CALL
+            outcome = _completed(table)
+            if outcome >= 0:
+                return outcome
+            event = flag == _CV_ROOT_RETURN or outcome == -2 or reals[TIME] >= reals[NEXT_EVENT]
+        if event:
+            outcome = _event(table, reals, nothing, 0)
+            if outcome >= 0:
+                return outcome
+            if _accumulates(table, reals, end - begin):
+                return ZENO
+    return -1
+
+
+@_compiled
+def run_steps(
+    table: Any,
+    reals: Any,
+    times: Any,
+    between: Any,
+    jump: Any,
+    record: Any,
+    jumps: Any,
+    begin: int,
+    end: int,
+    state: Any,
+) -> bool:
+    """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
+
+    Parameters
+    ----------
+    table, reals
+        The shared tables.
+    times
+        Communication points, s.
+    between, jump, record
+        Programs: inputs during a step where they are held at a mean; all inputs at an
+        instant where they jump; outputs.
+    jumps
+        For each instant, whether inputs jump there.
+    begin, end
+        First step, and the one after the last.
+    state
+        int64, shape (4,), see :mod:`fmident.fmu.program`; element 0 is why it stopped.
+        When that is a pause, the same call goes on where it stopped.
+
+    Returns
+    -------
+    bool
+        Whether all steps succeeded.
+    """
+    nothing = between[:0]
+    for i in range(begin, end):
+        outcome = -1
+        if table[INSIDE] == 0:
+            table[ROW] = i
+            table[INTERVAL_STEPS] = table[INTERVAL_EVENTS] = 0
+            table[WARNED] = 0
+            if between.shape[0] > 0:
+                outcome = _event(table, reals, between, i)
+            table[INSIDE] = 1
+        if outcome < 0:
+            outcome = _advance(table, reals, nothing, times[i], times[i + 1])
+        if outcome < 0 and jumps[i + 1]:
+            outcome = _event(table, reals, jump, i)
+        if outcome < 0 and _move(table, record, i) != 0:
+            outcome = CALL
+        if outcome >= 0:
+            state[0] = outcome
+            state[1] = i
+            state[2] = table[FAILED_STATUS]
+            return False
+        state[3] += table[WARNED]
+        table[INSIDE] = 0
+    return True

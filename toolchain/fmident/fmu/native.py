@@ -1,0 +1,42 @@
+"""Call C functions through their addresses, and see memory as arrays, in compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _calling(result: Any, bits: int) -> Any:
+    def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
+            function = ir.FunctionType(ir.IntType(bits), kinds)
+            pointer = builder.inttoptr(values[0], function.as_pointer())
+            unpack: Any = cgutils.unpack_tuple
+            return builder.call(pointer, unpack(builder, values[1]))
+
+        return result(types.int64, arguments), generate
+
+    return intrinsic(call)
+
+
+call_status: Any = _calling(types.int32, 32)
+"""``call_status(address, arguments)``: call a C function that returns an ``int``."""
+
+call_address: Any = _calling(types.int64, 64)
+"""``call_address(address, arguments)``: call a C function that returns a pointer."""
+
+
+def _pointer(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), generate
+
+
+as_pointer: Any = intrinsic(_pointer)
+"""``as_pointer(address)``: for :func:`numba.carray`."""

@@ -1,0 +1,377 @@
+"""Inputs and outputs as arrays of an FMU's own types, with the calls that move them.
+
+For the interfaces beyond FMI 2.0 Co-Simulation. An array variable of FMI 3.0 is moved as
+a whole, whichever of its elements are of interest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.errors import FmuError
+from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.failure import not_finite
+from fmident.fmu.instance import U32, BaseInstance, CallFailed
+from fmident.fmu.library import Library
+from fmident.fmu.program import COLUMNS, VALUES
+
+I64 = npt.NDArray[np.int64]
+
+_DTYPES: dict[str, Any] = {
+    "Real": np.float64,
+    "Float64": np.float64,
+    "Float32": np.float32,
+    "Integer": np.int32,
+    "Int8": np.int8,
+    "UInt8": np.uint8,
+    "Int16": np.int16,
+    "UInt16": np.uint16,
+    "Int32": np.int32,
+    "UInt32": np.uint32,
+    "Int64": np.int64,
+    "UInt64": np.uint64,
+}
+
+
+def native_type(variable: Variable) -> str:
+    """Return the type by whose functions a variable is set: ``"Real"``, ``"Float64"``, ..."""
+    if variable.native_type:
+        return variable.native_type
+    return "Integer" if variable.type == "Enumeration" else variable.type
+
+
+def dtype_of(native: str, prefix: str) -> Any:
+    """Return the NumPy type of one value, as the functions of FMI 2 or 3 have it."""
+    if native == "Boolean":
+        return np.uint8 if prefix == "fmi3" else np.int32
+    return _DTYPES[native]
+
+
+@dataclass
+class Group:
+    """Variables that one call moves.
+
+    Parameters
+    ----------
+    native
+        Their type.
+    references
+        One per variable.
+    places
+        First column of each variable.
+    columns
+        For each signal of this group: its place among all signals, and its column.
+    values
+        One row per instant.
+    """
+
+    native: str
+    references: U32
+    places: dict[int, int]
+    columns: list[tuple[int, int]]
+    values: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def signals(self) -> list[int]:
+        """Places of the group's signals among all."""
+        return [signal for signal, _ in self.columns]
+
+    @property
+    def targets(self) -> list[int]:
+        """Columns of the group's signals."""
+        return [column for _, column in self.columns]
+
+
+def make_groups(
+    variables: Sequence[Variable], rows: int, prefix: str, kinds: Sequence[object]
+) -> list[Group]:
+    """Group variables by type and by `kinds`; the arrays are not filled.
+
+    Parameters
+    ----------
+    variables
+        The signals.
+    rows
+        Number of instants.
+    prefix
+        ``"fmi2"`` or ``"fmi3"``.
+    kinds
+        For each variable, what else must be equal in a group.
+    """
+    found: dict[tuple[str, object], list[int]] = {}
+    for place, (variable, kind) in enumerate(zip(variables, kinds, strict=True)):
+        found.setdefault((native_type(variable), kind), []).append(place)
+    groups: list[Group] = []
+    for (native, _), members in found.items():
+        places: dict[int, int] = {}
+        width = 0
+        columns: list[tuple[int, int]] = []
+        for member in members:
+            variable = variables[member]
+            if variable.value_reference not in places:
+                places[variable.value_reference] = width
+                width += variable.elements
+            columns.append((member, places[variable.value_reference] + variable.element))
+        values = np.zeros((rows, width), dtype=dtype_of(native, prefix))
+        groups.append(Group(native, np.array(list(places), np.uint32), places, columns, values))
+    return groups
+
+
+class Mover:
+    """Moves groups between arrays and the FMU.
+
+    Parameters
+    ----------
+    library
+        The FMU's functions.
+    verb
+        ``"Set"`` or ``"Get"``.
+    prefix
+        ``"fmi2"`` or ``"fmi3"``.
+    """
+
+    def __init__(self, library: Library, verb: str, prefix: str) -> None:
+        self._library = library
+        self._verb = verb
+        self._prefix = prefix
+
+    def function(self, group: Group) -> str:
+        """Return the name of the function."""
+        return f"{self._prefix}{self._verb}{group.native}"
+
+    def program(self, groups: Iterable[Group], first: int = 1) -> I64:
+        """Return rows of a program; step i moves row ``i + first`` of the arrays.
+
+        Raises
+        ------
+        FmuError
+            The FMU lacks a function.
+        """
+        rows = [self._row(group, first) for group in groups]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS)
+
+    def _row(self, group: Group, first: int) -> tuple[int, ...]:
+        address = self._library.address(self.function(group))
+        if not address:
+            raise FmuError(
+                f"the FMU's library lacks the function {self.function(group)}",
+                hint="it has variables of this type, so it must export it; export it again",
+            )
+        values: int = group.values.__array_interface__["data"][0]
+        stride = group.values.strides[0]
+        references = group.references
+        width = group.values.shape[1]
+        start = values + first * stride
+        return (VALUES, address, references.ctypes.data, references.size, start, stride, width)
+
+    def move(self, instance: BaseInstance, groups: Iterable[Group], row: int) -> None:
+        """Move one row of all groups.
+
+        Raises
+        ------
+        CallFailed
+            The FMU refuses.
+        """
+        for group in groups:
+            width = group.values.shape[1]
+            address = group.values.__array_interface__["data"][0] + row * group.values.strides[0]
+            size = group.references.size
+            arguments = [group.references.ctypes.data, size, address]
+            if self._prefix == "fmi3":
+                arguments.append(width)
+            instance.call(self.function(group), *arguments)
+
+
+class OutputTable:
+    """Recorded variables.
+
+    Parameters
+    ----------
+    description, library
+        The FMU.
+    names
+        Variables to record.
+    rows
+        Number of instants.
+
+    Raises
+    ------
+    FmuError
+        Unknown names and texts.
+    """
+
+    def __init__(
+        self, description: ModelDescription, library: Library, names: Sequence[str], rows: int
+    ) -> None:
+        self.names = tuple(names)
+        prefix = prefix_of(description)
+        variables = [_output(description, name) for name in names]
+        self.groups = make_groups(variables, rows, prefix, [None] * len(variables))
+        self.mover = Mover(library, "Get", prefix)
+        self.rows = rows
+
+    def assemble(self) -> F64:
+        """Return all signals in the order asked for, shape (rows, signals)."""
+        result = np.empty((self.rows, len(self.names)))
+        for group in self.groups:
+            result[:, group.signals] = group.values[:, group.targets]
+        return result
+
+    def refuse_not_finite(self, times: F64, begin: int, end: int) -> None:
+        """Look through the rows `begin` to `end`.
+
+        Raises
+        ------
+        RunFailed
+            A signal is NaN or infinite; the first is named.
+        """
+        worst: tuple[int, int, float] | None = None
+        for group in self.groups:
+            if group.values.dtype.kind != "f":
+                continue
+            block = group.values[begin:end, group.targets]
+            finite = np.isfinite(block)
+            if finite.all():
+                continue
+            row, column = (int(k) for k in np.argwhere(~finite)[0])
+            if worst is None or row < worst[0]:
+                worst = (row, group.signals[column], float(block[row, column]))
+        if worst is not None:
+            row, signal, value = worst
+            raise not_finite(self.names[signal], value, float(times[begin + row]))
+
+
+class InputTable:
+    """Variables that columns of data drive.
+
+    Parameters
+    ----------
+    description, library
+        The FMU.
+    names
+        Of the columns.
+    inputs
+        Values, shape (n, columns).
+
+    Raises
+    ------
+    FmuError
+        Names that are no inputs; values that do not fit a variable's type.
+    """
+
+    def __init__(
+        self, description: ModelDescription, library: Library, names: Sequence[str], inputs: F64
+    ) -> None:
+        prefix = prefix_of(description)
+        variables = [_input(description, name) for name in names]
+        kinds = [is_continuous(v) for v in variables]
+        self.groups = make_groups(variables, inputs.shape[0], prefix, kinds)
+        self.mover = Mover(library, "Set", prefix)
+        self.continuous = [g for g in self.groups if is_continuous(variables[g.signals[0]])]
+        self.held = [g for g in self.groups if g not in self.continuous]
+        self._others: list[tuple[Group, int, Variable]] = []
+        for group in self.groups:
+            for signal, column in group.columns:
+                data = _fitting(variables[signal], inputs[:, signal], group.values.dtype)
+                group.values[:, column] = data
+            self._remember_others(description, group)
+
+    def _remember_others(self, description: ModelDescription, group: Group) -> None:
+        driven = set(group.targets)
+        seen: set[int] = set()
+        for variable in description.variables:
+            place = group.places.get(variable.value_reference)
+            if place is None or native_type(variable) != group.native:
+                continue
+            column = place + variable.element
+            if column not in driven and column not in seen:
+                seen.add(column)
+                self._others.append((group, column, variable))
+
+    def fill_others(self, values: Mapping[str, Value]) -> None:
+        """Give elements of driven arrays that no column drives the values of this run."""
+        for group, column, variable in self._others:
+            given = values.get(variable.name, variable.start)
+            group.values[:, column] = 0 if given is None else given
+
+    @property
+    def any(self) -> bool:
+        """Whether any column drives the FMU."""
+        return bool(self.groups)
+
+
+def prefix_of(description: ModelDescription) -> str:
+    """Return ``"fmi2"`` or ``"fmi3"``."""
+    return "fmi3" if description.fmi_version.startswith("3.") else "fmi2"
+
+
+def is_continuous(variable: Variable) -> bool:
+    """Whether an input can follow lines: a number of 64 bits that may change at any time."""
+    return native_type(variable) in ("Real", "Float64") and variable.variability == "continuous"
+
+
+def function_name(library: Library, address: int) -> str:
+    """Return the name of the function at `address`."""
+    return next(n for n in library.functions if library.address(n) == address)
+
+
+def failed_call(library: Library, address: int, status: int) -> CallFailed:
+    """Return the failure of the function at `address`."""
+    return CallFailed(function_name(library, address), status)
+
+
+def _input(description: ModelDescription, name: str) -> Variable:
+    variable = description.variable(name)
+    if variable.causality == "structuralParameter":
+        raise FmuError(
+            f"'{name}' of '{description.name}' is a structural parameter: it can be set before"
+            " initialisation only, not follow data",
+            hint="give it in the start values of the setup",
+        )
+    if variable.causality != "input":
+        known = ", ".join(f"'{v.name}'" for v in description.inputs[:12]) or "none"
+        raise FmuError(
+            f"variable '{name}' of '{description.name}' is not an input"
+            f" (causality '{variable.causality}')",
+            hint=f"inputs of this FMU: {known}",
+        )
+    if variable.type == "String":
+        raise FmuError(f"input '{name}' is a text, which cannot follow data")
+    return variable
+
+
+def _output(description: ModelDescription, name: str) -> Variable:
+    variable = description.variable(name)
+    if variable.type == "String":
+        raise FmuError(
+            f"variable '{name}' is a text, which cannot be recorded",
+            hint="choose a variable that is a number, a Boolean or an enumeration",
+        )
+    return variable
+
+
+def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
+    """Return the column if every value can be had in the variable's type."""
+    if variable.type == "Real":
+        return column
+    if variable.type == "Boolean":
+        good, wanted = np.isin(column, (0.0, 1.0)), "0 or 1"
+    else:
+        info = np.iinfo(dtype)
+        good = (column == np.round(column)) & (column >= float(info.min))
+        good &= column <= float(info.max)
+        wanted = f"whole numbers from {info.min} to {info.max}"
+    if not good.all():
+        row = int(np.argmin(good))
+        kind = variable.native_type or variable.type
+        raise FmuError(
+            f"input '{variable.name}' is {kind}, but its value is {column[row]} at row {row}",
+            hint=f"give {wanted}",
+        )
+    return column
