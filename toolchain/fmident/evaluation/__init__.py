@@ -1,6 +1,6 @@
 """Many simulations: executors, the evaluator, finite differences from measured noise."""
 
-from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.differences import Columns, JacobianError, difference_columns
 from fmident.evaluation.directions import DirectionalDerivatives, directional_derivatives
 from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executors import (
@@ -23,6 +23,7 @@ from fmident.evaluation.tasks import (
 )
 
 __all__ = [
+    "Columns",
     "DirectionalDerivatives",
     "Evaluator",
     "Executor",
@@ -37,7 +38,7 @@ __all__ = [
     "SimulationTask",
     "StepSizes",
     "choose_steps",
-    "difference_jacobian",
+    "difference_columns",
     "directional_derivatives",
     "fixed_steps",
     "make_executor",

@@ -6,7 +6,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.broyden import Basis, updated_basis
-from fmident.evaluation.differences import JacobianError, difference_jacobian
+from fmident.evaluation.differences import Columns, JacobianError, difference_columns
 from fmident.evaluation.directions import (
     DirectionalDerivatives,
     directional_derivatives,
@@ -14,6 +14,7 @@ from fmident.evaluation.directions import (
 )
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.noise import POINTS
+from fmident.evaluation.places import Places
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps, parameter_size
 from fmident.problem.search_space import SearchSpace
@@ -52,7 +53,9 @@ class Derivatives:
         self._runs = runs
         self._problem = runs.problem
         self._space = space
+        self._places = Places(runs.problem)
         self._jacobians: Recent[F64] = Recent(1)
+        self._last: tuple[bytes, Columns] | None = None
         self._basis: Basis | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
@@ -79,23 +82,25 @@ class Derivatives:
                 hint="start elsewhere, or narrow the bounds",
             )
         steps = self.measure_steps(point)
-        scaled = difference_jacobian(
+        found = difference_columns(
             self._in_space,
             base,
             self._space.from_physical(point),
-            steps.steps,
+            steps,
             self._space.lower,
             self._space.upper,
             [q.name for q in self._problem.free],
             self._problem.evaluation.difference,
             self._runs.reason,
+            self._places.groups,
         )
         self.count += 1
-        jacobian: F64 = scaled / self._space.derivative(point)
+        self._last = (point.tobytes(), found)
+        jacobian: F64 = found.jacobian / self._space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
         if self._problem.evaluation.broyden:
             z = self._space.from_physical(point)
-            self._basis = Basis(z, base, scaled, 0, self._runs.candidates)
+            self._basis = Basis(z, base, found.jacobian, 0, self._runs.candidates)
         return jacobian.copy()
 
     def updated(self, point: F64) -> F64 | None:
@@ -119,6 +124,13 @@ class Derivatives:
         self._basis = found
         jacobian: F64 = found.jacobian / self._space.derivative(point)
         return jacobian
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the last Jacobian: rows that events crossed."""
+        if self._last is None:
+            return ()
+        return self._places.notes(self._last[1].crossings)
 
     def is_given(self, point: F64) -> bool:
         """Return whether the Jacobian at `point` was handed over, not computed here."""
@@ -147,8 +159,11 @@ class Derivatives:
             return self._known_errors[1]
         if self.steps is None:
             return None
+        entries = self.steps.errors
+        if self._last is not None and self._last[0] == point.tobytes():
+            entries = self._last[1].errors
         rows = self._base(point).size
-        errors: F64 = np.sqrt(rows) * self.steps.errors / np.abs(self._space.derivative(point))
+        errors: F64 = np.sqrt(rows) * entries / np.abs(self._space.derivative(point))
         return errors
 
     def along(self, point: F64, directions: F64) -> DirectionalDerivatives:

@@ -97,6 +97,11 @@ class Evaluator:
         """Steps of the finite differences; ``None`` before the first Jacobian."""
         return self._derivatives.steps
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the last Jacobian: samples that an event jumps across."""
+        return self._derivatives.notes
+
     def residuals(self, p: F64) -> F64:
         """Return the whitened residuals at `p`, shape (m,); all NaN if a simulation failed."""
         row: F64 = self.residuals_many(np.atleast_2d(p))[0]

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from fmident._types import F64
+from fmident.evaluation.outliers import standing_out_of_active
 
 POINTS = 7
 """Points on the line, as recommended by More and Wild (6 to 8)."""
@@ -58,7 +59,9 @@ def noise_level(values: F64) -> NoiseEstimate:
         Shape (points, m), at least 5 points, finite.
     """
     count = values.shape[0]
-    varying = np.ptp(values, axis=0) > 0.0
+    spread = np.ptp(values, axis=0)
+    # A component that an event jumps across on this line is neither smooth nor noise.
+    varying = (spread > 0.0) & ~standing_out_of_active(spread, 0.0)
     if not bool(varying.any()):
         return NoiseEstimate(math.nan, "too-small")
     table = values[:, varying]

@@ -9,6 +9,7 @@ variable-step solver and gives a Jacobian of noise.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,9 +19,11 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.evaluation.noise import POINTS, noise_level
+from fmident.evaluation.outliers import standing_out_of_active
 from fmident.problem.search_space import SearchSpace
 
-Difference = Literal["forward", "central"]
+Difference = Literal["forward", "central", "auto"]
+Scheme = Literal["one-sided", "central", "aside"]
 Flags = npt.NDArray[np.bool_]
 
 SPACING = 1e-4
@@ -38,6 +41,9 @@ _SMALLEST_SIZE = 0.1
 """Smallest size of a parameter in relation to its initial value."""
 
 _TRIALS = 4
+_EVENT = 15.0
+"""Noise levels of a second difference that are no noise, six standard deviations."""
+
 _VISIBLE = 100.0
 _LARGE_CHANGE = 0.1
 _EPS = float(np.finfo(np.float64).eps)
@@ -63,6 +69,15 @@ class StepSizes:
         In words, one per parameter.
     influence
         Whether any residual changed with the parameter, shape (n,); ``None`` if not measured.
+    central
+        Steps of central differences, shape (n,); ``None``: `steps` serve both.
+    size
+        Size of the parameters, shape (n,); ``None`` if unknown.
+    rounding
+        What is taken for noise where it was not measured.
+    events
+        Whether the parameter seems to move events across samples, shape (n,); ``None`` if not
+        looked at.
     """
 
     steps: F64
@@ -71,6 +86,56 @@ class StepSizes:
     errors: F64
     reasons: tuple[str, ...]
     influence: Flags | None = None
+    central: F64 | None = None
+    size: F64 | None = None
+    rounding: float = 0.0
+    events: Flags | None = None
+
+    @property
+    def noise_or_rounding(self) -> float:
+        """Noise per residual, measured or not."""
+        return self.noise if np.isfinite(self.noise) else self.rounding
+
+    def error(self, column: int, scheme: Scheme, step: float) -> float:
+        """Return the expected root mean square error per entry of a column.
+
+        Parameters
+        ----------
+        column
+            Parameter.
+        scheme
+            ``"one-sided"``: one step; ``"central"``: one to each side; ``"aside"``: one and two
+            steps to the same side, to second order.
+        step
+            Positive.
+        """
+        noise = self.noise_or_rounding / step
+        second = float(np.nan_to_num(self.curvature[column]))
+        if scheme == "one-sided":
+            return float(np.hypot(np.sqrt(2.0) * noise, 0.5 * step * second))
+        # The third derivative is taken for curvature / size.
+        third = second / float(self.size[column]) if self.size is not None else 0.0
+        if scheme == "central":
+            return float(np.hypot(np.sqrt(0.5) * noise, step**2 * third / 6.0))
+        return float(np.hypot(np.sqrt(6.5) * noise, step**2 * third / 3.0))
+
+    def with_own_steps(self, own: F64, scheme: Scheme) -> StepSizes:
+        """Return the same with steps that the user chose, shape (n,); NaN leaves them."""
+        chosen = np.isfinite(own)
+        if not bool(chosen.any()):
+            return self
+        steps = np.where(chosen, own, self.steps)
+        errors = np.array([self.error(j, scheme, float(h)) for j, h in enumerate(steps)])
+        return dataclasses.replace(
+            self,
+            steps=steps,
+            errors=np.where(chosen, errors, self.errors),
+            central=None if self.central is None else np.where(chosen, own, self.central),
+            reasons=tuple(
+                "step of the problem" if mine else reason
+                for mine, reason in zip(chosen, self.reasons, strict=True)
+            ),
+        )
 
 
 def parameter_size(space: SearchSpace, initial: F64, z: F64) -> F64:
@@ -109,7 +174,7 @@ def fixed_steps(relative: float, size: F64, magnitude: float, difference: Differ
     """
     steps = relative * size
     noise = _EPS * magnitude
-    factor = np.sqrt(2.0) if difference == "forward" else 1.0 / np.sqrt(2.0)
+    factor = 1.0 / np.sqrt(2.0) if difference == "central" else np.sqrt(2.0)
     reason = f"relative step {relative:g} of the problem"
     return StepSizes(
         steps,
@@ -117,6 +182,8 @@ def fixed_steps(relative: float, size: F64, magnitude: float, difference: Differ
         np.full(size.size, np.nan),
         factor * noise / steps,
         (reason,) * size.size,
+        size=size,
+        rounding=noise,
     )
 
 
@@ -204,27 +271,36 @@ def choose_steps(
         Scheme.
     """
     noise, origin = measure_noise(evaluate, base, z, size, lower, upper, magnitude)
-    curvature, influence = _measure_curvature(
+    curvature, influence, events = _measure_curvature(
         evaluate, base, z, size, lower, upper, noise, magnitude
     )
     largest = np.minimum(LARGEST * size, 0.25 * (upper - lower))
+    smallest = np.minimum(np.maximum(np.abs(z), size) * _EPS**0.75, largest)
     with np.errstate(divide="ignore"):
-        if difference == "forward":
-            wanted = 8.0**0.25 * np.sqrt(noise / curvature)
-        else:
-            # The third derivative is taken for curvature / size.
-            wanted = np.cbrt(3.0 * noise * size / curvature)
-    smallest = np.maximum(np.abs(z), size) * _EPS**0.75
-    steps = np.clip(wanted, np.minimum(smallest, largest), largest)
-    if difference == "forward":
-        errors = np.sqrt(2.0 * (noise / steps) ** 2 + 0.25 * (steps * curvature) ** 2)
-    else:
-        errors = np.sqrt(0.5 * (noise / steps) ** 2 + (steps**2 * curvature / size) ** 2 / 36.0)
+        forward = 8.0**0.25 * np.sqrt(noise / curvature)
+        # The third derivative is taken for curvature / size.
+        central = np.cbrt(3.0 * noise * size / curvature)
+    wanted = central if difference == "central" else forward
+    steps = np.clip(wanted, smallest, largest)
     reasons = tuple(
         f"{origin}; " + ("nearly linear, largest step" if h < w else f"curvature {c:.2g}")
         for h, w, c in zip(steps, wanted, curvature, strict=True)
     )
-    return StepSizes(steps, noise, curvature, errors, reasons, influence)
+    found = StepSizes(
+        steps,
+        noise,
+        curvature,
+        np.zeros(z.size),
+        reasons,
+        influence,
+        np.clip(central, smallest, largest),
+        size,
+        _EPS * magnitude,
+        events,
+    )
+    scheme: Scheme = "central" if difference == "central" else "one-sided"
+    errors = np.array([found.error(j, scheme, float(h)) for j, h in enumerate(steps)])
+    return dataclasses.replace(found, errors=errors)
 
 
 def _measure_curvature(
@@ -236,8 +312,11 @@ def _measure_curvature(
     upper: F64,
     noise: float,
     magnitude: float,
-) -> tuple[F64, Flags]:
-    """Return the root mean square second derivative, and which parameters changed anything.
+) -> tuple[F64, Flags, Flags]:
+    """Return the root mean square second derivative, and two flags per parameter.
+
+    They tell whether anything changed, and whether some rows changed as events make them; such
+    rows are left out of the curvature.
 
     As in section 5.1 of the paper, the function must not change by more than a tenth of its
     size over the second difference. The paper wants the difference to stand out of the noise
@@ -247,16 +326,18 @@ def _measure_curvature(
     trial = np.minimum(LARGEST * size, 0.25 * (upper - lower))
     curvature = np.full(z.size, np.nan)
     influence = np.zeros(z.size, dtype=np.bool_)
+    events = np.zeros(z.size, dtype=np.bool_)
     open_columns = list(range(z.size))
     for _ in range(_TRIALS):
         again = []
-        probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns)
+        probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns, noise)
         for j, probe in zip(open_columns, probes, strict=True):
             influence[j] |= probe.change != 0.0  # NaN, a failure, is a change as well
             if not np.isfinite(probe.second):
                 trial[j] *= 0.1
                 again.append(j)
                 continue
+            events[j] |= probe.events
             curvature[j] = max(probe.second, noise) / trial[j] ** 2
             if probe.change > _LARGE_CHANGE * magnitude and probe.second > _VISIBLE * noise:
                 trial[j] *= 0.1
@@ -266,7 +347,7 @@ def _measure_curvature(
             break
     # Where every trial failed nothing is known, so the step becomes the size of the trial.
     unknown = noise / np.maximum(trial, _EPS * size) ** 2
-    return np.where(np.isfinite(curvature), curvature, unknown), influence
+    return np.where(np.isfinite(curvature), curvature, unknown), influence, events
 
 
 @dataclass(frozen=True)
@@ -275,6 +356,7 @@ class _Probe:
 
     second: float
     change: float
+    events: bool
 
 
 def _second_differences(
@@ -285,6 +367,7 @@ def _second_differences(
     lower: F64,
     upper: F64,
     columns: Sequence[int],
+    noise: float,
 ) -> list[_Probe]:
     """Return one probe per column; centred where the bounds allow it, else one-sided."""
     points = []
@@ -308,7 +391,12 @@ def _second_differences(
         first, other = values[2 * k], values[2 * k + 1]
         second = base - 2.0 * first + other if aside else first - 2.0 * base + other
         change = max(_rms(first - base), _rms(other - base), key=lambda x: (np.isnan(x), x))
-        probes.append(_Probe(_rms(second), change))
+        # A jump is no curvature; where one side fails nothing can be told apart.
+        jumps = (
+            standing_out_of_active(second, _EVENT * noise) if np.isfinite(second).all() else None
+        )
+        smooth = second if jumps is None else second[~jumps]
+        probes.append(_Probe(_rms(smooth), change, jumps is not None and bool(jumps.any())))
     return probes
 
 
