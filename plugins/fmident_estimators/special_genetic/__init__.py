@@ -4,7 +4,9 @@ Ludwig and Gerstmayr's algorithm. The first generation is uniform in the box (eq
 "Special Genetic Identification Algorithm with smoothing in the frequency domain"). Of all
 vectors so far the best survive; each has children at distances that are distributed
 symmetrically and exponentially, in a range that shrinks from generation to generation
-(eqs. 23 and 24, whose printed text lost a product sign and an exponent).
+(eqs. 23 and 24, whose printed text lost a product sign and an exponent). Further cycles, in
+which the range shrinks anew around the best vector so far, are an addition; by default there
+is one cycle, as published.
 """
 
 from __future__ import annotations

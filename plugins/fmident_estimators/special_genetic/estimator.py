@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from fmident._types import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.population import PopulationSearch
-from fmident_estimators.special_genetic.operators import offspring, survivors_of
+from fmident_estimators.special_genetic.cycle import Cycle, Reason
+from fmident_estimators.special_genetic.operators import offspring
 from fmident_estimators.special_genetic.options import SpecialGeneticOptions
 
 
@@ -49,48 +49,55 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
         """
         search = PopulationSearch(problem, evaluator, monitor, self.name)
         generator = np.random.default_rng(options.seed)
-        points = generator.random((options.initial_population, len(problem.free)))
-        survivors, costs = search.initial[np.newaxis], np.array([search.initial_cost])
-        if not options.start_from_initial:
-            survivors, costs = survivors[:0], costs[:0]
-        for g in range(1, options.generations + 1):
-            found = search.evaluate(points)
-            survivors, costs = survivors_of(
-                np.vstack([survivors, points]), np.concatenate([costs, found]), options.survivors
+        size, width = options.initial_population, len(problem.free)
+        known = 1 if options.start_from_initial else 0
+        reason: Reason = "generations"
+        for number in range(1, options.cycles + 1):
+            if number == 1:
+                reach = 1.0
+                points = generator.random((size, width))
+            else:
+                reach = _drawn_range(options, generator)
+                best = search.box.unit(search.best)[np.newaxis]
+                points = offspring(best, size, reach, generator)
+                known = 0
+            cycle = Cycle(
+                search,
+                options,
+                generator,
+                number,
+                reach,
+                np.repeat(search.initial[np.newaxis], known, axis=0),
+                np.full(known, search.initial_cost),
             )
-            reach = options.range_reduction ** (g - 1)
-            search.end_generation(
-                found, survivor_worst=_worst(costs), spread=_spread(survivors), range=reach
-            )
-            reason = _reason_to_end(survivors, costs, options)
-            if reason:
-                return search.finish("converged", f"{reason} in generation {g}")
-            points = offspring(survivors, options.children, reach, generator)
-        if not np.isfinite(costs[0]):
-            return search.finish(
-                "failed", f"every simulation failed; the last: {evaluator.last_failure}"
-            )
-        return search.finish("limit", f"all {options.generations} generations were evaluated")
+            reason = cycle.run(points)
+            if reason in ("target", "generations"):
+                break
+        return _end(search, reason, number, options)
 
 
-def _worst(costs: F64) -> float:
-    finite = costs[np.isfinite(costs)]
-    return float(finite[-1]) if finite.size else float("nan")
+def _drawn_range(options: SpecialGeneticOptions, generator: np.random.Generator) -> float:
+    low, high = np.log(options.cycle_range)
+    return float(np.exp(generator.uniform(low, high)))
 
 
-def _spread(survivors: F64) -> float:
-    """Return the largest side of the box around the survivors, as fraction of the bounds."""
-    return float(np.max(np.ptp(survivors, axis=0)))
-
-
-def _reason_to_end(survivors: F64, costs: F64, options: SpecialGeneticOptions) -> str:
-    """Return why the search is over, or nothing."""
-    if options.target_cost is not None and costs[0] <= options.target_cost:
-        return f"the target cost {options.target_cost:g} was reached"
-    if len(survivors) < options.survivors or not bool(np.isfinite(costs).all()):
-        return ""
-    if options.cost_tolerance > 0.0 and costs[-1] - costs[0] <= options.cost_tolerance:
-        return f"the costs of all survivors came within {options.cost_tolerance:g}"
-    if len(survivors) > 1 and _spread(survivors) <= options.parameter_tolerance:
-        return f"all survivors came within {options.parameter_tolerance:g} of the bounds' width"
-    return ""
+def _end(
+    search: PopulationSearch, reason: Reason, cycle: int, options: SpecialGeneticOptions
+) -> Estimate:
+    where = f"in generation {search.generations}"
+    if options.cycles > 1:
+        where += f", cycle {cycle}"
+    if reason == "target":
+        found = f"all survivors cost at most the target of {options.target_cost:g}"
+        return search.finish("converged", f"{found} {where}")
+    if reason == "cost":
+        found = f"the costs of all survivors came within {options.cost_tolerance:g}"
+        return search.finish("converged", f"{found} {where}")
+    tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
+    if reason == "parameters":
+        found = f"all survivors came within {tolerance}"
+        return search.finish("converged", f"{found} {where}")
+    if reason == "range":
+        found = f"the range of the children shrank far below {tolerance}"
+        return search.finish("limit", f"{found} {where}, before the survivors came together")
+    return search.finish("limit", f"all {options.generations} generations were evaluated")
