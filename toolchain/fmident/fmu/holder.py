@@ -120,6 +120,11 @@ class InstanceHolder:
         self._fresh = False
         return self.instance
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has run on the instance since it was made."""
+        return self._fresh and self._instance is not None
+
     def never_reset(self) -> None:
         """From now on instantiate anew for each run."""
         self._can_reset = False

@@ -243,7 +243,8 @@ class Simulator:
         started = now = time.perf_counter()
         chunk = _FIRST_CHUNK
         if self._seconds_per_step > 0.0:
-            chunk = max(1, int(CHUNK_SECONDS / self._seconds_per_step))
+            # Not all steps at once: this run may be slower than the last, and has a time limit.
+            chunk = max(1, min(int(CHUNK_SECONDS / self._seconds_per_step), steps // 8))
         while begin < steps:
             if self._progress is not None:
                 chunk = 1
@@ -291,9 +292,10 @@ class Simulator:
             self._plan(driver, setup, merged, self._assignment(driver, merged))
 
     def renew_instance(self) -> None:
-        """Free the instance, so that the next run begins with a new one."""
+        """Free an instance that has been used, so that the next run begins with a new one."""
         with self._lock:
-            Capture(self.captures_output).around(self._holder.drop)
+            if not self._holder.is_new:
+                Capture(self.captures_output).around(self._holder.drop)
 
     def instantiate_for_each_run(self) -> None:
         """Do not reset any more: for FMUs whose reset leaves something of the run before."""
