@@ -16,12 +16,15 @@ from fmident.evaluation.memory import Recent
 from fmident.evaluation.noise import POINTS
 from fmident.evaluation.places import Places
 from fmident.evaluation.runs import Runs
-from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps, parameter_size
+from fmident.evaluation.steps import Scheme, StepSizes, choose_steps, fixed_steps, parameter_size
 from fmident.problem.search_space import SearchSpace
 
 _STALE = 2.0
 """Steps are chosen anew when a parameter has moved by this many times its size, or shrunk to
 this part of it."""
+
+_UNUSED = 1e-6
+"""Relative step in place of those that the parameters have themselves."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -210,18 +213,30 @@ class Derivatives:
         settings = self._problem.evaluation
         size = self._parameter_size(z)
         magnitude = self._runs.output_magnitude(base)
-        if settings.relative_step is not None:
-            return fixed_steps(settings.relative_step, size, magnitude, settings.difference)
-        return choose_steps(
-            self._in_space,
-            base,
-            z,
-            size,
-            self._space.lower,
-            self._space.upper,
-            magnitude,
-            settings.difference,
-        )
+        own = self._own_steps(z)
+        scheme: Scheme = "central" if settings.difference == "central" else "one-sided"
+        relative = settings.relative_step
+        if relative is not None or bool(np.isfinite(own).all()):
+            chosen = fixed_steps(relative or _UNUSED, size, magnitude, settings.difference)
+        else:
+            chosen = choose_steps(
+                self._in_space,
+                base,
+                z,
+                size,
+                self._space.lower,
+                self._space.upper,
+                magnitude,
+                settings.difference,
+            )
+        return chosen.with_own_steps(own, scheme)
+
+    def _own_steps(self, z: F64) -> F64:
+        """Return the steps that the problem gives, in the search space; NaN where it does not."""
+        own = np.array([np.nan if q.step is None else q.step for q in self._problem.free])
+        p = self._space.to_physical(z)
+        # With log scaling by how much the logarithm grows.
+        return np.where(self._space.log, np.log1p(own / np.abs(p)), own / self._space.scale)
 
     def _parameter_size(self, z: F64) -> F64:
         return parameter_size(self._space, self._space.from_physical(self._problem.initial), z)

@@ -327,6 +327,9 @@ def _parameter(
             )
         lower = max(lower, 0.0)  # the FMU's own minimum, or none
     scale = section.number("scale", None)
+    step = section.number("step", None)
+    if step is not None and not (np.isfinite(step) and step > 0.0):
+        raise section.error(f"the step of '{name}' must be positive, not {step:g}", "step")
     parameter = Parameter(
         name=name,
         initial=initial,
@@ -342,6 +345,7 @@ def _parameter(
         fixed=section.flag("fixed", False),
         unit=wanted or unit,
         description=variable.description if variable is not None else "",
+        step=None if step is None else converted(step, "step") - converted(0.0, "step"),
     )
     section.finish()
     return parameter

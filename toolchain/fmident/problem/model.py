@@ -16,7 +16,7 @@ from fmident.problem.cost import Cost, TimeDomain
 
 Scaling = Literal["linear", "log"]
 ExecutorName = Literal["auto", "inline", "processes", "dask"]
-DifferenceScheme = Literal["forward", "central"]
+DifferenceScheme = Literal["forward", "central", "auto"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Parameter:
         ``"linear"``: searched as ``p / scale``; ``"log"``: as ``log(p)``.
     scale
         Typical size, in `unit`; positive.
+    step
+        Finite-difference step, in `unit`; ``None`` chooses it from the measured noise.
     fixed
         Held at `initial`.
     unit
@@ -58,6 +60,7 @@ class Parameter:
     fixed: bool = False
     unit: str | None = None
     description: str = ""
+    step: float | None = None
 
     def acts_on(self, experiment: str) -> bool:
         """Return whether the parameter holds in the experiment of that name."""
@@ -84,7 +87,8 @@ class EvaluationSettings:
         Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
         :class:`fmident.fmu.SimulationSetup`.
     difference
-        Scheme of the finite-difference Jacobian.
+        Scheme of the finite-difference Jacobian; ``"auto"``: forward where that is exact
+        enough, else central.
     relative_step
         Step in the search space; ``None`` chooses it from the measured noise.
     check
