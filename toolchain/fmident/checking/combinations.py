@@ -8,6 +8,7 @@ components that are small whole numbers, whereas in ``p`` it turns from point to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
@@ -21,8 +22,30 @@ _LARGEST = 6
 _NOTHING = 1e-3
 
 
+@dataclass(frozen=True)
+class PointSensitivity:
+    """A Jacobian somewhere inside the bounds.
+
+    Parameters
+    ----------
+    point
+        Free parameters, shape (n,).
+    jacobian
+        Whitened, shape (m, n).
+    column_errors
+        Lengths of the errors of its columns, shape (n,).
+    rank
+        Numerical rank.
+    """
+
+    point: F64
+    jacobian: F64
+    column_errors: F64
+    rank: int
+
+
 def product_verdict(
-    names: Sequence[str], jacobians: Sequence[tuple[F64, F64]], judged: Identifiability
+    names: Sequence[str], sensitivities: Sequence[PointSensitivity], judged: Identifiability
 ) -> tuple[tuple[str, ...], str] | None:
     """Return the products that are determined, and the verdict that names them.
 
@@ -30,8 +53,8 @@ def product_verdict(
     ----------
     names
         Of the free parameters, shape (n,).
-    jacobians
-        Points and Jacobians, the initial point first; two or more tell products from sums.
+    sensitivities
+        At several points, the initial point first; two or more tell products from sums.
     judged
         At the initial point.
 
@@ -41,17 +64,17 @@ def product_verdict(
         ``None`` where nothing speaks for products, or everything is identifiable.
     """
     count = len(names)
-    if judged.rank in (0, count) or judged.undecided or len(jacobians) < 2:
+    if judged.rank in (0, count) or judged.undecided or len(sensitivities) < 2:
         return None
-    if any(not bool((p > 0.0).all()) for p, _ in jacobians):
+    if any(not bool((s.point > 0.0).all()) for s in sensitivities):
         return None
     missing = count - judged.rank
     relative, plain = [], []
-    for p, jacobian in jacobians:
-        if bool((np.linalg.norm(jacobian, axis=0) == 0.0).any()):
+    for s in sensitivities:
+        if bool((np.linalg.norm(s.jacobian, axis=0) <= s.column_errors).any()):
             return None
-        relative.append(_null_space(jacobian * p, missing))
-        plain.append(_null_space(jacobian, missing))
+        relative.append(_null_space(s.jacobian * s.point, missing))
+        plain.append(_null_space(s.jacobian, missing))
     if _spread(relative) > _SAME or _spread(relative) >= _spread(plain):
         return None
     basis = relative[0]

@@ -26,7 +26,7 @@ from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 from fmident.evaluation import Evaluator
 
-_FINER = 8
+FINER = 8
 _MOST_SAMPLES = 200_000
 _COARSE = 400
 _ORDERS = (1, 2, 3, 4)
@@ -67,16 +67,21 @@ class Fine:
     factor: int
 
 
-def simulate_finely(evaluator: Evaluator, experiment: Experiment) -> Fine | None:
-    """Simulate the initial point on a finer grid; ``None`` if the samples are irregular.
+def simulate_finely(evaluator: Evaluator, experiment: Experiment, finest: int) -> Fine | None:
+    """Simulate the initial point on a grid up to `finest` times finer.
 
     Inputs run straight between the samples.
+
+    Returns
+    -------
+    Fine or None
+        ``None`` if the samples are irregular or few, or `finest` is 0.
     """
     times = experiment.times
     steps = np.diff(times)
-    if np.ptp(steps) > 0.01 * steps.mean() or times.size < 10:
+    if np.ptp(steps) > 0.01 * steps.mean() or times.size < 10 or finest < 1:
         return None
-    factor = int(np.clip(_MOST_SAMPLES // times.size, 1, _FINER))
+    factor = int(np.clip(_MOST_SAMPLES // times.size, 1, finest))
     fine = np.linspace(times[0], times[-1], (times.size - 1) * factor + 1)
     inputs = {name: np.interp(fine, times, x) for name, x in experiment.inputs.items()}
     refined = replace(experiment, times=fine, inputs=inputs)

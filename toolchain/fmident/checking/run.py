@@ -12,7 +12,8 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
-from fmident.checking.dynamics import sampling_findings, simulate_finely, with_dynamics
+from fmident.checking.combinations import PointSensitivity
+from fmident.checking.dynamics import FINER, sampling_findings, simulate_finely, with_dynamics
 from fmident.checking.effort import Stopwatch, effort
 from fmident.checking.inputs import input_findings
 from fmident.checking.magnitudes import magnitude_findings, parameter_findings, shift_findings
@@ -30,16 +31,21 @@ from fmident.checking.samples import experiment_checks, sample_findings
 from fmident.checking.sensitivities import (
     Sensitivities,
     identifiability_findings,
-    jacobians_elsewhere,
     output_shares,
     sensitivities,
+    sensitivities_elsewhere,
     sensitivity_check,
     unmoved_findings,
 )
 from fmident.checking.settable import fixed_without_influence
 from fmident.checking.subject import Subject
 from fmident.errors import Diagnostic, ProblemError
-from fmident.estimation.checks import inert_finding, inert_parameters, initial_finding
+from fmident.estimation.checks import (
+    inert_finding,
+    inert_parameters,
+    initial_finding,
+    points_inside,
+)
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.problem.cost import TimeDomain
 from fmident.problem.residuals import compared_values, predict, residual_layout
@@ -52,7 +58,13 @@ if TYPE_CHECKING:
 _NOISY = 0.1
 """Noise of the simulation in units of sigma from which on the data deserve a better one."""
 
+_NOT_REPEATABLE = "does not repeat itself"
+
 _POINTS_INSIDE = 8
+
+_BUDGET = 20.0
+"""Seconds for each of the things that need other points than the initial one."""
+
 _JACOBIANS = 3
 
 
@@ -200,7 +212,7 @@ class _Check:
         bounds = None
         if not self.quick:
             experiments = self._dynamics(experiments)
-            points = points_to_try(self.evaluator, _POINTS_INSIDE)
+            points = points_to_try(self.evaluator, self._affordable(_POINTS_INSIDE, 1))
             bounds = try_bounds(self.evaluator, points)
             self.findings += bounds_findings(self.subject, bounds)
             still = fixed_without_influence(self.subject, self.executor)
@@ -210,11 +222,9 @@ class _Check:
         if known is not None:
             shares = output_shares(self.subject, known)
             checked = self._identifiability(known, inert=bool(inert))
-            self.findings += unmoved_findings(
-                self.subject, known, self.evaluator.column_errors(self.problem.initial)
-            )
+            self.findings += unmoved_findings(self.subject, known)
             self.findings += shift_findings(self.subject, predicted, self._by_output(known))
-        self.findings += self._noise()
+        self.findings += [*self._noise(), *self._engine()]
         return self._report(
             parameters=self._parameters(influence, known),
             outputs=self._outputs(predicted, shares),
@@ -271,10 +281,13 @@ class _Check:
             return None
 
     def _identifiability(self, known: Sensitivities, *, inert: bool) -> SensitivityCheck:
-        elsewhere: list[tuple[F64, F64]] = []
-        if not self.quick and not inert:
-            points = points_to_try(self.evaluator, _JACOBIANS)[:_JACOBIANS]
-            elsewhere = jacobians_elsewhere(Evaluator(self.problem, self.executor), points)
+        elsewhere: list[PointSensitivity] = []
+        count = self._affordable(_JACOBIANS, 7 + 3 * len(self.problem.free))
+        if self.quick:  # one other point tells products from sums
+            count = min(count, int(known.statistics.identifiability.rank < known.sizes.size))
+        if count and not inert:
+            points = points_inside(self.evaluator, count, seed=1)
+            elsewhere = sensitivities_elsewhere(self.subject, self.evaluator, points)
         checked = sensitivity_check(self.subject, known, elsewhere)
         if not inert:
             self.findings += identifiability_findings(
@@ -285,7 +298,7 @@ class _Check:
     def _dynamics(self, checks: tuple[ExperimentCheck, ...]) -> tuple[ExperimentCheck, ...]:
         found = []
         for i, (check, experiment) in enumerate(zip(checks, self.problem.experiments, strict=True)):
-            fine = simulate_finely(self.evaluator, experiment)
+            fine = simulate_finely(self.evaluator, experiment, self._affordable(FINER, 1))
             if fine is None:
                 found.append(check)
                 continue
@@ -293,6 +306,11 @@ class _Check:
             self.findings += sampling_findings(self.subject, i, filled, fine)
             found.append(filled)
         return tuple(found)
+
+    def _affordable(self, wanted: int, points: int) -> int:
+        """Return how many of the wanted things, of so many points each, the time allows."""
+        each = self.watch.seconds_each * len(self.problem.experiments)
+        return int(np.clip(_BUDGET / max(each * points, 1e-9), 0, wanted))
 
     def _by_output(self, known: Sensitivities) -> dict[tuple[int, str], tuple[F64, F64]]:
         layout = residual_layout(self.problem)
@@ -321,6 +339,27 @@ class _Check:
                 "tolerance",
             )
         ]
+
+    def _engine(self) -> list[Diagnostic]:
+        """Return what the executor noticed: resets that are not clean, crashes, timeouts."""
+        done = self.executor.report()
+        findings = [
+            Diagnostic(
+                "warning" if _NOT_REPEATABLE in text else "note",
+                text.rstrip("."),
+                None,
+                None,
+                "engine",
+            )
+            for text in done.notes
+        ]
+        for count, what in ((done.crashes, "crashed"), (done.timeouts, "took too long")):
+            if count:
+                runs = f"{count} simulation{'' if count == 1 else 's'}"
+                findings.append(
+                    Diagnostic("warning", f"{runs} {what} inside the bounds", None, None, "engine")
+                )
+        return findings
 
     def _simulation_noise(self) -> float:
         sizes = self.evaluator.step_sizes

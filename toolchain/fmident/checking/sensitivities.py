@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident._types import F64
-from fmident.checking.combinations import product_verdict
+from fmident.checking.combinations import PointSensitivity, product_verdict
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
@@ -17,7 +17,7 @@ from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
-from fmident.statistics import ParameterStatistics, analyse_rank
+from fmident.statistics import ParameterStatistics
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -41,12 +41,15 @@ class Sensitivities:
         Covariance and rank.
     sizes
         Sizes of the parameters, shape (n,).
+    column_errors
+        Lengths of the errors of the Jacobian's columns, shape (n,).
     """
 
     jacobian: F64
     residuals: F64
     statistics: ParameterStatistics
     sizes: F64
+    column_errors: F64
 
     @property
     def errors(self) -> F64:
@@ -64,15 +67,25 @@ def sensitivities(subject: Subject, evaluator: Evaluator) -> Sensitivities:
     fmident.evaluation.JacobianError
         A column cannot be computed.
     """
+    return _sensitivities_at(subject, evaluator, subject.problem.initial)
+
+
+def _sensitivities_at(subject: Subject, evaluator: Evaluator, p: F64) -> Sensitivities:
     problem = subject.problem
-    p = problem.initial
     statistics = uncertainty(problem, evaluator, p, np.zeros(p.size, dtype=np.bool_))
-    sizes = np.array([abs(q.initial) or q.scale for q in problem.free])
-    return Sensitivities(evaluator.jacobian(p), evaluator.residuals(p), statistics, sizes)
+    sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
+    errors = evaluator.column_errors(p)
+    return Sensitivities(
+        evaluator.jacobian(p),
+        evaluator.residuals(p),
+        statistics,
+        sizes,
+        np.zeros(p.size) if errors is None else errors,
+    )
 
 
 def sensitivity_check(
-    subject: Subject, found: Sensitivities, elsewhere: list[tuple[F64, F64]]
+    subject: Subject, found: Sensitivities, elsewhere: list[PointSensitivity]
 ) -> SensitivityCheck:
     """Return singular values, rank and verdict.
 
@@ -83,15 +96,14 @@ def sensitivity_check(
     found
         At the initial point.
     elsewhere
-        Points and Jacobians inside the bounds.
+        Inside the bounds.
     """
     statistics = found.statistics
     judged = statistics.identifiability
     smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
     names = tuple(q.name for q in subject.problem.free)
-    products = product_verdict(
-        names, [(subject.problem.initial, found.jacobian), *elsewhere], judged
-    )
+    here = _at(subject.problem.initial, found)
+    products = product_verdict(names, [here, *elsewhere], judged)
     return SensitivityCheck(
         names=names,
         singular_values=judged.singular_values,
@@ -104,7 +116,7 @@ def sensitivity_check(
         verdict=judged.verdict if products is None else products[1],
         determined=tuple(c.text for c in judged.determined) if products is None else products[0],
         sigma_known=subject.problem.sigma_known,
-        ranks_elsewhere=tuple(analyse_rank(j).rank for _, j in elsewhere),
+        ranks_elsewhere=tuple(e.rank for e in elsewhere),
     )
 
 
@@ -123,10 +135,11 @@ def identifiability_findings(
         if check.ranks_elsewhere:
             full = sum(r == count for r in check.ranks_elsewhere)
             tried = len(check.ranks_elsewhere)
+            points = f"{tried} other point{'' if tried == 1 else 's'} in the bounds"
             where = (
-                f" The same holds at {tried} other points in the bounds."
+                f" The same holds at {points}."
                 if not full
-                else f" At {full} of {tried} other points in the bounds all can be told apart."
+                else f" At {full} of {points} all can be told apart."
             )
         findings.append(
             subject.finding(
@@ -136,7 +149,7 @@ def identifiability_findings(
                 "the estimator works with the combinations that are determined"
                 if inert_allowed
                 else "start elsewhere: the initial values are a special point"
-                if where.startswith(" At")
+                if where.startswith(" At ")
                 else "fix one parameter of each combination, or measure or excite something that"
                 " tells them apart",
                 "parameters",
@@ -236,15 +249,11 @@ def output_shares(subject: Subject, found: Sensitivities) -> dict[tuple[int, str
     return shares
 
 
-def unmoved_findings(
-    subject: Subject, found: Sensitivities, errors: F64 | None
-) -> list[Diagnostic]:
+def unmoved_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]:
     """Return the outputs that no parameter moves."""
     layout = residual_layout(subject.problem)
     scaled = np.abs(found.jacobian) * found.sizes
-    noise = 0.0
-    if errors is not None and found.residuals.size:
-        noise = float(np.max(errors * found.sizes)) / math.sqrt(found.residuals.size)
+    noise = float(np.max(found.column_errors * found.sizes)) / math.sqrt(found.residuals.size)
     still: dict[str, list[int]] = {}
     for i, e in enumerate(subject.problem.experiments):
         for k, m in enumerate(e.measurements):
@@ -278,15 +287,23 @@ def unmoved_findings(
     return findings
 
 
-def jacobians_elsewhere(evaluator: Evaluator, points: F64) -> list[tuple[F64, F64]]:
-    """Return the points, shape (k, n), at which a Jacobian can be computed, with it."""
+def sensitivities_elsewhere(
+    subject: Subject, evaluator: Evaluator, points: F64
+) -> list[PointSensitivity]:
+    """Return the sensitivities at those of the points, shape (k, n), at which there are any."""
     found = []
     for p in points:
         try:
-            found.append((p, evaluator.jacobian(p)))
+            known = _sensitivities_at(subject, evaluator, p)
         except JacobianError:
             continue
+        found.append(_at(p, known))
     return found
+
+
+def _at(p: F64, known: Sensitivities) -> PointSensitivity:
+    rank = known.statistics.identifiability.rank
+    return PointSensitivity(p, known.jacobian, known.column_errors, rank)
 
 
 def promise(subject: Subject, found: Sensitivities) -> str:
