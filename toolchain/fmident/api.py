@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
-    from fmident.evaluation import ExecutorReport
+    from fmident.estimation.run import FmuIdentity
+    from fmident.evaluation import Executor, ExecutorReport
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
@@ -95,7 +97,7 @@ def load_problem(
             reader=host.read_data,
             resolve_cost=host.costs.get,
         )
-        _check_estimator(found, host)
+        _check_estimators(found, host)
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
@@ -181,13 +183,21 @@ def estimate(
     host = _host(host, report)
     estimator = host.estimators.get(problem.estimator.name)()
     _ask_plugins(problem, host, report)
+    names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
     events = PluginObserver(
-        host, Run(problem, problem.estimator.name), lambda diagnostic: report([diagnostic])
+        host,
+        Run(problem, ", ".join(dict.fromkeys(names))),
+        lambda diagnostic: report([diagnostic]),
     )
     about = read_description(problem.fmu)
+    identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
+    if problem.stages:
+        events.started()
+        result = _estimate_in_stages(problem, host, (*observers, events), identity)
+        events.finished(result)
+        return result
     if runs_in_this_process(problem):
         check_survives(problem)
-    identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
     executor = make_executor(problem)
     with Evaluator(problem, executor) as evaluator:
         inert_allowed = estimator.accepts_inert_parameters
@@ -202,6 +212,29 @@ def estimate(
         result = _with_executor(result, executor.report())
     events.finished(result)
     return result
+
+
+def _estimate_in_stages(
+    problem: Problem, host: Host, observers: Sequence[Observer], identity: FmuIdentity
+) -> EstimationResult:
+    """Run the stages; the executors are open until the last has ended."""
+    from fmident.estimation.checks import check_survives
+    from fmident.estimation.stages import run_stages
+    from fmident.evaluation import make_executor, runs_in_this_process
+
+    with ExitStack() as opened:
+        executors: list[Executor] = []
+
+        def executor_of(asked: Problem) -> Executor:
+            if runs_in_this_process(asked):
+                check_survives(asked)
+            executors.append(opened.enter_context(make_executor(asked)))
+            return executors[-1]
+
+        result = run_stages(
+            problem, executor_of, lambda name: host.estimators.get(name)(), observers, identity
+        )
+        return _with_executor(result, executors[0].report())
 
 
 def check(
@@ -268,8 +301,21 @@ def _crash(problem: Problem) -> Diagnostic | None:
     return None
 
 
-def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]]) -> Any:
+def estimator_options(
+    problem: Problem,
+    estimator: Estimator[Any] | type[Estimator[Any]],
+    table: tuple[str | int, ...] = ("estimator",),
+) -> Any:
     """Return the estimator's options as the problem gives them.
+
+    Parameters
+    ----------
+    problem
+        With the options.
+    estimator
+        Which the problem names.
+    table
+        Keys of the table in the problem's file, for messages.
 
     Raises
     ------
@@ -278,7 +324,12 @@ def estimator_options(problem: Problem, estimator: Estimator[Any] | type[Estimat
     """
     from fmident.estimation.options import build_options
 
-    return build_options(estimator, problem.estimator.options, lambda key: _place(problem, key))
+    return build_options(
+        estimator,
+        problem.estimator.options,
+        lambda key: _place(problem, *table, *(() if key is None else (key,))),
+        f"[{'.'.join(str(k) for k in table if isinstance(k, str))}]",
+    )
 
 
 def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
@@ -287,8 +338,26 @@ def _with_executor(result: EstimationResult, report: ExecutorReport) -> Estimati
     return dataclasses.replace(result, settings=settings, notes=(*result.notes, *report.notes))
 
 
-def _check_estimator(problem: Problem, host: Host) -> None:
+def _check_estimators(problem: Problem, host: Host) -> None:
+    """Refuse unknown estimators or wrong options, those of stages included."""
+    if not problem.stages:
+        _check_estimator(problem, host, ())
+    for position, stage in enumerate(problem.stages):
+        inherited = stage.separate or stage.problem.estimator is problem.estimator
+        _check_estimator(stage.problem, host, () if inherited else ("stages", position))
+
+
+def _check_estimator(problem: Problem, host: Host, owner: tuple[str | int, ...]) -> None:
     """Refuse an unknown estimator or wrong options of it, before anything is simulated.
+
+    Parameters
+    ----------
+    problem
+        With the estimator's name.
+    host
+        Plugins.
+    owner
+        Keys of the table in which the table ``estimator`` stands.
 
     Raises
     ------
@@ -301,17 +370,18 @@ def _check_estimator(problem: Problem, host: Host) -> None:
         estimator = host.estimators.get(problem.estimator.name)
     except PluginError as error:
         raise ProblemError(
-            error.message, location=_place(problem, "name"), hint=error.hint
+            error.message,
+            location=_place(problem, *owner, "estimator", "name"),
+            hint=error.hint,
         ) from error
-    estimator_options(problem, estimator)
-    refuse_cost(problem, estimator, _place(problem, table="cost"))
+    estimator_options(problem, estimator, (*owner, "estimator"))
+    refuse_cost(problem, estimator, _place(problem, *owner, "cost"))
 
 
-def _place(problem: Problem, key: str | None = None, table: str = "estimator") -> Location | None:
-    """Return the place of a table, ``[estimator]`` by default, or of a key in it."""
+def _place(problem: Problem, *keys: str | int) -> Location | None:
+    """Return the place of a key in the problem's file."""
     if problem.source is None:
         return None
-    keys = (table,) if key is None else (table, key)
     return Source(problem.source, problem.text).where(keys)
 
 

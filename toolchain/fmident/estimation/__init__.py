@@ -25,8 +25,10 @@ from fmident.estimation.result import (
     OutputFit,
     ParameterEstimate,
     ResidualCheck,
+    StageResult,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
+from fmident.estimation.stages import run_stages
 
 __all__ = [
     "Estimate",
@@ -45,6 +47,7 @@ __all__ = [
     "ParameterEstimate",
     "ResidualCheck",
     "RunMonitor",
+    "StageResult",
     "Status",
     "StopEstimation",
     "TimeSeriesEstimate",
@@ -54,4 +57,5 @@ __all__ = [
     "check_initial_simulation",
     "check_survives",
     "run_estimation",
+    "run_stages",
 ]

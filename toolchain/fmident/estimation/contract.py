@@ -45,6 +45,8 @@ class Iteration:
         Wall time since the start of the run.
     details
         What else the estimator wants in ``history.csv``, by column name.
+    stage
+        Name of the stage; empty in a problem without stages.
     """
 
     number: int
@@ -54,6 +56,7 @@ class Iteration:
     jacobians: int
     seconds: float
     details: Mapping[str, float] = field(default_factory=dict)
+    stage: str = ""
 
 
 class Monitor(Protocol):

@@ -22,6 +22,7 @@ __all__ = [
     "OutputFit",
     "ParameterEstimate",
     "ResidualCheck",
+    "StageResult",
 ]
 
 
@@ -51,6 +52,8 @@ class ParameterEstimate:
         The FMU variable it sets; ``None`` for a parameter of the measurement model only.
     experiments
         Those it acts on; ``None`` means all.
+    stage
+        The last one that searched it, whose uncertainty this is; empty without stages.
     """
 
     name: str
@@ -66,6 +69,7 @@ class ParameterEstimate:
     fixed: bool
     variable: str | None = None
     experiments: tuple[str, ...] | None = None
+    stage: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,46 @@ class ResidualCheck:
 
 
 @dataclass(frozen=True)
+class StageResult:
+    """How one stage of a run ended.
+
+    Parameters
+    ----------
+    name
+        Of the stage.
+    estimator, cost, cost_options
+        What it minimised, and with what.
+    cost_initial, cost_final
+        Cost at its start and end.
+    status, message
+        How it ended.
+    parameters
+        Those it searched, with the values it found.
+    experiments
+        Names of those it used.
+    simulations, jacobians, seconds
+        What it took.
+    identifiability
+        ``None`` where it was not asked for.
+    """
+
+    name: str
+    estimator: str
+    cost: str
+    cost_options: Mapping[str, object]
+    cost_initial: float
+    cost_final: float
+    status: Status
+    message: str
+    parameters: Mapping[str, float]
+    experiments: tuple[str, ...]
+    simulations: int
+    jacobians: int
+    seconds: float
+    identifiability: Identifiability | None = None
+
+
+@dataclass(frozen=True)
 class EstimationResult:
     """Everything a run found.
 
@@ -156,6 +200,9 @@ class EstimationResult:
         Whether the model explains the data; ``None`` when the run ended before it was known.
     cost, cost_options
         Name and options of what was minimised.
+    stages
+        How each stage ended; empty without stages. Cost, identifiability and residuals are
+        those of the last one.
     generations
         Vectors that a population method evaluated, and their costs.
     """
@@ -185,6 +232,7 @@ class EstimationResult:
     cost: str = TimeDomain.name
     cost_options: Mapping[str, object] = field(default_factory=dict)
     generations: tuple[Generation, ...] = ()
+    stages: tuple[StageResult, ...] = ()
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

@@ -50,6 +50,8 @@ def run_estimation(
     options: Mapping[str, Any] | None = None,
     observers: Sequence[Observer] = (),
     fmu: FmuIdentity | None = None,
+    *,
+    intervals: bool = True,
 ) -> EstimationResult:
     """Run an estimator and add uncertainty, fits and notes to what it finds.
 
@@ -70,6 +72,8 @@ def run_estimation(
         Told of each iteration.
     fmu
         For the result.
+    intervals
+        Whether the uncertainty of the parameters is wanted, which takes a Jacobian.
 
     Raises
     ------
@@ -95,7 +99,7 @@ def run_estimation(
     cost_initial = evaluator.cost(problem.initial)
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
     identity = fmu or FmuIdentity(path=problem.fmu)
-    summary = summarise(problem, evaluator, estimate, initial_outputs)
+    summary = summarise(problem, evaluator, estimate, initial_outputs, intervals=intervals)
     settings = {"options": _plain(chosen), **_steps(evaluator, problem), **estimate.details}
     return EstimationResult(
         status=summary.status,
@@ -112,7 +116,12 @@ def run_estimation(
         seconds=monitor.seconds,
         history=monitor.history,
         fits=summary.fits,
-        notes=(*(d.message for d in problem.notes), *monitor.notes, *summary.notes),
+        notes=(
+            *(d.message for d in problem.notes),
+            *monitor.notes,
+            *summary.notes,
+            *evaluator.notes,
+        ),
         fmu_name=identity.name,
         fmu_guid=identity.guid,
         fmu_tool=identity.tool,

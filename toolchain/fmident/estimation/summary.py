@@ -44,6 +44,8 @@ def summarise(
     evaluator: Evaluator,
     estimate: Estimate,
     initial_outputs: Sequence[Simulated],
+    *,
+    intervals: bool = True,
 ) -> Summary:
     """Return everything that follows from the final parameters.
 
@@ -59,6 +61,8 @@ def summarise(
         What the estimator found.
     initial_outputs
         Outputs of the FMU at the initial parameters, one item per experiment.
+    intervals
+        Whether the uncertainty is wanted.
     """
     p = estimate.parameters
     status, message = estimate.status, estimate.message
@@ -66,8 +70,8 @@ def summarise(
     notes: list[str] = []
     held = parameters_at_bound(problem, p)
     statistics: ParameterStatistics | None = None
-    likely = problem.cost.gives_intervals
-    if not likely:
+    likely = intervals and problem.cost.gives_intervals
+    if intervals and not likely:
         notes.append(
             f"There are no standard errors: they do not follow from the cost "
             f"'{problem.cost.name}'. A further stage with least-squares and the time-domain cost "

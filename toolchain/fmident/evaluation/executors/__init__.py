@@ -10,6 +10,7 @@ from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
+from fmident.evaluation.executors.subset import SubsetExecutor
 
 __all__ = [
     "AutoExecutor",
@@ -18,6 +19,7 @@ __all__ = [
     "ExecutorReport",
     "InProcessExecutor",
     "ProcessExecutor",
+    "SubsetExecutor",
     "make_executor",
     "runs_in_this_process",
 ]
