@@ -12,6 +12,7 @@ from fmident.evaluation.directions import (
     directional_derivatives,
     longest_steps,
 )
+from fmident.evaluation.events import Crossing
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.noise import POINTS
 from fmident.evaluation.places import Places
@@ -177,26 +178,37 @@ class Derivatives:
         JacobianError
             The simulation fails at `point`, or all around it.
         """
-        expected = np.linalg.norm(self.jacobian(point) @ directions, axis=0)
+        jacobian = self.jacobian(point)
         base, steps = self._base(point), self.measure_steps(point)
+        # Rows that an event crosses have no difference along a long step.
+        smooth = np.ones(base.size, dtype=np.bool_)
+        for crossing in self._crossings(point):
+            smooth[crossing.rows] = False
+        expected = np.linalg.norm(jacobian[smooth] @ directions, axis=0)
         z = self._space.from_physical(point)
         ways = directions / self._space.derivative(point)[:, np.newaxis]
         magnitude = self._runs.output_magnitude(base)
-        noise = steps.noise if np.isfinite(steps.noise) else _EPS * magnitude
         visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
         with self._runs.activities.during("computing the intervals", 4 * directions.shape[1]):
             found = directional_derivatives(
-                self._in_space,
-                base,
+                lambda points: self._in_space(points)[:, smooth],
+                base[smooth],
                 z,
                 ways,
                 longest_steps(ways, self._parameter_size(z), visible),
                 self._space.lower,
                 self._space.upper,
-                noise,
+                steps.noise_or_rounding,
             )
         self.count += 1
-        return found
+        values = jacobian @ directions
+        values[smooth] = found.values
+        return DirectionalDerivatives(values, found.errors)
+
+    def _crossings(self, point: F64) -> tuple[Crossing, ...]:
+        if self._last is None or self._last[0] != point.tobytes():
+            return ()
+        return self._last[1].crossings
 
     def _base(self, point: F64) -> F64:
         row: F64 = self._runs.residuals(point[np.newaxis, :])[0]

@@ -144,8 +144,10 @@ def _correct(
     for k in range(rows.size):
         sides = np.flatnonzero(steady[:, k])
         if sides.size == len(pairs):
-            # One derivative on both sides, or a bend just here, of which this is the mean.
+            # One derivative on both sides, or a bend so near that any of the two will do.
             resolved[k] = together[k]
+            if not together[k]:
+                best[k] = float(np.mean(near[:, k]))
         elif sides.size:
             best[k] = far[sides[0], k]
         elif len(pairs) > 1 and together[k]:

@@ -59,9 +59,7 @@ def noise_level(values: F64) -> NoiseEstimate:
         Shape (points, m), at least 5 points, finite.
     """
     count = values.shape[0]
-    spread = np.ptp(values, axis=0)
-    # A component that an event jumps across on this line is neither smooth nor noise.
-    varying = (spread > 0.0) & ~standing_out_of_active(spread, 0.0)
+    varying = np.ptp(values, axis=0) > 0.0
     if not bool(varying.any()):
         return NoiseEstimate(math.nan, "too-small")
     table = values[:, varying]
@@ -74,11 +72,14 @@ def noise_level(values: F64) -> NoiseEstimate:
         if order == 1 and np.count_nonzero(table) <= 0.5 * table.size:
             return NoiseEstimate(math.nan, "too-small")
         gamma *= 0.5 * order / (2 * order - 1)
-        mean_square = float(np.sum(table**2)) / (table.shape[0] * components)
+        squares = table**2
+        # A component that an event jumps or bends on this line is neither smooth nor noise.
+        squares[:, standing_out_of_active(np.sqrt(squares.sum(axis=0)), 0.0)] = 0.0
+        mean_square = float(squares.sum()) / (table.shape[0] * components)
         levels.append(math.sqrt(gamma * mean_square))
         changes = (table.min(axis=0) < 0.0) & (table.max(axis=0) > 0.0)
         # Weighted by size, so that components without noise have no say.
-        weight = np.sum(table**2, axis=0)
+        weight = np.sum(squares, axis=0)
         alternating.append(float(np.sum(weight[changes])) >= _ALTERNATING * float(weight.sum()))
     for index in range(len(levels) - 2):
         window = levels[index : index + 3]

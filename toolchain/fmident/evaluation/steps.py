@@ -280,6 +280,8 @@ def choose_steps(
         forward = 8.0**0.25 * np.sqrt(noise / curvature)
         # The third derivative is taken for curvature / size.
         central = np.cbrt(3.0 * noise * size / curvature)
+        # The longer the step, the more samples an event moves across.
+        central = np.where(events, np.minimum(central, forward), central)
     wanted = central if difference == "central" else forward
     steps = np.clip(wanted, smallest, largest)
     reasons = tuple(
