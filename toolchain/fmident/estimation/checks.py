@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SMALL, _LARGE = 0.01, 0.3
 
 _FAR = 3.0
+_SWEEP = (0.0, 0.02, 0.1, 0.5, 0.9, 1.0)
 _ELSEWHERE = 6
 """Points inside the bounds at which a parameter without influence is tried again."""
 
@@ -118,18 +119,26 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     Where a bound is missing, the parameter stays within a factor of about three of its initial
     value, or within its scale if it starts at zero.
     """
-    space = evaluator.space
-    z = space.from_physical(evaluator.problem.initial)
-    reach = np.where(space.log, np.log(_FAR), np.where(z == 0.0, 1.0, (1.0 - 1.0 / _FAR) * abs(z)))
-    lower = np.where(np.isfinite(space.lower), space.lower, z - reach)
-    upper = np.where(np.isfinite(space.upper), space.upper, z + reach)
-    share = stats.qmc.LatinHypercube(z.size, seed=seed).random(count)
-    points: F64 = space.to_physical(lower + share * (upper - lower))
+    lower, upper = _box(evaluator)
+    share = stats.qmc.LatinHypercube(lower.size, seed=seed).random(count)
+    points: F64 = evaluator.space.to_physical(lower + share * (upper - lower))
     return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
 
 
 def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None:
-    """Return a point inside the bounds at which a parameter acts, if one is found."""
+    """Return a point inside the bounds at which a parameter acts, if one is found.
+
+    First the parameter alone moves through its range, then all do.
+    """
+    base = evaluator.residuals(problem.initial)
+    swept = np.tile(problem.initial, (len(_SWEEP), 1))
+    swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
+    found = evaluator.probe(swept)
+    acts = np.flatnonzero(np.isfinite(found).all(axis=1) & (found != base).any(axis=1))
+    if acts.size:
+        nearest = np.argmin(np.abs(swept[acts, index] - problem.initial[index]))
+        point: F64 = swept[acts[nearest]]
+        return point
     points = points_inside(evaluator, _ELSEWHERE)
     others = points.copy()
     for row in range(_ELSEWHERE):
@@ -139,6 +148,25 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None
     works = np.isfinite(first).all(axis=1) & np.isfinite(second).all(axis=1)
     acts = np.flatnonzero(works & (first != second).any(axis=1))
     return points[acts[0]] if acts.size else None
+
+
+def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:
+    """Return values of a parameter at shares of its range, 0 to 1."""
+    lower, upper = _box(evaluator)
+    values = np.tile(lower, (shares.size, 1))
+    values[:, index] += shares * (upper - lower)[index]
+    found: F64 = evaluator.space.to_physical(values)[:, index]
+    return found
+
+
+def _box(evaluator: Evaluator) -> tuple[F64, F64]:
+    """Return finite bounds in the search space, shape (n,) each."""
+    space = evaluator.space
+    z = space.from_physical(evaluator.problem.initial)
+    reach = np.where(space.log, np.log(_FAR), np.where(z == 0.0, 1.0, (1.0 - 1.0 / _FAR) * abs(z)))
+    lower = np.where(np.isfinite(space.lower), space.lower, z - reach)
+    upper = np.where(np.isfinite(space.upper), space.upper, z + reach)
+    return lower, upper
 
 
 def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnostic | None:

@@ -1,0 +1,37 @@
+"""A mass-spring-damper as a Python function, its input and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy import signal
+
+from fmident.checking import CheckReport
+from fmident.problem.model import Parameter
+
+TIMES = np.arange(0.0, 10.0, 0.02)
+FORCE = np.where(np.sin(1.7 * TIMES) + np.sin(4.1 * TIMES) > 0.0, 1.0, -1.0)
+
+
+def oscillator(
+    times: np.ndarray, inputs: Mapping[str, np.ndarray], m: float, c: float, k: float, **_: float
+) -> dict[str, np.ndarray]:
+    """Return position and speed of ``m x'' + c x' + k x = F`` from rest, F straight in between."""
+    step = float(times[1] - times[0])
+    found = {}
+    for name, numerator in (("x", [1.0]), ("v", [1.0, 0.0])):
+        b, a, _ = signal.cont2discrete((numerator, [m, c, k]), step, method="foh")
+        found[name] = signal.lfilter(b.ravel(), a, inputs["F"])
+    return found
+
+
+def parameters(**initial: float) -> list[Parameter]:
+    return [Parameter(n, x, 0.2 * x, 5.0 * x, variable=n) for n, x in initial.items()]
+
+
+TRUE = {"m": 1.0, "c": 0.8, "k": 9.0}
+
+
+def rules(report: CheckReport) -> set[str | None]:
+    return {d.rule for d in report.findings}

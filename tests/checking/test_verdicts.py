@@ -1,0 +1,330 @@
+"""What the sensitivities promise, and which parameters do anything at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from checking_rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
+
+from fmident.checking import CheckReport, check_page, check_problem, quick_findings, refuse
+from fmident.errors import Diagnostic, ProblemError, SimulationError
+from fmident.estimation import Estimator, run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.problem.model import EvaluationSettings, Parameter, Problem
+from fmident_estimators.least_squares import LeastSquares, LeastSquaresOptions
+
+Check = Callable[..., CheckReport]
+
+
+def noise(scale: float = 1e-3) -> np.ndarray:
+    return scale * np.random.default_rng(1).normal(size=TIMES.size)
+
+
+def free_oscillation(times: Any, inputs: Any, m: float, c: float, k: float) -> dict[str, Any]:
+    """Return the motion from a known deflection: k/m and c/m are all that shows."""
+    rate = c / (2.0 * m)
+    omega = np.emath.sqrt(k / m - rate**2)
+    deflection = np.exp(-rate * times) * (
+        np.cos(omega * times) + rate / omega * np.sin(omega * times)
+    )
+    return {"x": deflection.real}
+
+
+def test_a_sound_problem_has_no_findings(check: Check, problem: Problem) -> None:
+    report = check(problem)
+    assert report.findings == ()
+    assert report.headline == "Can be estimated."
+    assert report.can_be_estimated
+    assert [p.influence for p in report.parameters] == ["yes"] * 3
+    assert report.outputs[0].share == pytest.approx(1.0)
+
+
+def test_predicted_errors_are_those_that_the_estimation_finds(
+    check: Check, problem: Problem
+) -> None:
+    start = dataclasses.replace(problem, parameters=tuple(parameters(**TRUE)))
+    predicted = {p.name: p.predicted_error for p in check(start).parameters}
+    with Evaluator(problem, PythonExecutor(problem, oscillator)) as evaluator:
+        result = run_estimation(problem, evaluator, LeastSquares())
+    found = {e.name: e.standard_error for e in result.estimates}
+    assert predicted == pytest.approx(found, rel=0.05)
+
+
+def test_products_of_parameters_are_named(check: Check) -> None:
+    measured = free_oscillation(TIMES, {}, **TRUE)["x"] + noise()
+    problem = python_problem({"x": measured}, TIMES, parameters(m=1.1, c=0.9, k=8.0), sigma=1e-3)
+    for quick in (False, True):
+        report = check(problem, free_oscillation, quick=quick)
+        assert report.sensitivities is not None
+        assert report.sensitivities.determined == ("m/k", "c/k")
+        assert report.headline == (
+            "Can be estimated, but m, c and k cannot be told apart; only m/k and c/k are"
+            " determined."
+        )
+        assert report.can_be_estimated
+        assert all(np.isinf(p.predicted_error) for p in report.parameters)
+    assert check(problem, free_oscillation).sensitivities.ranks_elsewhere == (2, 2, 2)
+
+
+def test_powers_are_whole_numbers(check: Check) -> None:
+    def power(times: Any, inputs: Any, a: float, b: float, c: float) -> dict[str, Any]:
+        return {"y": a * b**2 * np.sin(c * times)}
+
+    measured = power(TIMES, {}, 1.0, 2.0, 3.0)["y"] + noise()
+    problem = python_problem({"y": measured}, TIMES, parameters(a=1.3, b=1.7, c=3.01), sigma=1e-3)
+    report = check(problem, power)
+    assert report.sensitivities.determined == ("a*b^2",)
+    assert "c is identifiable" in report.sensitivities.verdict
+
+
+def test_sums_of_parameters_are_named(check: Check) -> None:
+    def line(times: Any, inputs: Any, a: float, b: float, d: float) -> dict[str, Any]:
+        return {"y": (a + 2.0 * b) * np.sin(times) + d * times}
+
+    measured = line(TIMES, {}, 1.0, 2.0, 0.3)["y"] + noise()
+    problem = python_problem({"y": measured}, TIMES, parameters(a=1.1, b=1.9, d=0.4), sigma=1e-3)
+    report = check(problem, line)
+    assert report.sensitivities.determined == ("a + 2*b",)
+    assert "not-identifiable" in rules(report)
+    assert "The same holds at 3 other points" in report.findings[0].message
+
+
+def test_a_special_initial_point_is_told_from_a_property_of_the_model(check: Check) -> None:
+    def twins(times: Any, inputs: Any, a: float, b: float) -> dict[str, Any]:
+        return {"y": (a + b) * np.sin(times) + (a - b) ** 2 * np.cos(times)}
+
+    measured = twins(TIMES, {}, 1.0, 2.0)["y"] + noise()
+    problem = python_problem({"y": measured}, TIMES, parameters(a=1.5, b=1.5), sigma=1e-3)
+    report = check(problem, twins)
+    finding = next(d for d in report.findings if d.rule == "not-identifiable")
+    assert "At 3 of 3 other points in the bounds all can be told apart" in finding.message
+    assert finding.hint == "start elsewhere: the initial values are a special point"
+
+
+def test_a_parameter_without_influence_makes_it_impossible(check: Check, problem: Problem) -> None:
+    deaf = dataclasses.replace(
+        problem, parameters=(*problem.parameters, Parameter("z", 1.0, 0.0, 2.0, variable="z"))
+    )
+    report = check(deaf)
+    assert not report.can_be_estimated
+    assert report.headline.startswith("Cannot be estimated: no output changes with 'z'")
+    assert {p.name: p.influence for p in report.parameters}["z"] == "none"
+    evaluator = Evaluator(deaf, PythonExecutor(deaf, oscillator))
+    with evaluator, pytest.raises(ProblemError) as caught:
+        run_estimation(deaf, evaluator, LeastSquares())
+    assert caught.value.message == report.of("error")[0].message
+
+
+def test_a_parameter_that_acts_elsewhere_is_told_from_a_deaf_one(
+    check: Check, problem: Problem
+) -> None:
+    def stop(times: Any, inputs: Any, m: float, c: float, k: float, gap: float) -> Any:
+        x = oscillator(times, inputs, m, c, k)["x"]
+        return {"x": np.clip(x, -gap, gap)}
+
+    gap = Parameter("gap", 9.0, 0.01, 10.0, variable="gap")
+    with_gap = dataclasses.replace(problem, parameters=(*problem.parameters, gap))
+    report = check(with_gap, stop)
+    assert {p.name: p.influence for p in report.parameters}["gap"] == "elsewhere"
+    error = report.of("error")[0]
+    assert "around the initial values, but 'gap' acts elsewhere in the bounds" in error.message
+    assert "start where it acts, for example at m = " in (error.hint or "")
+
+
+def test_estimators_that_leave_inert_parameters_alone_get_a_note(
+    check: Check, problem: Problem
+) -> None:
+    class Tolerant(LeastSquares):
+        accepts_inert_parameters: ClassVar[bool] = True
+
+    deaf = dataclasses.replace(
+        problem, parameters=(*problem.parameters, Parameter("z", 1.0, 0.0, 2.0, variable="z"))
+    )
+    report = check(deaf, estimator=Tolerant(), options=LeastSquaresOptions())
+    assert report.can_be_estimated
+    assert [d.severity for d in report.findings if d.rule == "parameter-without-influence"] == [
+        "note"
+    ]
+
+
+def test_fixed_parameters_that_the_model_ignores_are_told(check: Check, problem: Problem) -> None:
+    fixed = (
+        dataclasses.replace(problem.parameters[0], fixed=True),
+        *problem.parameters[1:],
+        Parameter("z", 1.0, variable="z", fixed=True),
+    )
+    report = check(dataclasses.replace(problem, parameters=fixed))
+    kinds = {p.name: p.influence for p in report.parameters}
+    assert kinds == {"m": "fixed", "c": "yes", "k": "yes", "z": "fixed, none"}
+    assert "'z' has no influence" in next(
+        d.message for d in report.findings if d.rule == "fixed-without-influence"
+    )
+
+
+def test_a_poorly_determined_parameter_is_in_the_verdict(check: Check) -> None:
+    measured = oscillator(TIMES, {"F": FORCE}, **TRUE)["x"]
+    loud = python_problem(
+        {"x": measured}, TIMES, parameters(**TRUE), sigma=0.4, inputs={"F": FORCE}
+    )
+    report = check(loud)
+    assert "the data will tell" in report.headline
+    c = next(p for p in report.parameters if p.name == "c")
+    assert f"c only to {100 * c.relative_error:.3g} %" in report.headline
+    # Without sigma the misfit at the start says little: only a note.
+    unknown = python_problem(
+        {"x": measured}, TIMES, parameters(m=2.0, c=0.2, k=4.0), inputs={"F": FORCE}
+    )
+    assert check(unknown).headline == "Can be estimated."
+
+
+def test_hardly_distinct_parameters_are_told(check: Check) -> None:
+    def nearly(times: Any, inputs: Any, a: float, b: float) -> dict[str, Any]:
+        return {"y": a * times + b * times * (1.0 + 0.02 * np.sin(times))}
+
+    measured = nearly(TIMES, {}, 1.0, 1.0)["y"] + noise(1e-4)
+    problem = python_problem({"y": measured}, TIMES, parameters(a=1.1, b=0.9), sigma=1e-4)
+    report = check(problem, nearly)
+    assert report.sensitivities.collinearity > 50.0
+    assert "the data hardly tell apart a and b (-1.000)" in next(
+        d.message for d in report.findings if d.rule == "nearly-collinear"
+    )
+
+
+def test_an_output_that_no_parameter_moves(check: Check, problem: Problem) -> None:
+    def two(times: Any, inputs: Any, **values: float) -> dict[str, Any]:
+        return {**oscillator(times, inputs, **values), "clock": np.sin(times)}
+
+    m = dataclasses.replace(
+        problem.experiments[0].measurements[0],
+        name="clock",
+        variable="clock",
+        values=np.sin(TIMES) + noise(),
+    )
+    e = dataclasses.replace(
+        problem.experiments[0], measurements=(*problem.experiments[0].measurements, m)
+    )
+    report = check(dataclasses.replace(problem, experiments=(e,)), two)
+    assert "no free parameter moves the output 'clock'" in report.headline
+    assert [o.share for o in report.outputs] == pytest.approx([1.0, 0.0], abs=1e-9)
+
+
+def test_more_parameters_than_samples(check: Check) -> None:
+    times = np.array([0.0, 1.0])
+    f = np.array([0.0, 1.0])
+    measured = oscillator(times, {"F": f}, **TRUE)["x"]
+    problem = python_problem({"x": measured}, times, parameters(**TRUE), sigma=0.1, inputs={"F": f})
+    report = check(problem)
+    assert "2 compared samples cannot determine 3 free parameters" in report.headline
+    with Evaluator(problem, PythonExecutor(problem, oscillator)) as evaluator:
+        found = quick_findings(problem, evaluator)
+        with pytest.raises(ProblemError, match="2 compared samples cannot determine 3"):
+            refuse(found)
+
+
+def test_a_failing_initial_simulation(check: Check, problem: Problem) -> None:
+    def fragile(times: Any, inputs: Any, m: float, c: float, k: float) -> Any:
+        if m > 1.0:
+            raise SimulationError("the mass is too large", time=0.5)
+        return oscillator(times, inputs, m, c, k)
+
+    report = check(problem, fragile)
+    assert report.headline.startswith(
+        "Cannot be estimated: the simulation at the initial parameters fails: the mass is too large"
+    )
+    assert "other points inside the bounds work: change the initial values" in str(
+        report.of("error")[0].hint
+    )
+
+    def broken(times: Any, inputs: Any, **values: float) -> Any:
+        raise SimulationError("nothing works")
+
+    assert "no other point inside the bounds works" in str(
+        check(problem, broken).of("error")[0].hint
+    )
+
+
+def test_failures_inside_the_bounds_are_counted(check: Check, problem: Problem) -> None:
+    def fragile(times: Any, inputs: Any, m: float, c: float, k: float) -> Any:
+        if m > 2.0:
+            raise SimulationError(f"mass {m} is too large", time=0.5)
+        return oscillator(times, inputs, m, c, k)
+
+    report = check(problem, fragile)
+    assert report.bounds is not None
+    assert 0 < report.bounds.failed < report.bounds.points
+    finding = next(d for d in report.findings if d.rule == "fails-in-bounds")
+    assert f"{report.bounds.failed} of {report.bounds.points} simulations" in finding.message
+    assert check(problem).bounds == dataclasses.replace(report.bounds, failed=0, reasons=())
+
+
+def test_noise_of_the_simulation_beyond_the_data(check: Check, problem: Problem) -> None:
+    def jittery(times: Any, inputs: Any, m: float, c: float, k: float) -> Any:
+        x = oscillator(times, inputs, m, c, k)["x"]
+        seed = abs(hash((m, c, k))) % 2**32
+        return {"x": x + 1e-3 * np.random.default_rng(seed).normal(size=x.size)}
+
+    rough = dataclasses.replace(problem, evaluation=EvaluationSettings(tolerance=1e-3, check=False))
+    report = check(rough, jittery)
+    finding = next(d for d in report.findings if d.rule == "simulation-noise")
+    assert "times sigma" in finding.message
+    assert "tighten evaluation.tolerance (now 0.001) to about 1e-04" in str(finding.hint)
+    assert "simulation-noise" not in rules(check(problem))
+
+
+def test_effort_of_the_estimator(check: Check, problem: Problem) -> None:
+    report = check(problem, estimator=LeastSquares(), options=LeastSquaresOptions(starts=4))
+    assert report.effort is not None
+    assert report.effort.simulations == 7 + 2 * 3 + 4 * 5 * 4
+    assert report.effort.seconds == pytest.approx(
+        report.effort.simulations * report.effort.seconds_per_simulation
+    )
+    assert report.effort.seconds_per_jacobian == pytest.approx(
+        3 * report.effort.seconds_per_simulation
+    )
+    assert "should need about 93 simulations" in " ".join(check_page(report).split())
+    assert Estimator.expected_simulations(LeastSquares(), LeastSquaresOptions(), problem) is None
+
+
+def test_findings_of_plugins_are_shown(check: Check, problem: Problem) -> None:
+    report = check(problem, found=[Diagnostic("error", "the plugin objects", hint="do this")])
+    assert report.headline == "Cannot be estimated: the plugin objects."
+
+
+def test_the_report_is_plain_json(check: Check) -> None:
+    measured = free_oscillation(TIMES, {}, **TRUE)["x"] + noise()
+    problem = python_problem({"x": measured}, TIMES, parameters(m=1.1, c=0.9, k=8.0), sigma=1e-3)
+    text = json.dumps(check(problem, free_oscillation).to_dict(), allow_nan=False)
+    stored = json.loads(text)
+    assert stored["parameters"][0]["predicted_error"] is None
+    assert stored["findings"][0]["rule"] == "not-identifiable"
+    assert stored["can_be_estimated"] is True
+
+
+def test_the_quick_part_costs_no_simulation(problem: Problem) -> None:
+    with Evaluator(problem, PythonExecutor(problem, oscillator)) as evaluator:
+        evaluator.residuals(problem.initial)
+        before = evaluator.simulations
+        assert quick_findings(problem, evaluator) == ()
+        assert evaluator.simulations == before
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_text_is_wider_than_the_terminal(check: Check, width: int) -> None:
+    measured = free_oscillation(TIMES, {}, **TRUE)["x"] + noise()
+    problem = python_problem({"x": measured}, TIMES, parameters(m=1.1, c=0.9, k=8.0), sigma=1e-3)
+    page = check_page(check(problem, free_oscillation), width)
+    assert page.startswith("Can be estimated, but")
+    if width >= 80:
+        assert max(map(len, page.splitlines())) <= width
+
+
+def test_the_report_cannot_be_changed(check: Check, problem: Problem) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        check(problem).quick = True  # type: ignore[misc]
+    with PythonExecutor(problem, oscillator) as executor:
+        assert check_problem(problem, executor, simulate=False).simulations == 0
