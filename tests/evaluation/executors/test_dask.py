@@ -56,6 +56,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         found.start_scheduler()
         found.start_workers(2)
+        with distributed.Client(found.address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
         yield found
     finally:
         found.stop()
@@ -80,7 +82,7 @@ def problem(trouble: Path, cluster: Cluster) -> Problem:
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[Any]:
     with distributed.Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=30)
+        found.wait_for_workers(2, timeout=60)  # one that was killed comes again
         yield found
 
 
@@ -230,20 +232,27 @@ def test_a_scheduler_without_workers_is_waited_for_and_told_of(
 
 def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) -> None:
     problem = make_problem(trouble, scheduler=lonely.address)
-    told: list[Diagnostic] = []
-    threading.Timer(1.0, lonely.start_workers, (1, "--no-nanny")).start()
+    told: list[str] = []
+
+    def help_out(warning: Diagnostic) -> None:
+        told.append(str(warning))
+        if len(told) < 3:
+            lonely.start_workers(1, "--no-nanny")
+
+    def kill_the_last_one(index: int, _: object) -> None:
+        if index == 2:
+            lonely.workers[-1].kill()
+
     tasks = slow_tasks(12, 0.2)
     plain = [replace(t, values={"a": t.values["a"]}) for t in tasks]
-    with DaskExecutor(problem, patience=20.0, warn=told.append) as executor:
-        threading.Timer(0.6, lonely.workers[0].kill).start()
-        threading.Timer(4.0, lonely.start_workers, (1, "--no-nanny")).start()
+    with DaskExecutor(problem, patience=30.0, warn=help_out) as executor:
         # The second worker gets the FMU in the middle of the batch.
-        assert_same(executor.run(tasks), inline(problem, plain))
-        assert any("has no workers" in str(d) for d in told)
+        assert_same(executor.run(tasks, kill_the_last_one), inline(problem, plain))
         executor._patience._limit = 3.0
-        threading.Timer(0.6, lonely.workers[1].kill).start()
-        with pytest.raises(EstimationError, match="has no workers"):
-            executor.run(tasks)
+        with pytest.raises(EstimationError, match="has no workers, for 3 s"):
+            executor.run(tasks, kill_the_last_one)
+    assert len(told) == 3
+    assert all("has no workers; waiting" in words for words in told)
 
 
 def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
@@ -287,11 +296,35 @@ def test_workers_with_another_fmident(
     assert "pip install" in str(caught.value)
 
 
-def test_a_worker_with_another_fmident_that_comes_later(trouble: Path, lonely: Cluster) -> None:
-    lonely.start_workers(1, "--no-nanny")
-    problem = make_problem(trouble, scheduler=lonely.address)
+def test_workers_that_come_later_are_asked_for_their_version(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch, client: Any
+) -> None:
     with DaskExecutor(problem) as executor:
         executor.run(some_tasks(3))
-        lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=True))
-        with pytest.raises(EstimationError, match=r"has fmident 0\.0\.1"):
-            executor.run(slow_tasks(60, 0.2))
+        # For the workers, this process is another version from now on.
+        monkeypatch.setattr("fmident.evaluation.executors.dask.connection.__version__", "9.9")
+        client.run(lambda dask_worker: dask_worker.plugins.pop("fmident").teardown(dask_worker))
+        with pytest.raises(EstimationError, match=r"has fmident \S+, this process fmident 9\.9"):
+            executor.run(some_tasks(3))
+
+
+def test_a_worker_that_cannot_import_fmident_is_left_out(trouble: Path, lonely: Cluster) -> None:
+    lonely.start_workers(1, "--no-nanny")
+    problem = make_problem(trouble, scheduler=lonely.address)
+    tasks = slow_tasks(50, 0.2)
+    with DaskExecutor(problem) as executor:
+        executor.run(some_tasks(3))
+        lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=False))
+        assert all(isinstance(o, np.ndarray) for o in executor.run(tasks))
+    # Dask itself ends a worker that cannot read what it is told to run.
+    assert lonely.workers[1].wait(10.0) is not None
+
+
+def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(problem: Problem) -> None:
+    arrived: list[float] = []
+    with DaskExecutor(problem) as executor:
+        for _ in range(3):
+            executor.run([SimulationTask(0, {"a": float(k)}) for k in range(40)])
+        executor.run(slow_tasks(24, 0.2), lambda *_: arrived.append(time.monotonic()))
+    # Expected in a moment, sent as 6 at once, which would be more than a second.
+    assert max(np.diff(arrived)) < 1.0

@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import EstimationError
@@ -27,6 +27,9 @@ LOOK_SECONDS = 0.5
 
 _AHEAD = 2
 """Chunks per slot on their way, so that a worker has the next one when it is done."""
+
+_OVERTIME = 2.0
+"""Times its expected length after which a chunk brings back what it has."""
 
 _ATTEMPTS = 20
 """A chunk that comes back unrun more often than this is an error."""
@@ -130,23 +133,27 @@ class Batch:
             part = self._next_part(slots)
             if part is None:
                 return
-            self._send(part)
+            self._send(part, _OVERTIME * self._sizes.longest(slots))
 
     def _next_part(self, slots: int) -> _Part | None:
         if self._again:
-            return self._again.popleft()
+            part = self._again.popleft()
+            end = min(part.end, self._sizes.take(self._tasks, part.begin, slots))
+            if end < part.end:
+                self._again.appendleft(_Part(end, part.end, part.attempts))
+                part.end = end
+            return part
         if self._next == len(self._tasks):
             return None
         part = _Part(self._next, self._sizes.take(self._tasks, self._next, slots))
         self._next = part.end
         return part
 
-    def _send(self, part: _Part) -> None:
+    def _send(self, part: _Part, seconds: float) -> None:
         from fmident.evaluation.executors.dask.worker import run_chunk
 
-        template = self._template
         tasks = tuple(self._tasks[part.begin : part.end])
-        chunk = Chunk(template.fmu, template.problem, template.other, template.batch, tasks)
+        chunk = replace(self._template, seconds=seconds, tasks=tasks)
         key = f"fmident-{uuid.uuid4().hex}"
         future = self._client.submit(run_chunk, chunk, key=key, pure=False)
         self._flying[future] = part
@@ -196,14 +203,16 @@ class Batch:
                 raise EstimationError(f"the cluster answered with {type(answer).__name__}")
 
     def _keep(self, part: _Part, ran: Ran) -> None:
-        tasks = self._tasks[part.begin : part.end]
-        if len(ran.outcomes) != len(tasks):
+        end = part.begin + len(ran.outcomes)
+        if end == part.begin:
             self._retry(part, "the workers leave out simulations")
             return
-        self._sizes.observe(tasks, ran.seconds)
-        self._outcomes[part.begin : part.end] = [_writable(o) for o in ran.outcomes]
+        self._sizes.observe(self._tasks[part.begin : end], ran.seconds)
+        self._outcomes[part.begin : end] = [_writable(o) for o in ran.outcomes]
         self.tally += ran.tally
-        self._settle(part.begin, part.end)
+        self._settle(part.begin, end)
+        if end < part.end:
+            self._again.append(_Part(end, part.end))
 
     def _settle(self, begin: int, end: int) -> None:
         self._left -= end - begin

@@ -145,19 +145,30 @@ def greet_workers(
     fmident.errors.EstimationError
         A worker has another Python or fmident, or cannot import it.
     """
-    from fmident.evaluation.executors.dask.worker import greet
-
+    # This works for workers that have neither fmident nor a Python that could read its objects.
     versions: Any = client.get_versions(packages=[_PACKAGE])
     check_versions(versions, place)
+    return ask_workers(client, keys, place)
+
+
+def ask_workers(
+    client: Client,
+    keys: Sequence[str],
+    place: Location | None = None,
+    workers: Sequence[str] | None = None,
+) -> dict[str, tuple[str, ...]]:
+    """Return which parcels workers lack, all or certain ones; as :func:`greet_workers`."""
+    from fmident.evaluation.executors.dask.worker import greet
+
+    chosen = None if workers is None else list(workers)
     lacking = {}
     # A worker that leaves or comes now is dealt with when it answers to its first chunk.
-    for worker, answer in client.run(greet, tuple(keys), on_error="return").items():
-        if isinstance(answer, (ImportError, AttributeError)):
-            raise _misfit([f"worker {worker} cannot load fmident {__version__}: {answer}"], place)
+    for worker, answer in client.run(greet, tuple(keys), workers=chosen, on_error="return").items():
         if isinstance(answer, OSError):
             continue
         if isinstance(answer, BaseException):
-            raise answer
+            # What cannot be imported there is told as a bare exception with the words of another.
+            raise _misfit([f"worker {worker} cannot load fmident {__version__}: {answer}"], place)
         version, lacking[worker] = answer
         if version != __version__:
             raise _misfit([_differs(worker, _PACKAGE, version, __version__)], place)

@@ -15,6 +15,7 @@ from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.executors.dask.connection import (
     Patience,
+    ask_workers,
     connect,
     greet_workers,
     import_distributed,
@@ -202,7 +203,7 @@ class DaskExecutor(Executor):
             return []
         if self._closed or self._client is None:
             raise EstimationError("the executor is closed", hint="make a new one")
-        template = Chunk(self._fmu.key, self._study.key, other, uuid.uuid4().hex, ())
+        template = Chunk(self._fmu.key, self._study.key, other, uuid.uuid4().hex, 0.0, ())
         batch = Batch(
             self._client,
             template,
@@ -228,8 +229,9 @@ class DaskExecutor(Executor):
         self._send(greet_workers(self._client, tuple(self._parcels), self._place))
 
     def _supply(self, worker: str, keys: Sequence[str]) -> None:
-        """Send parcels to a worker that lacks them."""
-        self._send({worker: tuple(keys)})
+        """Send parcels to a worker that lacks them, after a look at its version."""
+        assert self._client is not None
+        self._send(ask_workers(self._client, keys, self._place, (worker,)))
 
     def _send(self, lacking: Mapping[str, Sequence[str]]) -> None:
         from fmident.evaluation.executors.dask.worker import receive_parcels

@@ -72,6 +72,8 @@ class Chunk:
         problem's, or ``None``.
     batch
         Names the batch, so that the rest of it can be called off.
+    seconds
+        Tasks that were not begun after this time are left for later.
     tasks
         What to run.
     """
@@ -80,6 +82,7 @@ class Chunk:
     problem: str
     other: str | None
     batch: str
+    seconds: float
     tasks: tuple[SimulationTask, ...]
 
     @property
@@ -133,7 +136,7 @@ class Ran:
     Parameters
     ----------
     outcomes
-        One per task, fewer when the batch was called off.
+        One per task, fewer when time was up.
     seconds
         Time taken by the simulations, s.
     tally

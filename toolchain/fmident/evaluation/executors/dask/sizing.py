@@ -17,7 +17,7 @@ SECONDS = 0.2
 """Longest chunk, as expected, unless one simulation takes longer."""
 
 _PER_SLOT = 0.01
-"""Seconds that all chunks of one slot are longer for each slot: this side must keep up."""
+"""Seconds per slot that a chunk may take in large clusters: this side must keep up."""
 
 LARGEST_BYTES = 32_000_000
 """Outputs that one chunk may give."""
@@ -49,6 +49,11 @@ class ChunkSizes:
             known = self._seconds.get(task.experiment, measured)
             self._seconds[task.experiment] = known + _NEWEST * (measured - known)
 
+    @staticmethod
+    def longest(slots: int) -> float:
+        """Return how long a chunk should take at most, s."""
+        return max(SECONDS, _PER_SLOT * slots)
+
     def take(self, tasks: Sequence[SimulationTask], begin: int, slots: int) -> int:
         """Return the end of the chunk that begins at `begin`.
 
@@ -61,7 +66,7 @@ class ChunkSizes:
         slots
             Simulations that run at once.
         """
-        longest = max(SECONDS, _PER_SLOT * slots)
+        longest = self.longest(slots)
         most = max(1, -(-(len(tasks) - begin) // (2 * slots)))
         time, size = 0.0, 0
         for end in range(begin, min(begin + most, len(tasks))):

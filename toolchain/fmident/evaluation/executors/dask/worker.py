@@ -43,8 +43,8 @@ STUDIES = 4
 IDLE = 600.0
 """Warm executors that were not used for so long are closed, s."""
 
-_SLICE = 0.05
-"""Whether a batch was called off is looked at about this often, s."""
+_SLICE = 0.02
+"""The clock, and whether a batch was called off, are looked at about this often, s."""
 
 _CALLED_OFF = 64
 
@@ -140,15 +140,18 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
     # --------------------------------------------------------------- simulations
 
     def run(self, chunk: Chunk) -> Ran:
-        """Run a chunk; what was called off meanwhile is left out."""
+        """Run a chunk; what exceeds its time, or was called off meanwhile, is left out."""
         outcomes: list[Simulated] = []
         with self._borrowed(chunk) as executor:
             start = time.perf_counter()  # opening the FMU is no simulation
             before = executor.report()
             size = 1
             while len(outcomes) < len(chunk.tasks) and not self._is_called_off(chunk.batch):
+                begin = time.perf_counter()
+                if begin - start > chunk.seconds:
+                    break
                 outcomes += self._run_slice(executor, chunk, len(outcomes), size)
-                each = (time.perf_counter() - start) / len(outcomes)
+                each = (time.perf_counter() - begin) / size
                 size = max(1, int(_SLICE / max(each, 1e-6)))
             seconds = time.perf_counter() - start
             tally = Tally.between(before, executor.report())
