@@ -49,7 +49,7 @@ class SpecialGeneticOptions:
     range_reduction: float = 0.7
     start_from_initial: bool = True
     cycles: int = 1
-    cycle_range: tuple[float, float] = (1e-3, 1.0)
+    cycle_range: tuple[float, float] = (1e-3, 0.3)
     parameter_tolerance: float = 1e-6
     cost_tolerance: float = 0.0
     target_cost: float | None = None

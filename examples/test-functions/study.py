@@ -1,0 +1,118 @@
+"""1000 runs of each method on each function; resumes where it was stopped.
+
+python examples/test-functions/study.py              # all of it: half an hour of CPU time
+python examples/test-functions/study.py --runs 20    # a look in half a minute
+python examples/test-functions/study.py --table      # the table of the runs done so far
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+from functions import FUNCTIONS, TestFunction
+from methods import METHODS, TOLERANCE, Counted
+
+FOLDER = Path(__file__).parent
+COLUMNS = ["function", "method", "seed", "evaluations", "residual", "cpu_seconds"]
+RIVALS = ("pyswarms", "exudyn, repeated")
+OURS = "special-genetic"
+_CHUNK = 50
+
+
+def one_run(function: TestFunction, name: str, seed: int) -> dict[str, object]:
+    """Return evaluations, residual (the best cost, since the minimum is 0) and CPU time."""
+    method, stopped = METHODS[name]
+    counted = Counted(function, TOLERANCE if stopped else None)
+    began = time.process_time()
+    method(counted, seed)
+    spent = time.process_time() - began
+    return {
+        "function": function.name,
+        "method": name,
+        "seed": seed,
+        "evaluations": counted.evaluations,
+        "residual": counted.best,
+        "cpu_seconds": spent,
+    }
+
+
+def run_all(file: Path, runs: int, methods: Iterable[str] = METHODS) -> None:
+    """Do all runs that `file` does not hold yet; it is complete after every chunk."""
+    done = set()
+    if file.exists():
+        kept = pd.read_csv(file)
+        done = set(zip(kept["function"], kept["method"], kept["seed"], strict=True))
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    for name in methods:
+        one_run(FUNCTIONS[0], name, -1 % 2**31)  # imports and warms up, so that no run pays
+        for function in FUNCTIONS:
+            missing = [s for s in range(runs) if (function.name, name, s) not in done]
+            for begin in range(0, len(missing), _CHUNK):
+                rows = [one_run(function, name, s) for s in missing[begin : begin + _CHUNK]]
+                with file.open("a", newline="", encoding="utf-8") as stream:
+                    csv.DictWriter(stream, COLUMNS).writerows(rows)
+            if missing:
+                print(f"{name}: {function.name} done", flush=True)
+
+
+def table(file: Path, runs: int) -> pd.DataFrame:
+    """Return one row per function and method."""
+    frame = pd.read_csv(file)
+    frame = frame[frame["seed"] < runs]
+    groups = frame.groupby(["function", "method"], sort=False)
+    found = pd.DataFrame(
+        {
+            "runs": groups.size(),
+            "reached": groups["residual"].apply(lambda r: (r <= TOLERANCE).mean()),
+            "evaluations": groups["evaluations"].mean(),
+            "cpu_ms": 1e3 * groups["cpu_seconds"].mean(),
+            "mean_residual": groups["residual"].mean(),
+            "largest_residual": groups["residual"].max(),
+        }
+    )
+    order = [(f.name, m) for f in FUNCTIONS for m in METHODS if (f.name, m) in found.index]
+    return found.loc[order]
+
+
+def judgement(found: pd.DataFrame) -> list[str]:
+    """Return for each function what of the figure to pass is reached."""
+    lines = []
+    for function in FUNCTIONS:
+        for rival in RIVALS:
+            if any((function.name, m) not in found.index for m in (OURS, rival)):
+                continue
+            ours, theirs = found.loc[(function.name, OURS)], found.loc[(function.name, rival)]
+            words = []
+            for column in ("evaluations", "mean_residual", "largest_residual"):
+                verdict = "lower" if ours[column] < theirs[column] else "NOT LOWER"
+                figures = f"{ours[column]:.3g}, {theirs[column]:.3g}"
+                words.append(f"{column.replace('_', ' ')} {verdict} ({figures})")
+            lines.append(f"{function.name} against {rival}: " + ", ".join(words))
+    return lines
+
+
+def main() -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--file", type=Path, default=FOLDER / "runs" / "runs.csv")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--table", action="store_true", help="no new runs")
+    arguments = parser.parse_args()
+    if not arguments.table:
+        run_all(arguments.file, arguments.runs, arguments.methods)
+    found = table(arguments.file, arguments.runs)
+    found.to_csv(arguments.file.with_name("summary.csv"), float_format="%.6g")
+    print(found.to_string(float_format=lambda x: f"{x:.4g}"))
+    print("\n".join(judgement(found)))
+
+
+if __name__ == "__main__":
+    main()
