@@ -164,8 +164,16 @@ def _announcement(problem: Problem) -> str:
     return (
         f"{problem.fmu.name}: {_count(len(problem.free), 'free parameter')}, "
         f"{_count(len(problem.experiments), 'experiment')}, {_count(samples, 'sample')} of "
-        f"{_count(outputs, 'output')}; estimator {problem.estimator.name}"
+        f"{_count(outputs, 'output')}; {_solved_by(problem)}"
     )
+
+
+def _solved_by(problem: Problem) -> str:
+    if problem.stages:
+        return "stages " + ", ".join(
+            f"{s.name} ({s.problem.estimator.name})" for s in problem.stages
+        )
+    return f"estimator {problem.estimator.name}"
 
 
 def _count(number: int, noun: str) -> str:

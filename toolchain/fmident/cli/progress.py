@@ -39,6 +39,7 @@ class Progress:
         self._pending: Iteration | None = None
         self._unfinished = False
         self._shown: tuple[float, ...] = ()
+        self._stage = ""
         self._doing = ""
         self._doing_since = -math.inf
 
@@ -50,6 +51,8 @@ class Progress:
     def iteration(self, state: Iteration) -> None:
         """Show an iteration."""
         now = time.monotonic()
+        if state.stage != self._stage:
+            self._begin_stage(state.stage)
         new = (state.cost, state.details.get("start", 1.0))
         pause = _SHORTEST_PAUSE if self._rewrites else _LONGEST_PAUSE
         if (self._rewrites or new == self._shown) and now - self._last < pause:
@@ -81,6 +84,14 @@ class Progress:
             self._stream.write("\n")
             self._stream.flush()
             self._unfinished = False
+
+    def _begin_stage(self, name: str) -> None:
+        """End what the stage before has shown, and name the new one."""
+        self.finish()
+        self._pending, self._stage = None, name
+        self._stream.write(f"stage '{name}'\n")
+        self._stream.flush()
+        self._last = -math.inf
 
     def _show(self, state: Iteration) -> None:
         self._pending = None

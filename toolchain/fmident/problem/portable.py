@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _PATH = re.compile(
-    r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources)\s*=\s*)
+    r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources|problem)\s*=\s*)
     (?P<value>"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\[\]]*\])""",
     re.VERBOSE,
 )
@@ -82,4 +82,7 @@ def _expected(document: dict[str, Any], folder: Path) -> dict[str, Any]:
         for table in (experiment, *outputs):
             if "data" in table:
                 table["data"] = _joined(table["data"], folder)
+    for stage in document.get("stages", []):
+        if "problem" in stage:
+            stage["problem"] = _joined(stage["problem"], folder)
     return document

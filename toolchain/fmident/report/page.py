@@ -123,12 +123,26 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         plots=[_plot(fit, plots.fit_plot(fit, strips, excerpt=excerpt)) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
         series=_series(result),
+        population=_population(result),
         histogram=_optional_image(plots.residual_histogram(result.fits)),
         history=_optional_image(plots.cost_history(result.history)),
         duration=duration(result.seconds),
         cost_initial=plain(result.cost_initial),
         cost_final=plain(result.cost_final),
         cost_meaning=_cost_meaning(result),
+        stages=[
+            [
+                s.name,
+                s.estimator,
+                s.cost,
+                f"{plain(s.cost_initial)} → {plain(s.cost_final)}",
+                s.status,
+                str(s.simulations),
+                duration(s.seconds),
+                ", ".join(f"{n} = {plain(v)}" for n, v in s.parameters.items()),
+            ]
+            for s in result.stages
+        ],
         settings=_settings(result.settings),
         fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
     )
@@ -142,6 +156,20 @@ def _series(result: EstimationResult) -> list[tuple[str, str]]:
 
     final = np.array([e.value for e in result.estimates if not e.fixed])
     return [(s.experiment, _image(series_plot(s, final))) for s in result.series[:_MOST_PLOTS]]
+
+
+def _population(result: EstimationResult) -> tuple[str, str, int]:
+    """Return the plots of a population method, and how many parameters are not drawn."""
+    if not result.generations:
+        return "", "", 0
+    from fmident.report import population_plot
+
+    free = [e for e in result.estimates if not e.fixed]
+    return (
+        _optional_image(population_plot.generations_plot(result.generations)),
+        _optional_image(population_plot.pairs_plot(result.generations, free)),
+        max(0, len(free) - population_plot.MOST_PARAMETERS),
+    )
 
 
 def _row(e: ParameterEstimate) -> _Row:

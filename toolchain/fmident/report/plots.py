@@ -184,9 +184,12 @@ def cost_history(history: Sequence[Iteration]) -> bytes | None:
 
 
 def searches(history: Sequence[Iteration]) -> list[list[float]]:
-    """Return the finite costs of each start in order."""
+    """Return the finite costs of each start in order; those of the last stage only."""
     found: dict[float, list[float]] = {}
+    stage = history[-1].stage if history else ""
     for state in history:
+        if state.stage != stage:  # its cost may be another
+            continue
         cost = state.details.get("local_cost", state.cost)
         costs = found.setdefault(state.details.get("start", 1.0), [])
         if np.isfinite(cost):

@@ -17,7 +17,7 @@ import numpy as np
 from fmident.report.contract import Reporter
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.estimation.result import EstimationResult, OutputFit, StageResult
     from fmident.problem.model import Problem
 
 FILE_NAME = "result.json"
@@ -63,6 +63,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
                 "description": e.description,
                 "variable": e.variable,
                 "experiments": None if e.experiments is None else list(e.experiments),
+                "stage": e.stage,
             }
             for e in result.estimates
         },
@@ -96,6 +97,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "noise_ratio": result.residuals.noise_ratio,
             "autocorrelation": result.residuals.autocorrelation,
         },
+        "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if not e.fixed],
         "covariance": result.covariance,
         "correlation": result.correlation,
@@ -104,6 +106,27 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
     }
     plain: dict[str, Any] = _plain(content)
     return plain
+
+
+def _stage(stage: StageResult) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "estimator": stage.estimator,
+        "cost": {
+            "initial": stage.cost_initial,
+            "final": stage.cost_final,
+            "name": stage.cost,
+            "options": stage.cost_options,
+        },
+        "status": stage.status,
+        "message": stage.message,
+        "parameters": stage.parameters,
+        "experiments": list(stage.experiments),
+        "simulations": stage.simulations,
+        "jacobians": stage.jacobians,
+        "seconds": stage.seconds,
+        "verdict": None if stage.identifiability is None else stage.identifiability.verdict,
+    }
 
 
 def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from fmident.estimation.result import (
     OutputFit,
     ParameterEstimate,
     ResidualCheck,
+    StageResult,
 )
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
@@ -107,6 +108,7 @@ def _result(content: dict[str, Any]) -> EstimationResult:
         fmu_guid=content["fmu"]["guid"],
         fmu_tool=content["fmu"]["generation_tool"],
         settings=content.get("settings", {}),
+        stages=tuple(_stage(s) for s in content.get("stages", ())),
         residuals=None
         if (seen := content.get("residuals")) is None
         else ResidualCheck(_number(seen["noise_ratio"]), _number(seen["autocorrelation"])),
@@ -130,6 +132,25 @@ def _estimate(name: str, stored: dict[str, Any]) -> ParameterEstimate:
         fixed=stored.get("fixed", False),
         variable=stored.get("variable", name),
         experiments=None if (acts := stored.get("experiments")) is None else tuple(acts),
+        stage=stored.get("stage", ""),
+    )
+
+
+def _stage(stored: dict[str, Any]) -> StageResult:
+    return StageResult(
+        name=stored["name"],
+        estimator=stored["estimator"],
+        cost=stored["cost"]["name"],
+        cost_options=stored["cost"]["options"],
+        cost_initial=_number(stored["cost"]["initial"], math.inf),
+        cost_final=_number(stored["cost"]["final"], math.inf),
+        status=stored["status"],
+        message=stored["message"],
+        parameters={n: _number(v) for n, v in stored["parameters"].items()},
+        experiments=tuple(stored["experiments"]),
+        simulations=stored["simulations"],
+        jacobians=stored["jacobians"],
+        seconds=_number(stored["seconds"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""The result for spreadsheets: ``parameters.csv``, ``fit.csv``, ``history.csv``, ``series.csv``."""
+"""The result for spreadsheets: parameters, fit, history, series and population as CSV."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fmident.report.contract import Reporter
+from fmident.report.population_table import population_table
 from fmident.report.series_table import series_table
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class CsvReporter(Reporter):
-    """Writes the tables; ``series.csv`` for online estimators only."""
+    """Writes the tables; series of online estimators and populations where there are any."""
 
-    summary = "parameters.csv, fit.csv, history.csv and, of online estimators, series.csv"
+    summary = "parameters.csv, fit.csv, history.csv and, where there is any, series or population"
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
@@ -32,6 +33,10 @@ class CsvReporter(Reporter):
         if result.series:
             series_table(result.series).to_csv(
                 folder / "series.csv", index=False, float_format="%.9g"
+            )
+        if result.generations:
+            population_table(result.generations, names).to_csv(
+                folder / "population.csv", index=False, float_format="%.12g"
             )
 
 
@@ -56,10 +61,16 @@ def fit_table(fits: Iterable[OutputFit]) -> pd.DataFrame:
 
 
 def history_table(history: Iterable[Iteration], names: list[str]) -> pd.DataFrame:
-    """Return one row per iteration: counts, cost, what the estimator adds, parameters."""
+    """Return one row per iteration: counts, cost, what the estimator adds, parameters.
+
+    A run in stages has a column with the stage's name, too.
+    """
+    history = list(history)
+    staged = any(state.stage for state in history)
     rows = [
         {
             "iteration": state.number,
+            **({"stage": state.stage} if staged else {}),
             "cost": state.cost,
             "simulations": state.simulations,
             "jacobians": state.jacobians,

@@ -25,6 +25,7 @@ def summary(result: EstimationResult) -> str:
     blocks = [
         _wrap(judgement.headline),
         _parameters(result),
+        _stages(result),
         _fits(result),
         "\n".join(_wrap(reason, "  - ") for reason in judgement.reasons),
         "\n".join(_wrap(f"note: {note}") for note in result.notes),
@@ -92,6 +93,26 @@ def _parameters(result: EstimationResult) -> str:
         rows.append([e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e)])
     header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
     return table(header, rows, ["<", ">", ">", ">", "<", ">", "<"])
+
+
+def _stages(result: EstimationResult) -> str:
+    rows = [
+        [
+            s.name,
+            s.estimator,
+            s.cost,
+            plain(s.cost_initial, 4),
+            plain(s.cost_final, 4),
+            s.status,
+            str(s.simulations),
+            ", ".join(s.parameters),
+        ]
+        for s in result.stages
+    ]
+    if not rows:
+        return ""
+    header = ["stage", "estimator", "cost", "before", "after", "status", "simulations", "searched"]
+    return table(header, rows, ["<", "<", "<", ">", ">", "<", ">", "<"])
 
 
 def _fits(result: EstimationResult) -> str:

@@ -105,7 +105,10 @@ def verdict(result: EstimationResult) -> Verdict:
 def _doubts(result: EstimationResult) -> list[str]:
     """Return what speaks against the parameters, the worst first, as parts of a sentence."""
     doubts = []
-    inside = [e for e in result.estimates if not e.fixed and not e.at_bound]
+    # The rank is that of the last stage, which may have held what earlier ones found.
+    last = result.stages[-1].name if result.stages else ""
+    searched = [e for e in result.estimates if not e.fixed and not e.at_bound]
+    inside = [e for e in searched if e.stage == last]
     judged = result.identifiability
     if judged is not None and judged.undecided:
         names = _names(list(judged.undecided))
@@ -122,6 +125,9 @@ def _doubts(result: EstimationResult) -> list[str]:
         unknown = [e.name for e in inside if not math.isfinite(e.standard_error)]
         if unknown:
             doubts.append(f"there is no uncertainty for {_names(unknown)}")
+    earlier = [e.name for e in searched if e.stage != last and not math.isfinite(e.standard_error)]
+    if earlier:
+        doubts.append(f"there is no uncertainty for {_names(earlier)}")
     bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
     if bound:
         doubts.append(
