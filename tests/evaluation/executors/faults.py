@@ -105,3 +105,61 @@ def lives(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"
+
+
+STUDY = """\
+[model]
+fmu = "{fmu}"
+start_values = {{ kind = {kind}, at = 0.0, threshold = {threshold}, pace = {pace} }}
+
+[parameters.a]
+initial = 0.7
+bounds = [0.1, 5.0]
+
+[parameters.b]
+initial = 0.2
+bounds = [-2.0, 2.0]
+
+[[experiments]]
+name = "step"
+data = "data.csv"
+time = "time"
+
+[experiments.outputs]
+x = {{ column = "x", sigma = 1e-3 }}
+y = {{ column = "y", sigma = 1e-3 }}
+
+[estimator]
+name = "least-squares"
+
+[evaluation]
+{evaluation}
+"""
+
+TRUE = {"a": 1.3, "b": 0.4}
+
+
+def write_study(
+    folder: Path,
+    fmu: Path,
+    *,
+    kind: int = FINE,
+    pace: float = 0.0,
+    threshold: float = -1e300,
+    evaluation: str = "",
+) -> Path:
+    """Write a problem file and its data, exact but for noise of 1e-3; return the file."""
+    x, rows = 0.0, ["time,x,y"]
+    random = np.random.default_rng(7)
+    for k, t in enumerate(TIMES):
+        if k:
+            x += (TIMES[k] - TIMES[k - 1]) * (TRUE["a"] - x)
+        first, second = 1e-3 * random.standard_normal(2)
+        row = (t, x + first, x + TRUE["b"] + second)
+        rows.append(",".join(repr(float(value)) for value in row))
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    path = folder / "problem.toml"
+    path.write_text(
+        STUDY.format(fmu=fmu, kind=kind, pace=pace, threshold=threshold, evaluation=evaluation)
+    )
+    return path

@@ -244,7 +244,10 @@ def test_a_worker_killed_from_outside(fmu: Path, reference: list[Simulated]) -> 
     with ProcessExecutor(make_problem(fmu)) as executor:
         assert same(executor.run(GOOD), reference)
         # While it rests: nobody notices.
-        os.kill(executor.pids[0], signal.SIGKILL)
+        victim = executor.pids[0]
+        os.kill(victim, signal.SIGKILL)
+        while lives(victim):
+            time.sleep(0.01)
         assert same(executor.run(GOOD), reference)
         # While it works: that one simulation is lost.
         slow = [task(1.0, pace=0.05), task(1.5, pace=0.05)]
@@ -306,3 +309,12 @@ def test_no_process_memory_or_folder_is_left(
     assert list(tmp_path.iterdir()) == []
     assert set(Path("/dev/shm").iterdir()) <= shared
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
+def test_the_time_limit_of_an_inline_run_holds_after_a_quick_one(fmu: Path) -> None:
+    with InProcessExecutor(make_problem(fmu, timeout=0.5)) as executor:
+        executor.run(GOOD)
+        began = time.monotonic()
+        (lost,) = executor.run([task(1.0, pace=0.1)])
+        assert "wall-clock" in failure(lost).message
+        assert time.monotonic() - began < 1.5

@@ -4,6 +4,7 @@ from fmident.evaluation.differences import Columns, JacobianError, difference_co
 from fmident.evaluation.directions import DirectionalDerivatives, directional_derivatives
 from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executors import (
+    AutoExecutor,
     Executor,
     ExecutorReport,
     InProcessExecutor,
@@ -23,6 +24,7 @@ from fmident.evaluation.tasks import (
 )
 
 __all__ = [
+    "AutoExecutor",
     "Columns",
     "DirectionalDerivatives",
     "Evaluator",

@@ -174,6 +174,9 @@ class ProcessExecutor(Executor):
     ) -> list[Simulated]:
         batch = _Batch(work, done)
         self._abandon()  # a second Ctrl-C may have prevented it
+        for worker in [w for w in self._workers if w.dead]:
+            self._workers.remove(worker)
+            worker.finish()
         try:
             while batch.unfinished:
                 self._hire(batch)
@@ -364,7 +367,7 @@ class ProcessExecutor(Executor):
                 head = worker.outstanding[0].command
                 allowed = self._settings.timeout if head is Command.RUN else START_LIMIT
                 worker.kill(f"did not answer within {allowed:g} s")
-            elif limit is not None and worker.memory() > limit:
+            elif limit is not None and worker.ready and worker.memory() > limit:
                 worker.kill(f"took more memory than the limit of {limit / 1e6:.0f} MB")
         for worker in [w for w in self._workers if w.retiring and not w.outstanding]:
             self._workers.remove(worker)

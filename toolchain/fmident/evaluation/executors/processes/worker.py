@@ -149,6 +149,11 @@ class Worker:
         """Number of the process."""
         return self._process.pid
 
+    @property
+    def dead(self) -> bool:
+        """Whether the process has ended."""
+        return self._process.poll() is not None
+
     # ------------------------------------------------------------------ sending
 
     def send(self, sent: Sent, number: int = 0, body: bytes = b"") -> None:
