@@ -53,6 +53,8 @@ class Variable:
     element, elements
         Place of an array's element in row-major order, and their number; 0 and 1 for a
         scalar.
+    intermediate
+        Whether an input can be set within a step, FMI 3.0 Co-Simulation only.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Variable:
     native_type: str = ""
     element: int = 0
     elements: int = 1
+    intermediate: bool = False
 
     @property
     def settable(self) -> bool:
@@ -284,9 +287,8 @@ class ModelDescription:
                     f"'{base}' of '{self.name}' is an array of {size} elements, and '{name}'"
                     " is none of them",
                     hint=f"elements are '{base}[{','.join('1' for _ in shape)}]' to"
-                    f" '{base}[{last}]', counted from 1, the last index fastest"
-                    if 0 not in shape
-                    else "the array is empty; a structural parameter gives its size",
+                    f" '{base}[{last}]', counted from 1; structural parameters, where there"
+                    " are any, change the size",
                 )
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numba
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+carray: Any = numba.carray
+"""``carray(pointer, shape, dtype)``: memory as an array."""
 
 
 def _calling(result: Any, bits: int) -> Any:
@@ -40,3 +45,24 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 as_pointer: Any = intrinsic(_pointer)
 """``as_pointer(address)``: for :func:`numba.carray`."""
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function that runs without the interpreter; keep its code on disk."""
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder to be found that can be written: compile every time
+        return njit(nogil=True, error_model="numpy")(function)
+
+
+def callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function that C code can call, at its attribute ``address``."""
+    make: Any = numba.cfunc
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return make(signature, nopython=True, cache=True, error_model="numpy")(function)
+        except RuntimeError:
+            return make(signature, nopython=True, error_model="numpy")(function)
+
+    return decorate

@@ -6,8 +6,8 @@ a whole, whichever of its elements are of interest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def dtype_of(native: str, prefix: str) -> Any:
     return _DTYPES[native]
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """Variables that one call moves.
 
@@ -258,6 +258,8 @@ class InputTable:
         Of the columns.
     inputs
         Values, shape (n, columns).
+    may_follow
+        Which inputs can follow straight lines; all others are held.
 
     Raises
     ------
@@ -266,14 +268,21 @@ class InputTable:
     """
 
     def __init__(
-        self, description: ModelDescription, library: Library, names: Sequence[str], inputs: F64
+        self,
+        description: ModelDescription,
+        library: Library,
+        names: Sequence[str],
+        inputs: F64,
+        may_follow: Callable[[Variable], bool],
     ) -> None:
         prefix = prefix_of(description)
         variables = [_input(description, name) for name in names]
-        kinds = [is_continuous(v) for v in variables]
+        kinds = [(is_continuous(v), is_continuous(v) and may_follow(v)) for v in variables]
         self.groups = make_groups(variables, inputs.shape[0], prefix, kinds)
         self.mover = Mover(library, "Set", prefix)
-        self.continuous = [g for g in self.groups if is_continuous(variables[g.signals[0]])]
+        of = {g: variables[g.signals[0]] for g in self.groups}
+        self.continuous = [g for g in self.groups if is_continuous(of[g])]
+        self.lines = [g for g in self.continuous if may_follow(of[g])]
         self.held = [g for g in self.groups if g not in self.continuous]
         self._others: list[tuple[Group, int, Variable]] = []
         for group in self.groups:
@@ -293,6 +302,13 @@ class InputTable:
             if column not in driven and column not in seen:
                 seen.add(column)
                 self._others.append((group, column, variable))
+
+    def means(self) -> list[Group]:
+        """Return the continuous groups with the mean of each instant and the next."""
+        return [
+            replace(g, values=np.concatenate([0.5 * (g.values[1:] + g.values[:-1]), g.values[-1:]]))
+            for g in self.continuous
+        ]
 
     def fill_others(self, values: Mapping[str, Value]) -> None:
         """Give elements of driven arrays that no column drives the values of this run."""

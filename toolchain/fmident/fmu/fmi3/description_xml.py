@@ -198,6 +198,7 @@ class _Reader:
             declared_type=declared,
             display_unit=attributes.get("displayUnit"),
             native_type="Int64" if native == "Enumeration" else native,
+            intermediate=flag(element, "intermediateUpdate"),
         )
         aliases = tuple(
             (a.get("name", ""), a.get("description", variable.description),

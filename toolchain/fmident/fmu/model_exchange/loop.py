@@ -6,13 +6,12 @@ looks only at a function's own file to see whether its machine code on disk is s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import types
 
-from fmident.fmu.native import as_pointer, call_address, call_status
+from fmident.fmu.native import as_pointer, call_address, call_status, callback, carray, compiled
 
 # The shared table of integers: sizes, addresses, what happened.
 (
@@ -56,30 +55,13 @@ _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
-    try:
-        return njit(nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:  # no folder to be found that can be written: compile every time
-        return njit(nogil=True, error_model="numpy")(function)
-
-
-def _callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    def decorate(function: Callable[..., Any]) -> Any:
-        try:
-            return cfunc(signature, nopython=True, cache=True, error_model="numpy")(function)
-        except RuntimeError:
-            return cfunc(signature, nopython=True, error_model="numpy")(function)
-
-    return decorate
-
-
-@_compiled
+@compiled
 def _doubles(address: int, size: int) -> Any:
     return carray(as_pointer(address), (size,), np.float64)
 
 
-@_compiled
-def _note(table: Any, function: int, status: int) -> int:
+@compiled
+def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
     if status == 0:
         return 0
@@ -88,11 +70,11 @@ def _note(table: Any, function: int, status: int) -> int:
         return 0
     table[FAILED_FUNCTION] = table[function]
     table[FAILED_STATUS] = status
-    return int(status)
+    return status
 
 
-@_compiled
-def _set_line(table: Any, t: float) -> int:
+@compiled
+def _set_line(table: Any, t: float) -> Any:
     """Set the inputs that follow straight lines to their values at `t`."""
     row, width = table[ROW], table[INPUT_WIDTH]
     times = _doubles(table[TIMES], row + 2)
@@ -112,8 +94,8 @@ def _set_line(table: Any, t: float) -> int:
     return _note(table, SET_INPUTS, status)
 
 
-@_compiled
-def _place(table: Any, t: float, states: int) -> int:
+@compiled
+def _place(table: Any, t: float, states: int) -> Any:
     """Bring the FMU to time `t` and the states at an address."""
     status = _note(table, SET_TIME, call_status(table[SET_TIME], (table[COMPONENT], t)))
     if status == 0 and table[INPUT_WIDTH] > 0:
@@ -124,12 +106,12 @@ def _place(table: Any, t: float, states: int) -> int:
     return status
 
 
-@_compiled
+@compiled
 def _table_at(address: int) -> Any:
     return carray(as_pointer(address), (SIZE,), np.int64)
 
 
-@_callback(types.int32(types.float64, types.int64, types.int64, types.int64))
+@callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def derivatives(t: float, y: int, ydot: int, user: int) -> int:
     """CVODE's right-hand side: 0 good, 1 try a smaller step, -1 give up."""
     table = _table_at(user)
@@ -152,7 +134,7 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
     return 1 if status == 2 else -1
 
 
-@_callback(types.int32(types.float64, types.int64, types.int64, types.int64))
+@callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def indicators(t: float, y: int, found: int, user: int) -> int:
     """CVODE's root functions: the FMU's event indicators."""
     table = _table_at(user)
@@ -164,7 +146,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
     return 0 if status == 0 else -1
 
 
-@_callback(
+@callback(
     types.int32(
         types.float64, types.int64, types.int64, types.int64, types.int64, types.int64,
         types.int64, types.int64,
@@ -205,8 +187,8 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
     return 1 if status == 2 else -1
 
 
-@_compiled
-def _move(table: Any, program: Any, i: int) -> int:
+@compiled
+def _move(table: Any, program: Any, i: int) -> Any:
     """Set or get the values of step `i`."""
     for c in range(program.shape[0]):
         row = program[c]
@@ -225,12 +207,12 @@ def _move(table: Any, program: Any, i: int) -> int:
         elif status != 0:
             table[FAILED_FUNCTION] = row[_FUNCTION]
             table[FAILED_STATUS] = status
-            return int(status)
+            return status
     return 0
 
 
-@_compiled
-def _update(table: Any, reals: Any) -> int:
+@compiled
+def _update(table: Any, reals: Any) -> Any:
     """Iterate the discrete states; return why to stop, -1 to go on, -2: new nominal values."""
     info = table[INFO]
     nominals = False
@@ -260,8 +242,8 @@ def _update(table: Any, reals: Any) -> int:
     return UNSETTLED
 
 
-@_compiled
-def _resume(table: Any, reals: Any, nominals: bool) -> int:
+@compiled
+def _resume(table: Any, reals: Any, nominals: bool) -> Any:
     """Leave event mode and begin to integrate anew; return why to stop, or -1."""
     component, n = table[COMPONENT], table[STATES]
     status = call_status(table[ENTER_CONTINUOUS], (component,))
@@ -288,8 +270,8 @@ def _resume(table: Any, reals: Any, nominals: bool) -> int:
     return -1
 
 
-@_compiled
-def _event(table: Any, reals: Any, program: Any, i: int) -> int:
+@compiled
+def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     status = call_status(table[ENTER_EVENT], (table[COMPONENT],))
     if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
@@ -301,14 +283,14 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> int:
     return _resume(table, reals, outcome == -2)
 
 
-@_compiled
-def start(table: Any, reals: Any) -> int:
+@compiled
+def start(table: Any, reals: Any) -> Any:
     """Settle the events of initialisation; the FMU is in event mode."""
     outcome = _update(table, reals)
     return _resume(table, reals, True) if outcome < 0 else outcome
 
 
-@_compiled
+@compiled
 def _accumulates(table: Any, reals: Any, step: float) -> bool:
     """Note an event; return whether events follow one another without end."""
     gap = reals[TIME] - reals[LAST_EVENT]
@@ -325,8 +307,8 @@ def _accumulates(table: Any, reals: Any, step: float) -> bool:
     )
 
 
-@_compiled
-def _integrate(table: Any, reals: Any, stop: float) -> int:
+@compiled
+def _integrate(table: Any, reals: Any, stop: float) -> Any:
     """Take one step of the integrator, not beyond `stop`; return CVODE's flag."""
     t = reals[TIME]
     if table[MEMORY] == 0 or stop - t <= 1e-14 * max(abs(t), abs(stop)):
@@ -345,8 +327,8 @@ def _integrate(table: Any, reals: Any, stop: float) -> int:
     return int(flag)
 
 
-@_compiled
-def _completed(table: Any) -> int:
+@compiled
+def _completed(table: Any) -> Any:
     """Tell the FMU of a complete step: -1 go on, -2 it wants event mode, else why to stop."""
     if table[COMPLETED] == 0:
         return -1
@@ -362,8 +344,8 @@ def _completed(table: Any) -> int:
     return -2 if flags[0] != 0 else -1
 
 
-@_compiled
-def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> int:
+@compiled
+def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> Any:
     """Integrate from the present time to `end` with all events; return why to stop, or -1."""
     budget = PAUSE_AFTER
     while reals[TIME] < end:
@@ -396,7 +378,7 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
     return -1
 
 
-@_compiled
+@compiled
 def run_steps(
     table: Any,
     reals: Any,

@@ -76,7 +76,9 @@ class ExchangePlan:
         self._library = library
         self._sundials = sundials
         self._three = prefix_of(description) == "fmi3"
-        self._inputs = InputTable(description, library, setup.input_names, setup.inputs)
+        self._inputs = InputTable(
+            description, library, setup.input_names, setup.inputs, lambda _: True
+        )
         self._outputs = OutputTable(description, library, setup.output_names, self.times.size)
         self._interpolation = "linear" if setup.interpolation == "auto" else setup.interpolation
         self._integrator: Integrator | None = None
@@ -113,7 +115,7 @@ class ExchangePlan:
         self._jump = mover.program(self._inputs.groups)
         self._between = mover.program(())
         if self._interpolation == "linear" and self._inputs.continuous:
-            (line,) = self._inputs.continuous  # one type has 64 bits: one group at most
+            (line,) = self._inputs.lines  # one type has 64 bits: one group at most
             row = mover.program([line], 0)[0]
             self._work = np.zeros(line.values.shape[1])
             table[loop.SET_INPUTS] = find(mover.function(line))
@@ -125,10 +127,7 @@ class ExchangePlan:
         else:
             self._line_width = 0
         if self._interpolation == "mean":
-            self._means = [
-                Group(g.native, g.references, g.places, g.columns, g.values.copy())
-                for g in self._inputs.continuous
-            ]
+            self._means = self._inputs.means()
             self._between = mover.program(self._means, 0)
 
     def _find_jumps(self) -> npt.NDArray[np.bool_]:
@@ -138,7 +137,6 @@ class ExchangePlan:
         for group in groups:
             jumps[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
         for group, mean in zip(self._inputs.continuous, self._means, strict=False):
-            mean.values[:-1] = 0.5 * (group.values[1:] + group.values[:-1])
             jumps[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
         return jumps
 
@@ -191,7 +189,9 @@ class ExchangePlan:
         # TOLERANCES and REINIT are not called as long as there is no integrator.
         outcome = loop.start(table, reals)
         if outcome >= 0:
-            self._refuse(outcome, begin)
+            failed = self._refuse(outcome, begin).failed
+            failed.detail = "the events of initialisation"
+            raise failed
         if states or indicators:
             self._integrator = Integrator(
                 self._sundials, table, self._states, self._allowed, begin, self.tolerance

@@ -1,0 +1,118 @@
+"""FMI 3.0 Co-Simulation, as the simulator drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fmident.errors import FmuError
+from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.driver import I64, UpdateChoice
+from fmident.fmu.fmi3 import loop
+from fmident.fmu.fmi3.configured import Configured
+from fmident.fmu.fmi3.instance import Instance3
+from fmident.fmu.fmi3.plan import StepPlan
+from fmident.fmu.fmi3.values import Assignment3
+from fmident.fmu.library import Library
+from fmident.fmu.log import LogBuffer
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.simulator import Simulator
+
+HELD = (
+    "inputs are held from instant to instant: FMI 3.0 can have them on straight lines only"
+    " where the FMU takes inputs within a step, which this one does not;"
+    " interpolation='mean' halves the delay"
+)
+
+
+class CoSimulation3(Configured):
+    """Drives FMI 3.0 Co-Simulation.
+
+    Parameters
+    ----------
+    description, library, resources
+        The FMU.
+    buffer
+        Where its messages go.
+    update
+        When inputs of the end of a step are set; ``"auto"`` is ``"after_step"``.
+    table
+        Shared with the FMU's calls back; ``None`` to make one.
+
+    Raises
+    ------
+    FmuError
+        `update` is ``"before_step"`` and the FMU has event mode.
+    """
+
+    def __init__(
+        self,
+        description: ModelDescription,
+        library: Library,
+        resources: str,
+        buffer: LogBuffer,
+        update: UpdateChoice,
+        table: I64 | None = None,
+    ) -> None:
+        super().__init__(description)
+        if update == "before_step" and description.capabilities.has_event_mode:
+            raise FmuError(
+                f"the inputs of '{description.name}' cannot be set before the step that leads"
+                " to their instant: the FMU has event mode, in which inputs jump",
+                hint="leave input_update at 'auto'",
+            )
+        self._library = library
+        self._resources = resources
+        self._buffer = buffer
+        self._update = update
+        # The FMU keeps the table's address from its instantiation on.
+        self._table: I64 = np.zeros(loop.SIZE, np.int64) if table is None else table
+        self._intermediate = np.array(
+            [
+                v.value_reference
+                for v in description.inputs
+                if v.intermediate and v.element == 0 and v.native_type == "Float64"
+            ],
+            dtype=np.uint32,
+        )
+
+    def with_description(self, description: ModelDescription) -> CoSimulation3:
+        """Return the same for another configuration."""
+        return CoSimulation3(
+            description, self._library, self._resources, self._buffer, self._update, self._table
+        )
+
+    def instantiate(self, debug: bool, /) -> Instance3:
+        """Instantiate the FMU, with calls back within steps where it offers them."""
+        offered = self.description.capabilities.provides_intermediate_update
+        return Instance3(
+            self._library,
+            self.description,
+            self._resources,
+            self._buffer,
+            debug=debug,
+            intermediate=(
+                self._intermediate, loop.intermediate.address, self._table.ctypes.data
+            )
+            if offered
+            else (None, 0, 0),
+        )  # fmt: skip
+
+    def assignment(self, names: Sequence[str]) -> Assignment3:
+        """Return what sets `names`."""
+        return Assignment3(self.description, self._library, names)
+
+    def plan(
+        self,
+        simulator: Simulator,
+        setup: SimulationSetup,
+        values: Mapping[str, Value],
+        assignment: Assignment3,
+    ) -> tuple[StepPlan, str]:
+        """Resolve a setup."""
+        update = "after_step" if self._update == "auto" else self._update
+        plan = StepPlan(setup, self.description, self._library, self._table, update)
+        varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
+        held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
+        return plan, HELD if held else ""

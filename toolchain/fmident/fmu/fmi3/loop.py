@@ -1,0 +1,253 @@
+"""The communication loop of FMI 3.0 Co-Simulation, compiled, with early return and events.
+
+The layout of the shared table stands here and not in a module of its own, because Numba
+looks only at a function's own file to see whether its machine code on disk is stale.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from fmident.fmu.native import as_pointer, call_status, callback, carray, compiled
+
+# The shared table: addresses, sizes, what happened.
+(
+    COMPONENT, DO_STEP, ENTER_EVENT, UPDATE, ENTER_STEP, EVENT_MODE, VARIABLE_STEP, INFO,
+    ROW, TIMES, SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES,
+    INPUT_WORK, FAILED_FUNCTION, FAILED_STATUS, EVENTS, INTERVAL_EVENTS, STALLED, WARNED,
+    EARLY_RETURNS, SIZE,
+) = range(24)  # fmt: skip
+
+TIME, NEXT_EVENT, RETURNED, REALS = range(4)
+"""The table of reals: time reached, time of the next event, what an early return said."""
+
+CALL, TERMINATED, UNSETTLED, ZENO, WRONG_TIME, FIXED_STEP, UNASKED = range(7)
+"""Why the loop stopped: a call that failed, or one of these."""
+
+MOST_EVENTS = 10_000
+"""Events in one communication step."""
+
+MOST_STALLED = 100
+"""Events or early returns in a row without progress."""
+
+MOST_ITERATIONS = 1_000
+"""Updates of the discrete states in one event."""
+
+_FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
+
+
+@compiled
+def _doubles(address: int, size: int) -> Any:
+    return carray(as_pointer(address), (size,), np.float64)
+
+
+@compiled
+def _note(table: Any, function: int, status: int) -> Any:
+    """Remember a call that did not succeed; return its status, 0 when it may go on."""
+    if status == 0:
+        return 0
+    if status == 1:
+        table[WARNED] = 1
+        return 0
+    table[FAILED_FUNCTION] = table[function]
+    table[FAILED_STATUS] = status
+    return status
+
+
+@callback(
+    types.void(
+        types.int64, types.float64, types.uint8, types.uint8, types.uint8, types.uint8,
+        types.int64, types.int64,
+    )
+)  # fmt: skip
+def intermediate(
+    user: int, t: float, wanted: int, readable: int, done: int, able: int, early: int, until: int
+) -> None:
+    """Set inputs that follow straight lines, when the FMU asks for them within a step."""
+    if early != 0:
+        carray(as_pointer(early), (1,), np.uint8)[0] = 0
+    table = carray(as_pointer(user), (SIZE,), np.int64)
+    width = table[INPUT_WIDTH]
+    if wanted == 0 or width == 0:
+        return
+    row = table[ROW]
+    times = _doubles(table[TIMES], row + 2)
+    values = _doubles(table[INPUT_VALUES], (row + 2) * width)
+    work = _doubles(table[INPUT_WORK], width)
+    share = (t - times[row]) / (times[row + 1] - times[row])
+    for k in range(width):
+        before, after = values[row * width + k], values[(row + 1) * width + k]
+        work[k] = before + share * (after - before) if share < 1.0 else after
+    status = call_status(
+        table[SET_INPUTS],
+        (
+            table[COMPONENT], table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK],
+            width,
+        ),
+    )  # fmt: skip
+    _note(table, SET_INPUTS, status)
+
+
+@compiled
+def _move(table: Any, program: Any, i: int) -> Any:
+    """Set or get the values of step `i`."""
+    for c in range(program.shape[0]):
+        row = program[c]
+        values = row[_ADDRESS] + row[_STRIDE] * i
+        status = call_status(
+            row[_FUNCTION],
+            (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
+        )
+        if status == 1:
+            table[WARNED] = 1
+        elif status != 0:
+            table[FAILED_FUNCTION] = row[_FUNCTION]
+            table[FAILED_STATUS] = status
+            return status
+    return 0
+
+
+@compiled
+def start(table: Any, reals: Any) -> Any:
+    """Settle an event and go on to step mode; return why to stop, or -1."""
+    info = table[INFO]
+    flags = carray(as_pointer(info), (5,), np.uint8)
+    for _ in range(MOST_ITERATIONS):
+        status = call_status(
+            table[UPDATE],
+            (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 8),
+        )
+        if _note(table, UPDATE, status) != 0:
+            return CALL
+        if flags[1] != 0:
+            return TERMINATED
+        if flags[0] == 0:
+            reals[NEXT_EVENT] = _doubles(info + 8, 1)[0] if flags[4] != 0 else np.inf
+            status = call_status(table[ENTER_STEP], (table[COMPONENT],))
+            return CALL if _note(table, ENTER_STEP, status) != 0 else -1
+    return UNSETTLED
+
+
+@compiled
+def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
+    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
+    status = call_status(table[ENTER_EVENT], (table[COMPONENT],))
+    if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
+        return CALL
+    table[EVENTS] += 1
+    return start(table, reals)
+
+
+@compiled
+def _step(table: Any, reals: Any, stop: float) -> Any:
+    """Call fmi3DoStep once; return why to stop, -1 to go on, -2 when there is an event."""
+    t, info = reals[TIME], table[INFO]
+    flags = carray(as_pointer(info), (3,), np.uint8)
+    flags[:] = 0
+    status = call_status(
+        table[DO_STEP],
+        (table[COMPONENT], t, stop - t, np.int32(1), info, info + 1, info + 2, info + 8),
+    )
+    if _note(table, DO_STEP, status) != 0:
+        return CALL
+    if flags[2] != 0:
+        returned = _doubles(info + 8, 1)[0]
+        reals[RETURNED] = returned
+        close = 1e-12 * max(abs(t), abs(stop))
+        if not t - close <= returned <= stop + close:
+            return WRONG_TIME
+        reals[TIME] = min(max(returned, t), stop)
+        table[EARLY_RETURNS] += 1
+    else:
+        reals[TIME] = stop
+    if flags[1] != 0:
+        return TERMINATED
+    if flags[0] != 0:
+        return -2 if table[EVENT_MODE] != 0 else UNASKED
+    return -1
+
+
+@compiled
+def _advance(table: Any, reals: Any, nothing: Any, end: float) -> Any:
+    """Step to `end` with all events on the way; return why to stop, or -1."""
+    while reals[TIME] < end:
+        t, stop = reals[TIME], end
+        if table[VARIABLE_STEP] != 0 and t < reals[NEXT_EVENT] < end:
+            stop = reals[NEXT_EVENT]
+        outcome = _step(table, reals, stop)
+        if outcome >= 0:
+            return outcome
+        if outcome == -2 or (table[EVENT_MODE] != 0 and reals[TIME] >= reals[NEXT_EVENT]):
+            outcome = _event(table, reals, nothing, 0)
+            if outcome >= 0:
+                return outcome
+            table[INTERVAL_EVENTS] += 1
+        table[STALLED] = table[STALLED] + 1 if reals[TIME] <= t else 0
+        if table[STALLED] > MOST_STALLED or table[INTERVAL_EVENTS] > MOST_EVENTS:
+            return ZENO
+        if reals[TIME] < end and table[VARIABLE_STEP] == 0:
+            return FIXED_STEP
+    return -1
+
+
+@compiled
+def run_steps(
+    table: Any,
+    reals: Any,
+    times: Any,
+    before: Any,
+    jump: Any,
+    after: Any,
+    record: Any,
+    jumps: Any,
+    begin: int,
+    end: int,
+    state: Any,
+) -> bool:
+    """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
+
+    Parameters
+    ----------
+    table, reals
+        The shared tables.
+    times
+        Communication points, s.
+    before, jump, after, record
+        Programs: inputs set before a step; inputs that can change in an event only; inputs
+        set after a step; outputs.
+    jumps
+        For each instant, whether there is something to do for `jump`.
+    begin, end
+        First step, and the one after the last.
+    state
+        int64, shape (4,), see :mod:`fmident.fmu.program`; element 0 is why it stopped.
+
+    Returns
+    -------
+    bool
+        Whether all steps succeeded.
+    """
+    nothing = before[:0]
+    for i in range(begin, end):
+        table[ROW] = i
+        table[WARNED] = table[INTERVAL_EVENTS] = 0
+        reals[TIME] = times[i]
+        outcome = CALL if _move(table, before, i) != 0 else -1
+        if outcome < 0:
+            outcome = _advance(table, reals, nothing, times[i + 1])
+        if outcome < 0 and _move(table, after, i) != 0:
+            outcome = CALL
+        if outcome < 0 and jumps[i + 1]:
+            outcome = _event(table, reals, jump, i)
+        if outcome < 0 and _move(table, record, i) != 0:
+            outcome = CALL
+        if outcome >= 0:
+            state[0] = outcome
+            state[1] = i
+            state[2] = table[FAILED_STATUS]
+            return False
+        state[3] += table[WARNED]
+    return True
