@@ -172,10 +172,17 @@ def _scatter(axes: Axes, points: F64, costs: F64, norm: Normalize) -> Any:
     failed = ~np.isfinite(costs)
     if bool(failed.any()):
         axes.scatter(
-            *points[failed].T, s=7, marker="x", color="#c9ced6", linewidths=0.6, rasterized=True
+            points[failed, 0],
+            points[failed, 1],
+            s=7,
+            marker="x",
+            color="#c9ced6",
+            linewidths=0.6,
+            rasterized=True,
         )
     return axes.scatter(
-        *points[~failed].T,
+        points[~failed, 0],
+        points[~failed, 1],
         c=costs[~failed],
         s=7,
         cmap=_COLORS,
