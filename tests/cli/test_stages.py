@@ -1,0 +1,148 @@
+"""``fmident estimate`` with stages and with another cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fmident.cli import main
+from fmident.report.stored import read_result
+
+from ..study import TRUE, Study
+
+Capture = pytest.CaptureFixture[str]
+
+STAGES = """
+[[stages]]
+name = "global"
+free = ["k", "m"]
+
+[stages.cost]
+name = "smoothed-spectrum"
+smoothing = 3
+
+[stages.estimator]
+name = "cma-es"
+seed = 1
+generations = 15
+
+[[stages]]
+name = "local"
+"""
+
+
+@pytest.fixture
+def staged(study: Study) -> Study:
+    study.problem.write_text(study.problem.read_text() + STAGES)
+    return study
+
+
+def test_global_then_least_squares(staged: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    folder = staged.folder / "out"
+    content = json.loads((folder / "result.json").read_text())
+    assert content["status"] == "converged"
+    assert content["estimator"] == "cma-es, least-squares"
+    for name, true in TRUE.items():
+        low, high = content["parameters"][name]["interval_95"]
+        assert low < true < high
+        assert content["parameters"][name]["stage"] == "local"
+    first, second = content["stages"]
+    assert (first["name"], second["name"]) == ("global", "local")
+    assert (first["cost"]["name"], second["cost"]["name"]) == ("smoothed-spectrum", "time-domain")
+    assert first["cost"]["options"] == {"band": None, "smoothing": 3}
+    assert set(first["parameters"]) == {"k", "m"}
+    assert first["simulations"] + second["simulations"] + 2 == content["simulations"]
+    history = pd.read_csv(folder / "history.csv")
+    assert list(dict.fromkeys(history["stage"])) == ["global", "local"]
+    assert {"p:m", "p:d", "p:k"} <= set(history.columns)
+    page = (folder / "report.html").read_text()
+    assert "<h2>Stages</h2>" in page
+    assert "smoothed-spectrum" in page
+    shown = capsys.readouterr()
+    assert "stages global (cma-es), local (least-squares)" in shown.err
+    assert "stage 'global'\n" in shown.err
+    assert "stage 'local'\n" in shown.err
+    assert "stage   estimator" in shown.out
+    again = read_result(folder).result
+    assert [s.name for s in again.stages] == ["global", "local"]
+    assert again.stages[0].parameters == pytest.approx(first["parameters"])
+
+
+@pytest.mark.slow
+def test_the_problem_as_run_gives_the_same_again(staged: Study) -> None:
+    assert main(["estimate", "problem.toml", "-o", "one", "-q"]) == 0
+    as_run = staged.folder / "one" / "problem.toml"
+    assert main(["estimate", str(as_run), "-o", "two", "-q"]) == 0
+    one, two = (
+        json.loads((staged.folder / name / "result.json").read_text()) for name in ("one", "two")
+    )
+    assert one["parameters"] == two["parameters"]
+
+
+@pytest.mark.slow
+def test_a_key_of_a_stage_can_be_overridden(staged: Study, capsys: Capture) -> None:
+    arguments = ["estimate", "problem.toml", "-o", "out", "-q", "--set"]
+    assert main([*arguments, "stages.0.cost.smoothing=1"]) == 0
+    content = json.loads((staged.folder / "out" / "result.json").read_text())
+    assert content["stages"][0]["cost"]["options"]["smoothing"] == 1
+    assert main([*arguments, "stages.0.cost.smoothing=-1"]) == 2
+    assert "'smoothing' is -1" in capsys.readouterr().err
+
+
+def test_a_stage_with_a_file_of_its_own(study: Study) -> None:
+    own = study.problem.read_text().replace("bounds = [0.0, 50.0]", "fixed = true")
+    (study.folder / "stiffness.toml").write_text(own)
+    study.problem.write_text(
+        study.problem.read_text()
+        + '\n[[stages]]\nname = "stiffness"\nproblem = "stiffness.toml"\n\n[[stages]]\n'
+    )
+    assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 0
+    content = json.loads((study.folder / "out" / "result.json").read_text())
+    assert set(content["stages"][0]["parameters"]) == {"m", "k"}
+    for name, true in TRUE.items():
+        low, high = content["parameters"][name]["interval_95"]
+        assert low < true < high
+    assert [e["name"] for e in content["experiments"]] == ["push"]
+
+
+def test_another_cost_is_told_and_gives_no_standard_errors(study: Study, capsys: Capture) -> None:
+    study.problem.write_text(
+        study.problem.read_text() + '\n[cost]\nname = "frequency-domain"\nband = [0, 20]\n'
+    )
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    content = json.loads((study.folder / "out" / "result.json").read_text())
+    for name, true in TRUE.items():
+        assert content["parameters"][name]["value"] == pytest.approx(true, rel=0.02)
+        assert content["parameters"][name]["standard_error"] is None
+    assert content["cost"]["name"] == "frequency-domain"
+    assert content["cost"]["options"] == {"band": [0.0, 20.0]}
+    shown = capsys.readouterr().out
+    assert "The cost 'frequency-domain' fell" in " ".join(shown.split())
+    assert "There are no standard errors" in " ".join(shown.split())
+    page = (study.folder / "out" / "report.html").read_text()
+    assert "frequency-domain: band 0, 20" in page
+
+
+def test_progress_names_a_stage_once(tmp_path: Path) -> None:
+    import io
+
+    import numpy as np
+
+    from fmident.cli.progress import Progress
+    from fmident.estimation.contract import Iteration
+
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress.start()
+    for number, stage in enumerate(["a", "a", "b"]):
+        progress.iteration(
+            Iteration(number, np.zeros(1), 3.0 - number, number, 0, 0.1 * number, stage=stage)
+        )
+    progress.finish()
+    lines = stream.getvalue().splitlines()
+    assert [line for line in lines if line.startswith("stage")] == ["stage 'a'", "stage 'b'"]
+    assert lines[-1].split()[:2] == ["2", "1"]
