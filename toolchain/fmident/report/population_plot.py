@@ -118,6 +118,7 @@ def pairs_plot(
         bar = figure.colorbar(drawn, ax=panels[:, -1].tolist(), label="cost", shrink=0.8)
         bar.ax.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        figure.align_labels(panels.ravel().tolist())
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=3)
         return plots.svg_of(figure, "pairs")
@@ -158,7 +159,7 @@ def _thinned(points: F64, costs: F64) -> tuple[F64, F64]:
 def _norm(costs: F64) -> Normalize:
     """Return the scale of colours: logarithmic when it can be."""
     finite = costs[np.isfinite(costs)]
-    low, high = float(finite.min()), float(np.quantile(finite, 0.9))
+    low, high = float(finite.min()), float(np.quantile(finite, 0.98))
     if low > 0.0 and high > low:
         # What lies many decades below differs in no way that matters here.
         return LogNorm(max(low, 1e-8 * high), high)
@@ -223,6 +224,9 @@ def _scale(axes: Axes, first: ParameterEstimate, second: ParameterEstimate) -> N
             continue
         if has_log_axis(parameter):
             axes.set(**{f"{name}scale": "log"})
+            ticks = axes.xaxis if name == "x" else axes.yaxis
+            ticks.set_major_formatter(lambda value, _: plain(value, 3))
+            ticks.set_minor_formatter(NullFormatter())
             margin = (high / low) ** 0.03
             limits = (low / margin, high * margin)
         else:
@@ -256,6 +260,7 @@ def _over_one(points: F64, costs: F64, parameter: ParameterEstimate) -> bytes:
     _log_when_positive(axes, costs)
     if has_log_axis(parameter):
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: plain(value, 3))
     axes.set_xlabel(_named(parameter))
     axes.set_ylabel("cost")
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
