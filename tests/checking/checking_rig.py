@@ -18,12 +18,20 @@ def oscillator(
     times: np.ndarray, inputs: Mapping[str, np.ndarray], m: float, c: float, k: float, **_: float
 ) -> dict[str, np.ndarray]:
     """Return position and speed of ``m x'' + c x' + k x = F`` from rest, F straight in between."""
-    step = float(times[1] - times[0])
-    found = {}
-    for name, numerator in (("x", [1.0]), ("v", [1.0, 0.0])):
-        b, a, _ = signal.cont2discrete((numerator, [m, c, k]), step, method="foh")
-        found[name] = signal.lfilter(b.ravel(), a, inputs["F"])
-    return found
+    h, u = float(times[1] - times[0]), inputs["F"]
+    root = np.emath.sqrt((c / (2.0 * m)) ** 2 - k / m + 0.0j)
+    poles = (-c / (2.0 * m) + root, -c / (2.0 * m) - root)
+    modes = []
+    for pole in poles:
+        decay = np.exp(pole * h)
+        hold = (decay - 1.0) / pole
+        ramp = (decay - 1.0 - pole * h) / (pole**2 * h)
+        pushed = np.concatenate([[0.0], (hold - ramp) * u[:-1] + ramp * u[1:]])
+        modes.append(signal.lfilter([1.0], [1.0, -decay], pushed) / (m * (poles[0] - poles[1])))
+    return {
+        "x": (modes[0] - modes[1]).real,
+        "v": (poles[0] * modes[0] - poles[1] * modes[1]).real,
+    }
 
 
 def parameters(**initial: float) -> list[Parameter]:

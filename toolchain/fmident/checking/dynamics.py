@@ -45,7 +45,11 @@ _INTEGRATOR = 1e-2
 _ALIASED = 1e-2
 _TOO_COARSE = 0.1
 _BAND = 0.99
-_SLOW_INPUT = 0.03
+_SLOW_INPUT = 0.1
+"""At this part of the corner frequency a mass changes the response of a spring by 1 %."""
+
+_BEFORE_STEP = 50
+"""The step of the inputs comes after this part of the record."""
 
 
 @dataclass(frozen=True)
@@ -92,24 +96,54 @@ def simulate_finely(evaluator: Evaluator, experiment: Experiment, finest: int) -
     return Fine(refined, found, factor)
 
 
-def with_dynamics(check: ExperimentCheck, experiment: Experiment, fine: Fine) -> ExperimentCheck:
-    """Return the experiment's check with bandwidth and time constants filled in."""
-    frequencies, share = _power(fine.experiment.times, fine.outputs)
-    bandwidth = float(frequencies[np.searchsorted(np.cumsum(share), _BAND)]) if share.any() else 0.0
-    fast = time_constants(fine.experiment.times, fine.outputs, fine.experiment.inputs)
-    every = max(fine.experiment.times.size // _COARSE, 1)
+def with_dynamics(evaluator: Evaluator, check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
+    """Return the experiment's check with bandwidth and time constants filled in.
+
+    Costs a simulation where the record shows no time constants.
+    """
+    bandwidth = _bandwidth(fine.experiment.times, fine.outputs)
+    fastest, slowest = _extremes(fine)
+    if math.isnan(fastest):
+        response = _step_response(evaluator, fine)
+        fastest, slowest = (math.nan, math.nan) if response is None else _extremes(response)
+    return replace(check, bandwidth=bandwidth, fastest=fastest, slowest=slowest)
+
+
+def _extremes(fine: Fine) -> tuple[float, float]:
+    """Return the fastest and the slowest time constant that show, s; NaN without any."""
+    times, inputs = fine.experiment.times, fine.experiment.inputs
+    fast = time_constants(times, fine.outputs, inputs)
+    every = max(times.size // _COARSE, 1)
     slow = time_constants(
-        fine.experiment.times[::every],
-        fine.outputs[::every],
-        {n: x[::every] for n, x in fine.experiment.inputs.items()},
+        times[::every], fine.outputs[::every], {n: x[::every] for n, x in inputs.items()}
     )
     known = np.concatenate([fast, slow])
-    return replace(
-        check,
-        bandwidth=bandwidth,
-        fastest=float(known.min()) if known.size else math.nan,
-        slowest=float((slow if slow.size else known).max()) if known.size else math.nan,
-    )
+    if not known.size:
+        return math.nan, math.nan
+    return float(known.min()), float((slow if slow.size else known).max())
+
+
+def _step_response(evaluator: Evaluator, fine: Fine) -> Fine | None:
+    """Simulate a step of all inputs that move: slow inputs do not show what the model could do."""
+    e = fine.experiment
+    steps = {n: 0.5 * float(np.ptp(x)) for n, x in e.inputs.items()}
+    if not any(steps.values()):
+        return None
+    after = np.arange(e.times.size) > e.times.size // _BEFORE_STEP
+    inputs = {n: x[0] + np.where(after, steps[n], 0.0) for n, x in e.inputs.items()}
+    stepped = replace(e, inputs=inputs)
+    point = evaluator.problem.initial[np.newaxis]
+    found = evaluator.simulate_outputs(stepped, e.output_variables, point)[0]
+    return Fine(stepped, found, fine.factor) if bool(np.isfinite(found).all()) else None
+
+
+def _bandwidth(times: F64, signals: F64) -> float:
+    """Return the frequency below which nearly all power lies, Hz; 0 without any power."""
+    frequencies, share = _power(times, signals)
+    if not share.any():
+        return 0.0
+    last = min(int(np.searchsorted(np.cumsum(share), _BAND)), frequencies.size - 1)
+    return float(frequencies[last])
 
 
 def time_constants(times: F64, outputs: F64, inputs: Mapping[str, F64]) -> F64:
@@ -215,8 +249,7 @@ def _slow_inputs(
     moving = [x for x in e.inputs.values() if np.ptp(x) > 0.0]
     if not moving or not math.isfinite(check.slowest):
         return []
-    frequencies, share = _power(e.times, np.column_stack(moving))
-    highest = float(frequencies[np.searchsorted(np.cumsum(share), _BAND)])
+    highest = _bandwidth(e.times, np.column_stack(moving))
     corner = 1.0 / (2.0 * math.pi * check.slowest)
     if highest >= _SLOW_INPUT * corner or check.bandwidth >= 0.5 * corner:
         return []

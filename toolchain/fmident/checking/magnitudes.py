@@ -1,4 +1,4 @@
-"""Measured against simulated at the initial point: factors, offsets and shifts that hint at units.
+"""Measured against simulated at the initial point: factors and offsets that hint at units.
 
 The initial parameters may be wrong, so a ratio alone says little. A factor that is known from
 confused units counts when measured and simulated have the same shape; without that, only a
@@ -10,24 +10,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.checking.factors import unit_factor
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
-from fmident.problem.residuals import compared_times, compared_values
+from fmident.problem.residuals import compared_values
 
 _ENOUGH = 10
 _SAME_SHAPE = 0.95
 _HUGE = 300.0
 _FREEZING = 273.15
-
-_SHIFTED = 0.95
-_BETTER = 4.0
-_LONGEST_SHIFT = 0.1
-_EXPLAINS = 0.5
 
 
 def magnitude_findings(
@@ -105,56 +99,6 @@ def parameter_findings(subject: Subject) -> list[Diagnostic]:
     return findings
 
 
-def shift_findings(
-    subject: Subject,
-    predicted: tuple[tuple[F64, ...], ...],
-    jacobians: dict[tuple[int, str], tuple[F64, F64]],
-) -> list[Diagnostic]:
-    """Return outputs that are measured later or earlier than they are simulated.
-
-    Wrong parameters shift signals, too. A shift counts when it makes the curves nearly equal
-    and, to first order, no change of the parameters can do what it does.
-
-    Parameters
-    ----------
-    subject, predicted
-        As for :func:`magnitude_findings`.
-    jacobians
-        Residuals and Jacobian of each output, whitened, by number of the experiment and name.
-    """
-    findings = []
-    for i, (e, columns) in enumerate(zip(subject.problem.experiments, predicted, strict=True)):
-        for m, simulated in zip(e.measurements, columns, strict=True):
-            if isinstance(m.delay, str):
-                continue
-            times = compared_times(m, e.times)
-            shift = _shift(times, compared_values(m), simulated)
-            if shift is None:
-                continue
-            residuals, jacobian = jacobians[i, m.name]
-            slope = np.gradient(simulated, times)[np.isfinite(compared_values(m))] * m.whitening
-            if _explained(residuals, jacobian, slope) < _EXPLAINS:
-                continue
-            step = float(np.median(np.diff(times)))
-            late = "later" if shift > 0.0 else "earlier"
-            findings.append(
-                subject.finding(
-                    "warning",
-                    "time-shift",
-                    f"the measured '{m.name}' of experiment '{e.name}' comes {abs(shift):.3g} s"
-                    f" ({abs(shift) / step:.3g} samples) {late} than the simulated one, which no"
-                    " parameter explains",
-                    f'shift the data, or estimate it: delay = "shift" at this output and'
-                    f" [parameters.shift] initial = {shift:.2g}",
-                    "experiments",
-                    i,
-                    "outputs",
-                    m.name,
-                )
-            )
-    return findings
-
-
 def _judge(
     subject: Subject, i: int, e: Experiment, m: Measurement, simulated: F64
 ) -> Diagnostic | None:
@@ -214,51 +158,3 @@ def _judge(
             *place,
         )
     return None
-
-
-def _shift(times: F64, measured: F64, simulated: F64) -> float | None:
-    """Return by how much the measured curve comes later, s, if a shift makes them alike."""
-    good = np.isfinite(measured)
-    if np.count_nonzero(good) < 5 * _ENOUGH:
-        return None
-    step = float(np.median(np.diff(times)))
-    count = min(int(np.ceil((times[-1] - times[0]) / step)) + 1, 20_000)
-    grid = np.linspace(times[0], times[-1], count)
-    x = np.interp(grid, times[good], measured[good])
-    y = np.interp(grid, times, simulated)
-    if not (np.ptp(x) > 0.0 and np.ptp(y) > 0.0):
-        return None
-    longest = max(int(_LONGEST_SHIFT * count), 2)
-    lags = np.arange(-longest, longest + 1)
-    likeness = _correlations(x, y, longest)
-    here, best = float(likeness[longest]), int(np.argmax(likeness))
-    if best in (0, lags.size - 1) or lags[best] == 0 or likeness[best] < _SHIFTED:
-        return None
-    if 1.0 - here < _BETTER * (1.0 - float(likeness[best])):
-        return None
-    before, at, after = likeness[best - 1 : best + 2]
-    bend = before - 2.0 * at + after
-    fine = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
-    return float((lags[best] + fine) * (grid[1] - grid[0]))
-
-
-def _correlations(x: F64, y: F64, longest: int) -> F64:
-    """Return the correlation of ``x[k]`` with ``y[k - lag]`` over the overlap, by lag."""
-    values = []
-    for lag in range(-longest, longest + 1):
-        a = x[max(lag, 0) : x.size + min(lag, 0)]
-        b = y[max(-lag, 0) : y.size - max(lag, 0)]
-        spread = float(np.std(a) * np.std(b))
-        values.append(float(np.mean((a - a.mean()) * (b - b.mean()))) / spread if spread else 0.0)
-    return np.array(values)
-
-
-def _explained(residuals: F64, jacobian: F64, slope: F64) -> float:
-    """Return the share of what the parameters leave of the residuals that a shift explains."""
-    norms = np.linalg.norm(jacobian, axis=0)
-    basis: npt.NDArray[np.float64]
-    basis, _ = np.linalg.qr(np.column_stack([jacobian[:, norms > 0.0] / norms[norms > 0.0]]))
-    left = residuals - basis @ (basis.T @ residuals)
-    way = slope - basis @ (basis.T @ slope)
-    power = float(way @ way) * float(left @ left)
-    return float(way @ left) ** 2 / power if power > 0.0 else 0.0

@@ -16,7 +16,7 @@ from fmident.checking.combinations import PointSensitivity
 from fmident.checking.dynamics import FINER, sampling_findings, simulate_finely, with_dynamics
 from fmident.checking.effort import Stopwatch, effort
 from fmident.checking.inputs import input_findings
-from fmident.checking.magnitudes import magnitude_findings, parameter_findings, shift_findings
+from fmident.checking.magnitudes import magnitude_findings, parameter_findings
 from fmident.checking.report import (
     CheckReport,
     EffortCheck,
@@ -38,6 +38,7 @@ from fmident.checking.sensitivities import (
     unmoved_findings,
 )
 from fmident.checking.settable import fixed_without_influence
+from fmident.checking.shifts import shift_findings
 from fmident.checking.subject import Subject
 from fmident.errors import Diagnostic, ProblemError
 from fmident.estimation.checks import (
@@ -48,7 +49,7 @@ from fmident.estimation.checks import (
 )
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.problem.cost import TimeDomain
-from fmident.problem.residuals import compared_values, predict, residual_layout
+from fmident.problem.residuals import compared_values, predict
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
@@ -223,7 +224,7 @@ class _Check:
             shares = output_shares(self.subject, known)
             checked = self._identifiability(known, inert=bool(inert))
             self.findings += unmoved_findings(self.subject, known)
-            self.findings += shift_findings(self.subject, predicted, self._by_output(known))
+            self.findings += shift_findings(self.subject, self.evaluator, known)
         self.findings += [*self._noise(), *self._engine()]
         return self._report(
             parameters=self._parameters(influence, known),
@@ -302,7 +303,7 @@ class _Check:
             if fine is None:
                 found.append(check)
                 continue
-            filled = with_dynamics(check, experiment, fine)
+            filled = with_dynamics(self.evaluator, check, fine)
             self.findings += sampling_findings(self.subject, i, filled, fine)
             found.append(filled)
         return tuple(found)
@@ -311,15 +312,6 @@ class _Check:
         """Return how many of the wanted things, of so many points each, the time allows."""
         each = self.watch.seconds_each * len(self.problem.experiments)
         return int(np.clip(_BUDGET / max(each * points, 1e-9), 0, wanted))
-
-    def _by_output(self, known: Sensitivities) -> dict[tuple[int, str], tuple[F64, F64]]:
-        layout = residual_layout(self.problem)
-        return {
-            (i, m.name): (known.residuals[rows], known.jacobian[rows])
-            for i, e in enumerate(self.problem.experiments)
-            for k, m in enumerate(e.measurements)
-            for rows in (layout.rows_of(i, k),)
-        }
 
     def _noise(self) -> list[Diagnostic]:
         noise = self._simulation_noise()

@@ -1,0 +1,144 @@
+"""Outputs that are measured later or earlier than they are simulated.
+
+Wrong parameters shift signals, too. So one Gauss-Newton step of the parameters is compared with
+one of the parameters and a delay of each output, both simulated: a delay is in the data when it
+lowers the cost of an output far below what the parameters can do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.checking.sensitivities import Sensitivities
+from fmident.checking.subject import Subject
+from fmident.data.experiment import Measurement
+from fmident.errors import Diagnostic
+from fmident.evaluation import Evaluator
+from fmident.problem.residuals import predict, residual_layout, whitened_residuals
+
+_BETTER = 0.5
+_VISIBLE = 0.2
+"""Smallest shift, in samples."""
+
+_LONGEST = 0.1
+"""Longest shift, in parts of the record."""
+
+Place = tuple[int, int]
+"""Numbers of an experiment and of an output in it."""
+
+
+def shift_findings(
+    subject: Subject, evaluator: Evaluator, known: Sensitivities
+) -> list[Diagnostic]:
+    """Return the outputs that a delay would explain; costs two simulations.
+
+    Parameters
+    ----------
+    subject, evaluator
+        What is checked.
+    known
+        At the initial point.
+    """
+    problem = subject.problem
+    p = problem.initial
+    outputs = [o for o in evaluator.simulate(p) if isinstance(o, np.ndarray)]
+    slopes = _slopes(subject, outputs)
+    if not slopes or known.residuals.size <= p.size + len(slopes):
+        return []
+    both = np.column_stack([known.jacobian, *slopes.values()])
+    alone = _step(known.jacobian, known.residuals)
+    together = _step(both, known.residuals)
+    delays = dict(zip(slopes, together[p.size :], strict=True))
+    before = known.residuals
+    without = evaluator.probe(_inside(subject, p + alone))[0]
+    found = evaluator.simulate(_inside(subject, p + together[: p.size])[0])
+    arrays = [o for o in found if isinstance(o, np.ndarray)]
+    if len(arrays) < len(problem.experiments):
+        return []
+    delayed = _delayed(subject, delays)
+    after = whitened_residuals(delayed.problem, arrays, _inside(subject, p + together[: p.size])[0])
+    layout = residual_layout(problem)
+    findings = []
+    for (i, k), delay in delays.items():
+        rows = layout.rows_of(i, k)
+        e = problem.experiments[i]
+        step = float(np.median(np.diff(e.times)))
+        best = float(np.nanmin([np.sum(before[rows] ** 2), np.sum(without[rows] ** 2)]))
+        longest = _LONGEST * float(e.times[-1] - e.times[0])
+        if (
+            _VISIBLE * step < abs(delay) < longest
+            and float(np.sum(after[rows] ** 2)) < _BETTER * best
+        ):
+            findings.append(_finding(subject, i, e.measurements[k], float(delay), step))
+    return findings
+
+
+def _finding(subject: Subject, i: int, m: Measurement, delay: float, step: float) -> Diagnostic:
+    name = subject.problem.experiments[i].name
+    late = "later" if delay > 0.0 else "earlier"
+    return subject.finding(
+        "warning",
+        "time-shift",
+        f"the measured '{m.name}' of experiment '{name}' comes about"
+        f" {abs(delay):.2g} s ({abs(delay) / step:.2g} samples) {late} than the simulated one, which"
+        " no parameter explains as well",
+        'estimate it: delay = "shift" at this output, and [parameters.shift] with initial ='
+        f" {delay:.2g}; or correct the time stamps",
+        "experiments",
+        i,
+        "outputs",
+        m.name,
+    )
+
+
+def _slopes(subject: Subject, outputs: list[F64]) -> dict[Place, F64]:
+    """Return the derivative of all residuals with respect to the delay of each output."""
+    problem = subject.problem
+    layout = residual_layout(problem)
+    slopes = {}
+    for i, e in enumerate(problem.experiments):
+        for k, m in enumerate(e.measurements):
+            rows = layout.rows_of(i, k)
+            if isinstance(m.delay, str) or rows.size < 3:
+                continue
+            predicted = predict(problem, outputs, problem.initial)[i][k]
+            compared = predicted[np.isfinite(predicted)]
+            if compared.size != rows.size:
+                compared = np.interp(layout.time[rows], e.times[: predicted.size], predicted)
+            column = np.zeros(layout.size)
+            column[rows] = m.whitening * np.gradient(compared, layout.time[rows])
+            if column.any():
+                slopes[i, k] = column
+    return slopes
+
+
+def _step(jacobian: F64, residuals: F64) -> F64:
+    """Return the Gauss-Newton step."""
+    norms = np.linalg.norm(jacobian, axis=0)
+    safe = np.where(norms > 0.0, norms, 1.0)
+    solution, *_ = np.linalg.lstsq(jacobian / safe, -residuals, rcond=1e-8)
+    return np.asarray(solution / safe, dtype=np.float64)
+
+
+def _inside(subject: Subject, p: F64) -> F64:
+    """Return the nearest point inside the bounds, shape (1, n)."""
+    nearest: F64 = np.clip(p, subject.problem.lower, subject.problem.upper)[np.newaxis]
+    return nearest
+
+
+def _delayed(subject: Subject, delays: dict[Place, float]) -> Subject:
+    """Return the problem with further delays."""
+    experiments = []
+    for i, e in enumerate(subject.problem.experiments):
+        changed = []
+        for k, m in enumerate(e.measurements):
+            more = delays.get((i, k), 0.0)
+            changed.append(
+                m if isinstance(m.delay, str) else replace(m, delay=float(m.delay) + float(more))
+            )
+        experiments.append(replace(e, measurements=tuple(changed)))
+    problem = replace(subject.problem, experiments=tuple(experiments))
+    return Subject(problem, subject.description)
