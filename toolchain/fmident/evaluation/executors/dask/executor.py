@@ -304,6 +304,13 @@ class DaskExecutor(Executor):
 
 
 def _place(problem: Problem, key: str) -> Location | None:
+    """Return where the problem file sets a key of ``[evaluation]``."""
     if problem.source is None:
         return None
+    try:
+        as_written = problem.source.read_text(encoding="utf-8") == problem.text
+    except OSError:
+        as_written = False
+    if not as_written:  # settings of the command line are not in the file
+        return Location(str(problem.source))
     return Source(problem.source, problem.text).where(("evaluation", key))
