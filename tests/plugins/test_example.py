@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..study import Study
+from ..study import TRUE, Study
 
 EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
 
@@ -44,9 +44,9 @@ def run_with(
 def test_is_found_through_its_entry_point(site: Path) -> None:
     done = run_with(site, "plugins")
     assert done.returncode == 0, done.stderr
-    (plugin,) = [x for x in done.stdout.splitlines() if "fmident-random-search 0.1.0" in x]
-    assert plugin.split()[0] == "random-search"
-    assert "works" in plugin
+    plugins = [x for x in done.stdout.splitlines() if "fmident-random-search 0.1.0" in x]
+    assert [x.split()[0] for x in plugins] == ["absolute-cost", "random-search"]
+    assert all("works" in x for x in plugins)
     (item,) = [x for x in done.stdout.splitlines() if "keeps the best" in x]
     assert item.split()[:3] == ["random-search", "estimator", "random-search"]
 
@@ -62,6 +62,17 @@ def test_estimates_like_a_built_in_one(site: Path, study: Study) -> None:
     assert result["parameters"]["k"]["standard_error"] > 0.0
 
 
+def test_its_cost_is_minimised_by_a_built_in_estimator(site: Path, study: Study) -> None:
+    arguments = ("estimate", "problem.toml", "-o", "out", "--set", "cost.name=absolute")
+    done = run_with(site, *arguments, "--set", "cost.factor=2")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((study.folder / "out" / "result.json").read_text())
+    assert result["cost"]["name"] == "absolute"
+    assert result["cost"]["options"] == {"factor": 2.0}
+    for name, true in TRUE.items():
+        assert result["parameters"][name]["value"] == pytest.approx(true, rel=0.05)
+
+
 def test_its_options_are_checked_by_the_host(site: Path, study: Study) -> None:
     study.change('name = "least-squares"', 'name = "random-search"\nsample = 40')
     done = run_with(site, "estimate", "problem.toml", "-o", "out")
@@ -71,5 +82,6 @@ def test_its_options_are_checked_by_the_host(site: Path, study: Study) -> None:
 
 
 def test_is_short_enough_to_be_copied() -> None:
-    lines = (EXAMPLE / "fmident_random_search.py").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 65
+    for name in ("fmident_random_search.py", "fmident_absolute_cost.py"):
+        lines = (EXAMPLE / name).read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= 65

@@ -46,6 +46,11 @@ class _Done:
     problem: Problem
     result: EstimationResult
 
+    @property
+    def found(self) -> dict[str, float]:
+        """Values of the parameters that the stage searched."""
+        return {e.name: e.value for e in self.result.estimates if not e.fixed}
+
 
 def run_stages(
     problem: Problem,
@@ -89,7 +94,9 @@ def run_stages(
     interrupted = False
     whole: Executor | None = None
     for number, stage in enumerate(problem.stages, 1):
-        staged, remarks = continued(stage, values)
+        # A file of its own has initial values of its own; what was found takes their place.
+        known = {n: v for d in done for n, v in d.found.items()} if stage.separate else values
+        staged, remarks = continued(stage, known)
         if stage.separate:
             base, places = executor_of(staged), _indices(staged, staged)
         else:
@@ -119,7 +126,7 @@ def run_stages(
             break
         result = dataclasses.replace(result, notes=(*remarks, *result.notes))
         done.append(_Done(stage, staged, result))
-        values |= {e.name: e.value for e in result.estimates if not e.fixed}
+        values |= done[-1].found
         if result.status in _ENDS_THE_RUN:
             break
     fits, extra = _all_fits(problem, whole, values, done)
@@ -249,7 +256,7 @@ def _combined(
         widen = _widening(names, one.problem, held)
         history += [translate(state) for state in one.result.history]
         generations += [Generation.of(widen(g.points), g.costs) for g in one.result.generations]
-        held |= {e.name: e.value for e in one.result.estimates if not e.fixed}
+        held |= one.found
     final = {e.name: (d, e) for d in done for e in d.result.estimates if not e.fixed}
     covariance, correlation = _matrices(names, done)
     return dataclasses.replace(
@@ -285,7 +292,7 @@ def _stage_result(one: _Done) -> StageResult:
         cost_final=result.cost_final,
         status=result.status,
         message=result.message,
-        parameters={e.name: e.value for e in result.estimates if not e.fixed},
+        parameters=one.found,
         experiments=tuple(e.name for e in one.problem.experiments),
         simulations=result.simulations,
         jacobians=result.jacobians,
