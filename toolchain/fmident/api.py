@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
     from fmident.estimation.run import FmuIdentity
     from fmident.evaluation import Executor, ExecutorReport
+    from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
@@ -147,6 +148,9 @@ def estimate(
     host: Host | None = None,
     observers: Sequence[Observer] = (),
     report: Report = warn,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    workspace: Workspace | None = None,
 ) -> EstimationResult:
     """Run the problem's estimator and return what it found.
 
@@ -160,6 +164,13 @@ def estimate(
         Told of each iteration, before the plugins are.
     report
         Takes warnings of plugins; Python warnings by default.
+    folder
+        Where the result folder is written; a journal is kept beside it during the run. A result
+        that stands there is kept as ``NAME.1``.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+    workspace
+        In place of both, for a caller who writes the result: holds the journal, stays open.
 
     Returns
     -------
@@ -175,14 +186,20 @@ def estimate(
     from fmident.checking import quick_findings, refuse
     from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.run import FmuIdentity, run_estimation
-    from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
+    from fmident.evaluation import Evaluator, runs_in_this_process
+    from fmident.evaluation.journal import recording
     from fmident.fmu.fmu import read_description
     from fmident.plugins import Run
     from fmident.plugins.observers import PluginObserver
 
     host = _host(host, report)
+    if folder is not None:
+        return _estimate_into(Path(folder), problem, host, observers, report, resume)
+    if resume:
+        raise ValueError("resume needs the result folder of the run that was interrupted")
     estimator = host.estimators.get(problem.estimator.name)()
     _ask_plugins(problem, host, report)
+    executor_of = recording(workspace.journal if workspace is not None else None)
     names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
     events = PluginObserver(
         host,
@@ -193,12 +210,12 @@ def estimate(
     identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
     if problem.stages:
         events.started()
-        result = _estimate_in_stages(problem, host, (*observers, events), identity)
+        result = _estimate_in_stages(problem, host, (*observers, events), identity, executor_of)
         events.finished(result)
         return result
     if runs_in_this_process(problem):
         check_survives(problem)
-    executor = make_executor(problem)
+    executor = executor_of(problem)
     with Evaluator(problem, executor) as evaluator:
         inert_allowed = estimator.accepts_inert_parameters
         check_initial_simulation(problem, evaluator)
@@ -214,13 +231,41 @@ def estimate(
     return result
 
 
+def _estimate_into(
+    folder: Path,
+    problem: Problem,
+    host: Host,
+    observers: Sequence[Observer],
+    report: Report,
+    resume: bool,
+) -> EstimationResult:
+    """Estimate with a journal, and write the result folder."""
+    from fmident.evaluation.journal import Workspace
+    from fmident.report.folder import check_target, holds_unfinished, write_folder
+
+    check_target(folder)
+    with Workspace(folder, problem, resume=resume, report=report) as workspace:
+        result = estimate(
+            problem, host=host, observers=observers, report=report, workspace=workspace
+        )
+        replace = resume and holds_unfinished(folder)
+        _, failed = write_folder(result, problem, folder, host.reporters, replace=replace)
+        report(failed)
+        workspace.finish(result.status)
+    return result
+
+
 def _estimate_in_stages(
-    problem: Problem, host: Host, observers: Sequence[Observer], identity: FmuIdentity
+    problem: Problem,
+    host: Host,
+    observers: Sequence[Observer],
+    identity: FmuIdentity,
+    make: Callable[[Problem], Executor],
 ) -> EstimationResult:
     """Run the stages; the executors are open until the last has ended."""
     from fmident.estimation.checks import check_survives
     from fmident.estimation.stages import run_stages
-    from fmident.evaluation import make_executor, runs_in_this_process
+    from fmident.evaluation import runs_in_this_process
 
     with ExitStack() as opened:
         executors: list[Executor] = []
@@ -228,7 +273,7 @@ def _estimate_in_stages(
         def executor_of(asked: Problem) -> Executor:
             if runs_in_this_process(asked):
                 check_survives(asked)
-            executors.append(opened.enter_context(make_executor(asked)))
+            executors.append(opened.enter_context(make(asked)))
             return executors[-1]
 
         result = run_stages(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, tell, tell_all
-from fmident.cli.usage import assignments
+from fmident.cli.usage import UsageError, assignments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ HELP = "identify the parameters of a problem file"
 EXAMPLE = """\
   fmident estimate problem.toml -o results
   fmident estimate problem.toml --set estimator.solver=scipy
+  fmident estimate problem.toml -o results --resume
   logger | fmident estimate problem.toml --follow -
 
 The result folder holds result.json, report.html, parameters.csv, fit.csv,
@@ -77,6 +79,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --follow: print every N-th estimate only",
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from a run that was interrupted or killed: what it has simulated is not "
+        "simulated again",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no table")
 
 
@@ -91,15 +99,22 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from fmident import api
     from fmident.cli.progress import Progress
+    from fmident.errors import EstimationError
+    from fmident.evaluation.journal import Workspace
     from fmident.overrides import read_value
     from fmident.plugins import load_plugins
-    from fmident.report.folder import check_target, write_folder
+    from fmident.report.folder import check_target, holds_unfinished, write_folder
     from fmident.report.terminal import summary
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     if arguments.follow is not None:
         from fmident.cli import follow
 
+        if arguments.resume:
+            raise UsageError(
+                "--resume does not go with --follow: following data leaves no journal",
+                hint="leave --resume out; samples that have passed by must be fed again",
+            )
         return follow.run(arguments, overrides)
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
@@ -109,28 +124,59 @@ def run(arguments: argparse.Namespace) -> int:
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
     progress = Progress()
     observers = () if arguments.quiet else (progress,)
-    if not arguments.quiet:
-        tell(_announcement(problem))
-        progress.start()
-    try:
-        result = api.estimate(problem, host=host, observers=observers, report=show)
-    finally:
-        progress.finish()
-    reporters = [*host.reporters, *_exports(arguments.export)]
-    kept, failed = write_folder(result, problem, folder, reporters, replace=arguments.force)
+    with Workspace(
+        folder, problem, resume=arguments.resume, replace=arguments.force, report=tell_all
+    ) as workspace:
+        if not arguments.quiet:
+            tell(_announcement(problem))
+            if arguments.resume:
+                tell(f"resuming: {_count(workspace.simulations, 'simulation')} in the journal")
+            progress.start()
+        try:
+            result = api.estimate(
+                problem, host=host, observers=observers, report=show, workspace=workspace
+            )
+        except KeyboardInterrupt:
+            progress.finish()
+            if workspace.resumable:
+                tell(_how_to_go_on(arguments))
+            raise
+        finally:
+            progress.finish()
+        if not arguments.quiet:
+            out()
+            out(summary(result))
+            out()
+        reporters = [*host.reporters, *_exports(arguments.export)]
+        replace = arguments.force or (arguments.resume and holds_unfinished(folder))
+        try:
+            kept, failed = write_folder(result, problem, folder, reporters, replace=replace)
+        except EstimationError:
+            if workspace.resumable:
+                tell(_how_to_go_on(arguments))
+            raise
+        workspace.finish(result.status)
+        resumable = workspace.resumable
     tell_all(failed)
-    if not arguments.quiet:
-        out()
-        out(summary(result))
-        out()
     if kept is not None:
         tell(f"the earlier result is kept as '{kept}'")
     page = folder / "report.html"
     out(f"result: {folder / 'result.json'}" + (f"\nreport: {page}" if page.exists() else ""))
     if result.status == "interrupted":
         tell("interrupted: the result holds the best parameters so far")
+        if resumable:
+            tell(_how_to_go_on(arguments))
         return _INTERRUPTED
     return 1 if result.status == "failed" else 0
+
+
+def _how_to_go_on(arguments: argparse.Namespace) -> str:
+    """Return the command that goes on from here."""
+    words = ["fmident", "estimate", str(arguments.problem)]
+    words += [] if arguments.output is None else ["-o", str(arguments.output)]
+    for setting in arguments.set:
+        words += ["--set", setting]
+    return f"to go on from here: {shlex.join([*words, '--resume'])}"
 
 
 def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:

@@ -104,6 +104,8 @@ class Progress:
                 f"   start {state.details['start']:.0f} of {state.details['starts']:.0f}, "
                 f"its cost {state.details['local_cost']:.6g}"
             )
+        if restored := state.details.get("restored"):
+            line += f"   {restored:.0f} simulation{'' if restored == 1 else 's'} restored"
         self._write(line)
 
     def _write(self, line: str) -> None:

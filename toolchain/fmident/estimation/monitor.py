@@ -86,6 +86,10 @@ class RunMonitor:
         """
         point = np.array(parameters, dtype=np.float64)
         point.flags.writeable = False
+        told = {key: float(value) for key, value in details.items()}
+        restored = self._evaluator.served.restored
+        if restored:
+            told["restored"] = float(restored)
         state = Iteration(
             len(self._history),
             point,
@@ -93,7 +97,7 @@ class RunMonitor:
             self._evaluator.simulations,
             self._evaluator.jacobians,
             self.seconds,
-            {key: float(value) for key, value in details.items()},
+            told,
         )
         self._history.append(state)
         for observer in self._observers:

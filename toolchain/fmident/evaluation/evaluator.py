@@ -13,8 +13,9 @@ from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives import Derivatives
 from fmident.evaluation.directions import DirectionalDerivatives
 from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.journal.executor import Served
 from fmident.evaluation.memory import cost_of
-from fmident.evaluation.runs import Runs
+from fmident.evaluation.runs import Runs, recorder_of
 from fmident.evaluation.steps import StepSizes
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 from fmident.problem.model import Problem
@@ -77,6 +78,12 @@ class Evaluator:
         return self._runs.failures
 
     @property
+    def served(self) -> Served:
+        """How many of the simulations were run, restored from a journal, or known already."""
+        recorder = recorder_of(self._executor)
+        return Served(self.simulations) if recorder is None else recorder.served
+
+    @property
     def last_failure(self) -> SimulationFailure | None:
         """The last failed run, or ``None``."""
         return self._runs.last_failure
@@ -128,7 +135,7 @@ class Evaluator:
 
     def costs(self, points: F64) -> F64:
         """Return the cost at several points, (k, n) -> (k,), as one batch."""
-        return np.array([cost_of(r) for r in self.residuals_many(points)])
+        return self._runs.costs(self._checked(points))
 
     def simulate(self, p: F64) -> tuple[Simulated, ...]:
         """Return the FMU's outputs at `p`, one item per experiment.

@@ -41,13 +41,29 @@ class Recent(Generic[T]):
 
 
 @dataclass(frozen=True)
+class Forgotten:
+    """In place of outputs that a journal tells to exist, but does not hold."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A point that was evaluated; without residuals if only the cost is known, from a journal."""
+
+    cost: float
+    residuals: F64 | None
+
+
+@dataclass(frozen=True)
 class Best:
-    """The best point so far and what was simulated there."""
+    """The best point so far and what was simulated there.
+
+    What is known from a journal only may lack residuals and outputs, as in :class:`Evaluated`.
+    """
 
     parameters: F64
     cost: float
-    residuals: F64
-    outputs: Mapping[object, Simulated]
+    residuals: F64 | None
+    outputs: Mapping[object, Simulated | Forgotten]
 
 
 def cost_of(residuals: F64) -> float:

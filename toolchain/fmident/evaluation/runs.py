@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,18 @@ import numpy as np
 from fmident._types import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.executors.base import Executor
-from fmident.evaluation.memory import Best, Recent, cost_of, root_mean_square
+from fmident.evaluation.executors.subset import SubsetExecutor
+from fmident.evaluation.journal.executor import RecordedExecutor
+from fmident.evaluation.journal.identity import identity_digest
+from fmident.evaluation.journal.records import Population
+from fmident.evaluation.memory import (
+    Best,
+    Evaluated,
+    Forgotten,
+    Recent,
+    cost_of,
+    root_mean_square,
+)
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
@@ -60,8 +72,12 @@ class Runs:
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
         self._executor = executor
-        self._outputs: Recent[Simulated] = Recent(_REMEMBERED * len(problem.experiments))
-        self._residuals: Recent[F64] = Recent(_REMEMBERED)
+        self._recorder = recorder_of(executor)
+        self._scope = b""
+        self._outputs: Recent[Simulated | Forgotten] = Recent(
+            _REMEMBERED * len(problem.experiments)
+        )
+        self._evaluated: Recent[Evaluated] = Recent(_REMEMBERED)
         self._size: int | None = None
 
     def residuals(self, points: F64) -> F64:
@@ -80,14 +96,30 @@ class Runs:
         known = [self._known_residuals(p) for p in points]
         new = [i for i, r in enumerate(known) if r is None]
         if new:
-            self.candidates += len(new)
-            self._residuals.hold(min(len(new), self._most_remembered()))
-            fresh = self._run(points[new], remember=True)
-            for i, r in zip(new, fresh, strict=True):
-                self._residuals.put(points[i].tobytes(), r)
+            for i, r in zip(new, self._evaluate(points[new]), strict=True):
                 known[i] = r
-                self._keep_best(points[i], r)
         return np.array(known)
+
+    def costs(self, points: F64) -> F64:
+        """Return the costs at candidates for the best point, as one batch, (k, n) -> (k,).
+
+        A journal that has grown large keeps the costs only, not the outputs. A resumed run then
+        goes on from the costs, and simulates again where it needs the residuals.
+        """
+        recorder = self._recorder
+        if recorder is None or not recorder.thrifty:
+            return np.array([cost_of(r) for r in self.residuals(points)])
+        known = [self._known(p) for p in points]
+        new = [i for i, item in enumerate(known) if item is None]
+        costs = np.array([np.nan if item is None else item.cost for item in known])
+        if new:
+            population = recorder.find_population(self._digest(), points[new])
+            if population is None:
+                costs[new] = self._record(recorder, points[new])
+            else:
+                self._restore(recorder, points[new], population)
+                costs[new] = population.costs
+        return costs
 
     def probe(self, points: F64) -> F64:
         """Return the residuals like :meth:`residuals`, but remember nothing."""
@@ -124,6 +156,61 @@ class Runs:
         if self.last_failure is None:
             return "residuals are not finite"
         return str(self.last_failure)
+
+    def _evaluate(self, points: F64) -> F64:
+        """Return the residuals at points that are not known, shape (k, m), and remember them."""
+        self._expect(len(points))
+        fresh = self._run(points, remember=True)
+        for p, r in zip(points, fresh, strict=True):
+            self._remember(p, Evaluated(cost_of(r), r))
+        return fresh
+
+    def _record(self, recorder: RecordedExecutor, points: F64) -> F64:
+        """Return the costs at points that are not known, and have them kept."""
+        failures, before = self.failures, self.best
+        with recorder.population():
+            costs = np.array([cost_of(r) for r in self._evaluate(points)])
+        failed = self.failures - failures
+        if self.best is not None and self.best is not before:
+            with recorder.retaining():
+                self._executor.run(self._tasks(self.best.parameters))
+        population = Population(costs, failed, self.last_failure if failed else None)
+        recorder.keep_population(self._digest(), points, population)
+        return costs
+
+    def _restore(self, recorder: RecordedExecutor, points: F64, population: Population) -> None:
+        """Bring about the state in which :meth:`_record` has left an earlier process."""
+        self._expect(len(points))
+        failures, simulations = self.failures, self.simulations
+        tasks = [task for p in points if self._is_finite(p) for task in self._tasks(p)]
+        self._simulate(tasks, remember=True, restored=True)
+        recorder.restored_population(self.simulations - simulations)
+        self.failures = failures + population.failures
+        self.last_failure = population.last_failure or self.last_failure
+        for p, cost in zip(points, population.costs, strict=True):
+            self._remember(p, Evaluated(float(cost), None))
+
+    def _digest(self) -> bytes:
+        """Return the digest of everything but the points that costs depend on."""
+        if not self._scope:
+            self._scope = identity_digest(self.problem)
+        return self._scope
+
+    def _expect(self, count: int) -> None:
+        self.candidates += count
+        self._evaluated.hold(min(count, self._most_remembered()))
+
+    def _remember(self, p: F64, item: Evaluated) -> None:
+        self._evaluated.put(p.tobytes(), item)
+        if not np.isfinite(item.cost) or (self.best is not None and item.cost >= self.best.cost):
+            return
+        # The outputs are kept, so that a run that is interrupted can end at once.
+        outputs: dict[object, Simulated | Forgotten] = {}
+        for task in self._tasks(p):
+            known = self._outputs.get(task.key)
+            if known is not None:
+                outputs[task.key] = known
+        self.best = Best(p.copy(), item.cost, item.residuals, outputs)
 
     def _run(self, points: F64, *, remember: bool) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed."""
@@ -172,22 +259,41 @@ class Runs:
             for i, experiment in enumerate(self.problem.experiments)
         ]
 
-    def _simulate(self, tasks: Sequence[SimulationTask], *, remember: bool) -> list[Simulated]:
-        """Run tasks, equal ones once, known ones not at all."""
+    def _simulate(
+        self, tasks: Sequence[SimulationTask], *, remember: bool, restored: bool = False
+    ) -> list[Simulated]:
+        """Run tasks, equal ones once, known ones not at all.
+
+        With `restored` none is run: they were in an earlier process, and what is returned is
+        incomplete.
+        """
         keys = [task.key for task in tasks]
         found: dict[object, Simulated] = {}
         pending: dict[object, SimulationTask] = {}
+        again: dict[object, SimulationTask] = {}
         for key, task in zip(keys, tasks, strict=True):
             known = self._outputs.get(key)
             if known is None and self.best is not None:
                 known = self.best.outputs.get(key)
-            if known is not None:
-                found[key] = known
-            else:
+            if known is None:
                 pending.setdefault(key, task)
+            elif not isinstance(known, Forgotten):
+                found[key] = known
+            elif not restored:
+                again.setdefault(key, task)
+        if again:
+            # They are counted already.
+            outcomes = self._executor.run(list(again.values()))
+            for known_key, outcome in zip(again, outcomes, strict=True):
+                found[known_key] = outcome
+                self._outputs.put(known_key, outcome)
+        self.simulations += len(pending)
+        if restored:
+            for new in pending:
+                self._outputs.put(new, Forgotten())
+            return []
         if pending:
             outcomes = self.activities.run(self._executor, list(pending.values()))
-            self.simulations += len(pending)
             for new, outcome in zip(pending, outcomes, strict=True):
                 found[new] = outcome
                 if isinstance(outcome, SimulationFailure):
@@ -197,18 +303,32 @@ class Runs:
                     self._outputs.put(new, outcome)
         return [found[key] for key in keys]
 
-    def _keep_best(self, p: F64, residuals: F64) -> None:
-        cost = cost_of(residuals)
-        if np.isfinite(cost) and (self.best is None or cost < self.best.cost):
-            # The outputs are kept, so that a run that is interrupted can end at once.
-            outputs: dict[object, Simulated] = {}
-            for task in self._tasks(p):
-                known = self._outputs.get(task.key)
-                if known is not None:
-                    outputs[task.key] = known
-            self.best = Best(p.copy(), cost, residuals, outputs)
+    def _known(self, p: F64) -> Evaluated | None:
+        best = self.best
+        if best is not None and np.array_equal(p, best.parameters):
+            return Evaluated(best.cost, best.residuals)
+        return self._evaluated.get(p.tobytes())
 
     def _known_residuals(self, p: F64) -> F64 | None:
+        item = self._known(p)
+        if item is None or item.residuals is not None:
+            return None if item is None else item.residuals
+        return self._recall(p, item)
+
+    def _recall(self, p: F64, item: Evaluated) -> F64:
+        """Return the residuals at a point of which a journal tells the cost only."""
+        # It was counted when the cost was restored.
+        counts = self.simulations, self.failures, self.last_failure
+        residuals: F64 = self._run(np.atleast_2d(p), remember=False)[0]
+        self.simulations, self.failures, self.last_failure = counts
         if self.best is not None and np.array_equal(p, self.best.parameters):
-            return self.best.residuals
-        return self._residuals.get(p.tobytes())
+            self.best = dataclasses.replace(self.best, residuals=residuals)
+        else:
+            self._evaluated.put(p.tobytes(), Evaluated(item.cost, residuals))
+        return residuals
+
+
+def recorder_of(executor: Executor) -> RecordedExecutor | None:
+    """Return the executor with the journal, also behind one for some of its experiments."""
+    inner = executor.whole if isinstance(executor, SubsetExecutor) else executor
+    return inner if isinstance(inner, RecordedExecutor) else None

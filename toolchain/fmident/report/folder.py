@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import tempfile
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""No fault of a reporter: half a result would be taken for a whole one."""
+
+
+def holds_unfinished(folder: Path) -> bool:
+    """Return whether the result that stands at `folder` is one of an interrupted run."""
+    try:
+        content = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("status") == "interrupted"
 
 
 def check_target(folder: Path) -> None:
@@ -86,11 +100,17 @@ def write_folder(
     Raises
     ------
     fmident.errors.EstimationError
-        As :func:`check_target`.
+        As :func:`check_target`; the disk is full.
     """
     check_target(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise EstimationError(
+            f"the result cannot be written to '{folder}': {error.strerror or error}",
+            hint="make room or choose another folder with -o",
+        ) from error
     try:
         work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
         if problem.text:
@@ -98,6 +118,11 @@ def write_folder(
         diagnostics = tuple(_write_all(result, problem, work, reporters))
         earlier = _make_room(folder)
         work.rename(folder)
+    except OSError as error:
+        raise EstimationError(
+            f"the result cannot be written to '{folder}': {error.strerror or error}",
+            hint="make room or choose another folder with -o",
+        ) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if earlier is not None and (replace or not any(earlier.iterdir())):
@@ -125,6 +150,8 @@ def _write_all(
         try:
             registration.item().write(result, problem, work)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                raise
             reason = error.message if isinstance(error, FmidentError) else repr(error)
             failed.append(
                 Diagnostic(

@@ -25,18 +25,18 @@ class SubsetExecutor(Executor):
     """
 
     def __init__(self, whole: Executor, experiments: Sequence[int]) -> None:
-        self._whole = whole
+        self.whole = whole
         self._experiments = tuple(experiments)
 
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
         """How many simulations run at once."""
-        return self._whole.simultaneous
+        return self.whole.simultaneous
 
     @property
     def isolated(self) -> bool:  # type: ignore[override]
         """Whether native code that crashes leaves this process alone."""
-        return self._whole.isolated
+        return self.whole.isolated
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks as tasks of the whole problem."""
@@ -44,7 +44,7 @@ class SubsetExecutor(Executor):
             dataclasses.replace(task, experiment=self._experiments[task.experiment])
             for task in tasks
         ]
-        return self._whole.run(renumbered, done)
+        return self.whole.run(renumbered, done)
 
     def run_other(
         self,
@@ -53,8 +53,8 @@ class SubsetExecutor(Executor):
         values: Sequence[Mapping[str, float]],
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
-        return self._whole.run_other(experiment, variables, values)
+        return self.whole.run_other(experiment, variables, values)
 
     def report(self) -> ExecutorReport:
         """Return what the whole executor has done so far."""
-        return self._whole.report()
+        return self.whole.report()

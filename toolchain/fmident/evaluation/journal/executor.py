@@ -1,0 +1,294 @@
+"""An executor that serves what is known and keeps what is new."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fmident._types import F64
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.factory import make_executor
+from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
+from fmident.evaluation.journal.records import Population
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.evaluation.journal.journal import Journal
+    from fmident.problem.model import Problem
+
+CACHE_BYTES = 64_000_000
+"""Outputs that are remembered in memory where there is no journal."""
+
+BUFFER_BYTES = 8_000_000
+"""Those with a journal, which has all the others."""
+
+_FAILURE_BYTES = 1000
+
+
+@dataclass
+class Served:
+    """Where the outcomes of a run came from.
+
+    Parameters
+    ----------
+    simulated
+        Run by an executor.
+    restored
+        From the journal of a run that was interrupted.
+    cached
+        Equal to a simulation of the same run.
+    """
+
+    simulated: int = 0
+    restored: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class RecordedReport(ExecutorReport):
+    """The report of an executor, and where the outcomes came from."""
+
+    served: Served = field(default_factory=Served)
+
+    def settings(self) -> dict[str, object]:
+        """Return what belongs into the settings of a result."""
+        return {**super().settings(), **dataclasses.asdict(self.served)}
+
+
+class RecordedExecutor(Executor):
+    """Runs what is not known yet.
+
+    Parameters
+    ----------
+    inner
+        Who runs it; closed with this executor.
+    keys
+        What identifies a simulation.
+    journal
+        Keeps every outcome; stays open when this executor is closed. Without one, equal
+        simulations are served from memory while there is room.
+    served
+        Counted here, too, for executors that share a journal.
+
+    Attributes
+    ----------
+    served
+        Where the outcomes came from.
+    """
+
+    def __init__(
+        self,
+        inner: Executor,
+        keys: SimulationKeys,
+        journal: Journal | None = None,
+        served: Served | None = None,
+    ) -> None:
+        self._inner = inner
+        self._keys = keys
+        self._journal = journal
+        self._recent = _RecentOutcomes(CACHE_BYTES if journal is None else BUFFER_BYTES)
+        self._retaining = False
+        self.served = served or Served()
+
+    @property
+    def simultaneous(self) -> int:  # type: ignore[override]
+        """How many simulations run at once."""
+        return self._inner.simultaneous
+
+    @property
+    def isolated(self) -> bool:  # type: ignore[override]
+        """Whether native code that crashes leaves this process alone."""
+        return self._inner.isolated
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Serve the known ones, run the others; each is kept as soon as it is done."""
+        keys = [self._keys.of(task) for task in tasks]
+        found, missing = self._known(keys, done)
+        if missing:
+
+            def finished(number: int, outcome: Simulated) -> None:
+                index = missing[number]
+                self._take(keys[index], outcome)
+                found[index] = outcome
+                if done is not None:
+                    done(index, outcome)
+
+            outcomes = self._inner.run([tasks[index] for index in missing], finished)
+            for number, outcome in enumerate(outcomes):
+                if found[missing[number]] is None:  # an executor that does not tell
+                    finished(number, outcome)
+        return [outcome for outcome in found if outcome is not None]
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's."""
+        keys = [self._keys.of_other(experiment, variables, chosen) for chosen in values]
+        found, missing = self._known(keys, None)
+        # In small batches: this method tells of outcomes only when all of them are there.
+        share = 2 * max(self.simultaneous, 1)
+        for begin in range(0, len(missing), share):
+            part = missing[begin : begin + share]
+            outcomes = self._inner.run_other(experiment, variables, [values[k] for k in part])
+            for index, outcome in zip(part, outcomes, strict=True):
+                self._take(keys[index], outcome)
+                found[index] = outcome
+        return [outcome for outcome in found if outcome is not None]
+
+    def report(self) -> ExecutorReport:
+        """Return what the executor has done so far, and what became of the journal."""
+        report = self._inner.report()
+        notes = report.notes if self._journal is None else (*report.notes, *self._journal.notes)
+        return RecordedReport(
+            report.name,
+            report.workers,
+            report.renewals,
+            report.crashes,
+            report.timeouts,
+            notes,
+            dataclasses.replace(self.served),
+        )
+
+    def close(self) -> None:
+        """Close the executor behind this one."""
+        self._inner.close()
+
+    # ------------------------------------------------------------- populations
+
+    @property
+    def thrifty(self) -> bool:
+        """Whether only the costs of populations are kept, not the outputs."""
+        return self._journal is not None and self._journal.thrifty
+
+    def find_population(self, scope: bytes, points: F64) -> Population | None:
+        """Return the costs at points, shape (k, n), if they are known as one batch.
+
+        Parameters
+        ----------
+        scope
+            Digest of everything but the points that the costs depend on.
+        points
+            Shape (k, n).
+        """
+        if self._journal is None:
+            return None
+        return self._journal.find_population(population_key(scope, points))
+
+    def keep_population(self, scope: bytes, points: F64, population: Population) -> None:
+        """Keep costs, for :meth:`find_population`; the outputs of the batch are forgotten."""
+        if self._journal is not None:
+            self._journal.keep_population(population_key(scope, points), population)
+
+    def restored_population(self, simulations: int) -> None:
+        """Count the simulations that known costs have spared."""
+        self.served.restored += simulations
+
+    @contextmanager
+    def population(self) -> Iterator[None]:
+        """Keep the outcomes only until the costs of the batch are known."""
+        if self._journal is None:
+            yield
+            return
+        with self._journal.population():
+            yield
+
+    @contextmanager
+    def retaining(self) -> Iterator[None]:
+        """Keep for good what is asked for now, although it belongs to a population."""
+        counted = dataclasses.replace(self.served)
+        self._retaining = True
+        try:
+            yield
+        finally:
+            self._retaining = False
+            self.served.cached = counted.cached
+
+    # ----------------------------------------------------------------- outcomes
+
+    def _known(
+        self, keys: Sequence[bytes], done: Done | None
+    ) -> tuple[list[Simulated | None], list[int]]:
+        found: list[Simulated | None] = [self._find(key) for key in keys]
+        if done is not None:
+            for index, outcome in enumerate(found):
+                if outcome is not None:
+                    done(index, outcome)
+        return found, [index for index, outcome in enumerate(found) if outcome is None]
+
+    def _find(self, key: bytes) -> Simulated | None:
+        recent = self._recent.get(key)
+        if recent is not None:
+            self.served.cached += 1
+            if self._retaining and self._journal is not None:
+                self._journal.keep(key, recent)
+            return recent
+        told = None if self._journal is None else self._journal.find(key)
+        if told is None:
+            return None
+        outcome, earlier = told
+        self.served.restored += earlier
+        self.served.cached += not earlier
+        self._recent.put(key, outcome)
+        if self._retaining and self._journal is not None:
+            self._journal.keep(key, outcome)
+        return outcome
+
+    def _take(self, key: bytes, outcome: Simulated) -> None:
+        self.served.simulated += 1
+        if isinstance(outcome, SimulationFailure) and not outcome.final:
+            return
+        self._recent.put(key, outcome)
+        if self._journal is not None:
+            self._journal.keep(key, outcome)
+
+
+class _RecentOutcomes:
+    """Outcomes by key; the oldest are forgotten when they need too much memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._bytes = 0
+        self._items: OrderedDict[bytes, Simulated] = OrderedDict()
+
+    def get(self, key: bytes) -> Simulated | None:
+        found = self._items.get(key)
+        if found is not None:
+            self._items.move_to_end(key)
+        return found
+
+    def put(self, key: bytes, outcome: Simulated) -> None:
+        before = self._items.pop(key, None)
+        self._bytes += _size(outcome) - (0 if before is None else _size(before))
+        self._items[key] = outcome
+        while self._bytes > self._limit:
+            self._bytes -= _size(self._items.popitem(last=False)[1])
+
+
+def _size(outcome: Simulated) -> int:
+    return _FAILURE_BYTES if isinstance(outcome, SimulationFailure) else outcome.nbytes + 200
+
+
+def recording(journal: Journal | None) -> Callable[[Problem], Executor]:
+    """Return what makes the executor of a problem, with one journal for all of a run.
+
+    Parameters
+    ----------
+    journal
+        ``None``: equal simulations are served from memory only.
+    """
+    served = Served()
+
+    def make(problem: Problem) -> Executor:
+        content = b"" if journal is None else file_digest(problem.fmu)
+        inner = make_executor(problem)
+        return RecordedExecutor(inner, SimulationKeys(problem, content), journal, served)
+
+    return make

@@ -1,0 +1,214 @@
+"""What is kept where: simulations, the costs of populations, and when it is enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fmident.evaluation.journal.file import RecordFile
+from fmident.evaluation.journal.records import (
+    Kind,
+    Population,
+    Record,
+    outcome_of,
+    outcome_record,
+    population_of,
+    population_record,
+)
+from fmident.evaluation.journal.writer import Writer, reason
+from fmident.evaluation.tasks import Simulated, SimulationFailure
+
+LIMIT_BYTES = 2_000_000_000
+"""Outputs that a journal holds at most."""
+
+THRIFTY_BYTES = 256_000_000
+"""Size from which on only the costs of populations are kept."""
+
+FREE_BYTES = 200_000_000
+"""Room on the disk that a journal leaves to others."""
+
+_LOOK_BYTES = 20_000_000
+"""How much is written between two looks at the room that is left."""
+
+SIMULATIONS = "simulations.journal"
+POPULATION = "population.journal"
+
+
+class Journal:
+    """Simulations of one problem on disk.
+
+    Outputs go to ``simulations.journal``. A population method asks for costs only, of tens of
+    thousands of points; their outputs are kept there, too, while it is smaller than
+    :data:`THRIFTY_BYTES`. From then on they go to ``population.journal``, which holds
+    one batch: as soon as its costs are known these are kept instead, 8 bytes per point, and the
+    outputs are forgotten.
+
+    A failure that is not final (see :class:`SimulationFailure`) is not kept: on resume that
+    simulation is run again.
+
+    Parameters
+    ----------
+    folder
+        Holds the files; made when missing.
+    limit, thrifty, free
+        Bytes, see :data:`LIMIT_BYTES`, :data:`THRIFTY_BYTES` and :data:`FREE_BYTES`.
+
+    Attributes
+    ----------
+    found
+        What was wrong with the files when they were opened.
+
+    Raises
+    ------
+    OSError
+        The files can be neither read nor made.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limit: int = LIMIT_BYTES,
+        thrifty: int = THRIFTY_BYTES,
+        free: int = FREE_BYTES,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._limit, self._thrifty, self._free = limit, thrifty, free
+        self._main = RecordFile(folder / SIMULATIONS)
+        try:
+            self._passing = RecordFile(folder / POPULATION)
+        except BaseException:
+            self._main.close()
+            raise
+        self.found = (*self._main.notes, *self._passing.notes)
+        self._notes: list[str] = []
+        self._damaged: set[Path] = set()
+        self._given = self._main.size
+        self._batch = self._passing.size
+        self._looked = -_LOOK_BYTES
+        self._full = False
+        self._in_population = self._closed = False
+        self._writer = Writer((self._main, self._passing), self._failed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What went wrong since it was opened, in sentences."""
+        return tuple(self._notes)
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._main.size + self._passing.size
+
+    @property
+    def simulations(self) -> int:
+        """Simulations that were there when the journal was opened."""
+        return len(self._main.earlier | self._passing.earlier)
+
+    @property
+    def thrifty(self) -> bool:
+        """Whether only the costs of populations are kept by now."""
+        return self._given > self._thrifty
+
+    def find(self, key: bytes) -> tuple[Simulated, bool] | None:
+        """Return an outcome, and whether an earlier process kept it; ``None`` if unknown."""
+        for file in (self._main, self._passing):
+            for kind in (Kind.OUTPUTS, Kind.FAILURE):
+                place = file.places.get((kind, key))
+                payload = None if place is None else file.read(place)
+                if payload is not None:
+                    return outcome_of(kind, payload), key in file.earlier
+                if place is None:
+                    continue
+                file.places.pop((kind, key), None)
+                if file.path not in self._damaged:
+                    self._damaged.add(file.path)
+                    self._notes.append(
+                        f"a record of '{file.path}' is damaged; such simulations are run again"
+                    )
+        return None
+
+    def keep(self, key: bytes, outcome: Simulated) -> None:
+        """Have an outcome written."""
+        if isinstance(outcome, SimulationFailure) and not outcome.final:
+            return
+        record = outcome_record(key, outcome)
+        if self._in_population and self.thrifty:
+            if self._batch + record.size <= self._limit:
+                self._batch += record.size
+                self._writer.put(self._passing, record)
+        elif self._has_room(record):
+            self._put(record)
+
+    def find_population(self, key: bytes) -> Population | None:
+        """Return the costs of a batch, if they were kept."""
+        place = self._main.places.get((Kind.COSTS, key))
+        payload = None if place is None else self._main.read(place)
+        return None if payload is None else population_of(payload)
+
+    def keep_population(self, key: bytes, population: Population) -> None:
+        """Have the costs of a batch written; its outputs are forgotten then."""
+        self._put(population_record(key, population))
+        self._writer.empty(self._passing)
+        self._batch = 0
+
+    @contextmanager
+    def population(self) -> Iterator[None]:
+        """Keep the outcomes until the costs are known that follow from them."""
+        self._in_population = True
+        try:
+            yield
+        finally:
+            self._in_population = False
+
+    def close(self) -> None:
+        """Write what is left, and close the files; they can be asked for nothing after that."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.close()
+        self._main.close()
+        self._passing.close()
+
+    def _put(self, record: Record) -> None:
+        self._given += record.size
+        self._writer.put(self._main, record)
+
+    def _has_room(self, record: Record) -> bool:
+        if self._full:
+            return False
+        if self._given + record.size > self._limit:
+            self._stop(f"has reached its limit of {self._limit / 1e9:.3g} GB")
+        elif self._given - self._looked > _LOOK_BYTES:
+            self._looked = self._given
+            left = _free_bytes(self._folder)
+            if left < self._free:
+                self._stop(f"is not continued since the disk has only {left / 1e6:.0f} MB left")
+        return not self._full
+
+    def _stop(self, why: str) -> None:
+        self._full = True
+        self._notes.append(
+            f"the journal {why}: the outputs of later simulations are not kept, and a resumed run "
+            "simulates them again"
+        )
+
+    def _failed(self, error: OSError) -> None:
+        self._full = True
+        self._notes.append(
+            f"the journal cannot be written ({reason(error)}); the run goes on without it, and "
+            "what is simulated from now on is lost if it is killed"
+        )
+
+
+def _free_bytes(folder: Path) -> int:
+    if not hasattr(os, "statvfs"):
+        return 1 << 62
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return 1 << 62
+    return found.f_bavail * found.f_frsize

@@ -1,0 +1,125 @@
+"""One run at a time for each result folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fmident.errors import EstimationError
+
+_OWN: set[str] = set()
+"""Locks that this process holds: POSIX locks do not keep a process from its own files."""
+
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+
+
+class RunLock:
+    """A lock that the system releases when the process ends, however it ends.
+
+    POSIX record locks are used, since child processes do not inherit them: workers that
+    outlive a killed run for a moment do not hold its lock.
+
+    Parameters
+    ----------
+    path
+        The lock file; it tells who holds the lock, and is removed on release.
+    what
+        What is locked, for the message.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Another run holds it; with its process number and start.
+    OSError
+        The file cannot be made.
+    """
+
+    def __init__(self, path: Path, what: Path) -> None:
+        self.path = path
+        self._name = str(path.resolve())
+        self.note = ""
+        if self._name in _OWN:
+            raise _refusal(what, _holder(path))
+        while True:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                self._lock(what)
+                if self._still_there():
+                    break
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+            os.close(self._descriptor)  # it was just released and removed: make a new one
+        _OWN.add(self._name)
+        with contextlib.suppress(OSError):  # a full disk; the lock itself needs no room
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(_self()).encode(), 0)
+
+    def release(self) -> None:
+        """Let others in."""
+        if self._name not in _OWN:
+            return
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        os.close(self._descriptor)
+        _OWN.discard(self._name)
+
+    def _lock(self, what: Path) -> None:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                os.lseek(self._descriptor, 1 << 20, os.SEEK_SET)
+                msvcrt.locking(self._descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _HELD:
+                raise _refusal(what, _holder(self.path)) from None
+            self.note = (
+                f"this file system keeps no locks ({error.strerror}): see to it yourself that no "
+                f"second run writes into '{what}'"
+            )
+
+    def _still_there(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _self() -> dict[str, Any]:
+    import socket
+
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "started": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }
+
+
+def _holder(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _refusal(what: Path, holder: dict[str, Any]) -> EstimationError:
+    who = ""
+    if holder:
+        pid, host, started = (holder.get(k) for k in ("pid", "host", "started"))
+        who = f": process {pid} on {host}, since {started}"
+    return EstimationError(
+        f"another run is at work on the result folder '{what}'{who}",
+        hint="wait for it, end it, or give another folder with -o",
+    )

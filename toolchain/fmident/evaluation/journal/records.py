@@ -1,0 +1,209 @@
+"""The format of the journal: records one after the other, each with its own checksums.
+
+A file begins with :data:`MAGIC`. A record is a header of 40 bytes and a payload::
+
+    marker 4 | kind 1 | 3 zeros | length of the payload 8 | key 16
+    CRC-32 of the payload 4 | CRC-32 of the 36 bytes before 4
+
+All numbers are little-endian. The header has a checksum of its own, so that a reader can trust
+the length and walk over a file without reading the payloads; a damaged record is skipped by
+looking for the next marker whose header is sound. Payloads:
+
+- outputs: rows and columns, 4 bytes each, then the float64 numbers in C order;
+- failure: JSON;
+- costs of a population: the length of a JSON text, 4 bytes, that text, then the float64 costs.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.evaluation.journal.keys import KEY_BYTES
+from fmident.evaluation.tasks import Simulated, SimulationFailure
+
+MAGIC = b"fmident journal\x01"
+_MARKER = b"\xf5Rec"
+_HEAD = struct.Struct(f"<4sB3xQ{KEY_BYTES}sI")
+_CHECK = struct.Struct("<I")
+_SHAPE = struct.Struct("<II")
+HEADER_BYTES = _HEAD.size + _CHECK.size
+
+
+class Kind(IntEnum):
+    """What a record holds."""
+
+    OUTPUTS = 1
+    FAILURE = 2
+    COSTS = 3
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record before it is written.
+
+    Parameters
+    ----------
+    kind, key
+        What it is.
+    parts
+        The payload, in pieces that need not be copied together.
+    """
+
+    kind: Kind
+    key: bytes
+    parts: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return HEADER_BYTES + sum(memoryview(part).nbytes for part in self.parts)
+
+    def pieces(self) -> list[Any]:
+        """Return what is to be written, the header first."""
+        check = 0
+        for part in self.parts:
+            check = zlib.crc32(part, check)
+        length = self.size - HEADER_BYTES
+        head = _HEAD.pack(_MARKER, self.kind, length, self.key, check)
+        return [head + _CHECK.pack(zlib.crc32(head)), *self.parts]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record is in a file: the offset of its header, and its payload's length."""
+
+    kind: Kind
+    key: bytes
+    offset: int
+    length: int
+    check: int
+
+    @property
+    def end(self) -> int:
+        """Offset of the next record."""
+        return self.offset + HEADER_BYTES + self.length
+
+
+@dataclass(frozen=True)
+class Population:
+    """Costs that were computed as one batch.
+
+    Parameters
+    ----------
+    costs
+        Shape (k,); infinite where a simulation failed.
+    failures
+        Simulations that failed.
+    last_failure
+        The last of them.
+    """
+
+    costs: F64
+    failures: int = 0
+    last_failure: SimulationFailure | None = None
+
+
+def outcome_record(key: bytes, outcome: Simulated) -> Record:
+    """Return the record of a simulation."""
+    if isinstance(outcome, SimulationFailure):
+        return Record(Kind.FAILURE, key, (json.dumps(_plain(outcome)).encode(),))
+    outputs = np.ascontiguousarray(outcome, dtype=np.float64)
+    return Record(
+        Kind.OUTPUTS, key, (_SHAPE.pack(*outputs.shape), outputs.reshape(-1).view(np.uint8).data)
+    )
+
+
+def population_record(key: bytes, population: Population) -> Record:
+    """Return the record of a batch of costs."""
+    last = population.last_failure
+    text = json.dumps(
+        {"failures": population.failures, "last": None if last is None else _plain(last)}
+    ).encode()
+    costs = np.ascontiguousarray(population.costs, dtype=np.float64)
+    return Record(Kind.COSTS, key, (_CHECK.pack(len(text)), text, costs.tobytes()))
+
+
+def outcome_of(kind: Kind, payload: bytearray) -> Simulated:
+    """Return the outcome that a payload holds; it shares the memory."""
+    if kind is Kind.FAILURE:
+        return _failure(json.loads(payload))
+    rows, columns = _SHAPE.unpack_from(payload)
+    numbers = np.frombuffer(payload, dtype="<f8", offset=_SHAPE.size)
+    return numbers.reshape(rows, columns)
+
+
+def population_of(payload: bytearray) -> Population:
+    """Return the costs that a payload holds."""
+    (length,) = _CHECK.unpack_from(payload)
+    begin = _CHECK.size
+    told = json.loads(payload[begin : begin + length])
+    costs = np.frombuffer(bytes(payload[begin + length :]), dtype="<f8").copy()
+    last = None if told["last"] is None else _failure(told["last"])
+    return Population(costs, told["failures"], last)
+
+
+def place_at(header: bytes | bytearray, offset: int) -> Place | None:
+    """Return what a header says that was read at `offset`; ``None`` if it is not sound."""
+    if len(header) < HEADER_BYTES or header[:4] != _MARKER:
+        return None
+    if _CHECK.unpack_from(header, _HEAD.size)[0] != zlib.crc32(header[: _HEAD.size]):
+        return None
+    _, kind, length, key, check = _HEAD.unpack_from(header)
+    try:
+        return Place(Kind(kind), key, offset, length, check)
+    except ValueError:  # a kind of some later version
+        return None
+
+
+def scan(descriptor: int) -> Iterator[Place]:
+    """Yield all sound and complete records of a file; payloads are not looked at.
+
+    What lies between them is damaged: the next record begins where the next sound header is.
+    """
+    size = os.fstat(descriptor).st_size
+    if size <= len(MAGIC):
+        return
+    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as content:
+        offset = len(MAGIC)
+        while offset + HEADER_BYTES <= size:
+            place = place_at(content[offset : offset + HEADER_BYTES], offset)
+            if place is not None and place.end <= size:
+                yield place
+                offset = place.end
+                continue
+            offset = content.find(_MARKER, offset + 1)
+            if offset < 0:
+                return
+
+
+def _plain(failure: SimulationFailure) -> dict[str, Any]:
+    return {
+        "message": failure.message,
+        "time": failure.time,
+        "parameters": dict(failure.parameters),
+        "log": list(failure.log),
+        "experiment": failure.experiment,
+        "hint": failure.hint,
+    }
+
+
+def _failure(told: dict[str, Any]) -> SimulationFailure:
+    return SimulationFailure(
+        told["message"],
+        told["time"],
+        told["parameters"],
+        tuple(told["log"]),
+        told["experiment"],
+        told["hint"],
+    )

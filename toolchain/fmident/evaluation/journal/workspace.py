@@ -1,0 +1,260 @@
+"""The hidden folder of a run that has not ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.evaluation.journal.identity import differences, identity_of
+from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS, Journal
+from fmident.evaluation.journal.lock import RunLock
+from fmident.evaluation.journal.writer import reason
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_ABOUT = "run.json"
+_PROBLEM = "problem.toml"
+_ENDED = "ended"
+
+_QUICK = 60.0
+"""Seconds after which the simulations of a run that ends in an error are worth keeping."""
+
+
+class Workspace:
+    """What a run that writes the result folder ``NAME`` keeps beside it until it has ended.
+
+    ``.NAME.run`` holds the journal, the problem as text and what identifies it; ``.NAME.lock``
+    keeps a second run away. Both are gone after a run that ended by itself. After one that was
+    interrupted, killed, or ended by a limit the folder stays, and the next run may go on from it.
+
+    Parameters
+    ----------
+    result
+        The result folder.
+    problem
+        What is estimated.
+    resume
+        Go on from the unfinished run that is there.
+    replace
+        Without `resume`: delete an unfinished run that is there, instead of moving it aside
+        to ``.NAME.run.1``, ``.NAME.run.2``, ...
+    report
+        Takes notes.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Another run is at work on the same result folder; the folder cannot be made; there is
+        nothing to resume, or it belongs to another problem.
+    """
+
+    def __init__(
+        self,
+        result: Path,
+        problem: Problem,
+        *,
+        resume: bool = False,
+        replace: bool = False,
+        report: Callable[[list[Diagnostic]], None] = lambda _: None,
+    ) -> None:
+        # The last part of a path such as "." is no name that another could be made from.
+        result = result if result.name not in ("", "..") else result.resolve()
+        self.result = result
+        self.folder = unfinished_folder(result)
+        self.journal: Journal | None = None
+        self.resumed = resume
+        self._began = time.monotonic()
+        self._report = report
+        self._made = [p for p in result.parents if not p.exists()]
+        try:
+            result.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = RunLock(result.with_name(f".{result.name}.lock"), result)
+        except OSError as error:
+            raise EstimationError(
+                f"'{result}' cannot be made: {reason(error)}", hint="give another folder with -o"
+            ) from error
+        try:
+            if self._lock.note:
+                self._tell("warning", self._lock.note)
+            self._open(identity_of(problem), problem, replace)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        quick = time.monotonic() - self._began < _QUICK
+        if isinstance(error, FmidentError) and quick and not self.resumed:
+            # A mistake that has to be corrected first: there is nothing to go on from.
+            self.discard()
+        self.close()
+
+    @property
+    def simulations(self) -> int:
+        """Simulations to be had from the run before."""
+        return 0 if self.journal is None or not self.resumed else self.journal.simulations
+
+    @property
+    def resumable(self) -> bool:
+        """Whether another run can go on from here."""
+        return (self.folder / _ABOUT).exists() and bool(_journal_bytes(self.folder))
+
+    def finish(self, status: str) -> None:
+        """Note that the run has ended and its result is written.
+
+        Parameters
+        ----------
+        status
+            Of the result. After ``"converged"`` the journal is thrown away. After
+            ``"interrupted"`` it waits to be resumed. After any other it can be resumed, with more
+            iterations perhaps, but the next run that does not may throw it away.
+        """
+        if status == "converged":
+            self.discard()
+            return
+        self._close_journal()
+        if status != "interrupted":
+            self._end(status)
+
+    def discard(self) -> None:
+        """Throw the journal away."""
+        self._close_journal()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let other runs in; what is left can be resumed, unless nothing was simulated."""
+        self._close_journal()
+        if self.folder.exists() and not _journal_bytes(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.release()
+        with contextlib.suppress(OSError):  # it is not empty, as a rule
+            for made in self._made:
+                made.rmdir()
+
+    def _end(self, status: str) -> None:
+        with contextlib.suppress(OSError):
+            (self.folder / _ENDED).write_text(status + "\n", encoding="utf-8")
+
+    def _open(self, identity: dict[str, Any], problem: Problem, replace: bool) -> None:
+        if self.resumed:
+            self._check(identity)
+        elif _journal_bytes(self.folder) and not (self.folder / _ENDED).exists():
+            self._move_aside(replace)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.folder.mkdir(exist_ok=True)
+            (self.folder / _ENDED).unlink(missing_ok=True)
+            if not self.resumed:
+                about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), "identity": identity}
+                _write(self.folder / _PROBLEM, problem.text)
+                # This one comes last: without it there is nothing to resume.
+                _write(self.folder / _ABOUT, json.dumps(about, indent=1))
+            self.journal = Journal(self.folder)
+        except OSError as error:
+            self._tell(
+                "warning",
+                f"no journal can be kept in '{self.folder}' ({reason(error)}): a run that is "
+                "killed loses its simulations",
+            )
+        else:
+            for note in self.journal.found:
+                self._tell("note", note)
+
+    def _check(self, identity: dict[str, Any]) -> None:
+        """Refuse to go on from another problem's journal.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            There is none, or it is of another problem.
+        """
+        try:
+            about = json.loads((self.folder / _ABOUT).read_text(encoding="utf-8"))
+            before, started = about["identity"], about["started"]
+        except FileNotFoundError:
+            raise EstimationError(
+                f"there is no unfinished run of '{self.result}' to resume",
+                hint="leave --resume out; a run that has ended needs none",
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EstimationError(
+                f"the unfinished run in '{self.folder}' cannot be read: {error}",
+                hint="leave --resume out: it is moved aside, and the run begins anew",
+            ) from error
+        changed = differences(before, identity)
+        if changed:
+            raise EstimationError(
+                f"the unfinished run of {started} in '{self.folder}' is of another problem: "
+                f"{changed}",
+                hint="undo the change (the problem as it was is in "
+                f"'{self.folder / _PROBLEM}'), or leave --resume out to begin anew",
+            )
+
+    def _move_aside(self, replace: bool) -> None:
+        if replace:
+            shutil.rmtree(self.folder)
+            return
+        number = 1
+        while (kept := self.folder.with_name(f"{self.folder.name}.{number}")).exists():
+            number += 1
+        try:
+            self.folder.rename(kept)
+        except OSError as error:
+            raise EstimationError(
+                f"the unfinished run in '{self.folder}' cannot be moved aside: {reason(error)}",
+                hint="give another folder with -o",
+            ) from error
+        self._tell(
+            "note",
+            f"an earlier run of '{self.result}' was not finished; this one begins anew, and the "
+            f"journal of the earlier one is kept as '{kept}'",
+            f"to go on from it: stop this run, move it back to '{self.folder}', use --resume",
+        )
+
+    def _close_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+
+    def _tell(self, severity: Any, message: str, hint: str | None = None) -> None:
+        self._report([Diagnostic(severity, message, hint=hint)])
+
+
+def unfinished_folder(result: Path) -> Path:
+    """Return where the journal of a run is that writes `result`."""
+    return result.with_name(f".{result.name}.run")
+
+
+def _journal_bytes(folder: Path) -> int:
+    """Return the size of the records in a folder; 0 when nothing was simulated."""
+    total = 0
+    for name in (SIMULATIONS, POPULATION):
+        with contextlib.suppress(OSError):
+            total += max((folder / name).stat().st_size - 16, 0)
+    return total
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is either complete or not there."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(path)
