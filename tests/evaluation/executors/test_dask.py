@@ -255,6 +255,20 @@ def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) ->
     assert all("has no workers; waiting" in words for words in told)
 
 
+def test_a_worker_with_two_threads_runs_two_at_once(trouble: Path, lonely: Cluster) -> None:
+    lonely.start_workers(1, "--no-nanny", "--nthreads", "2")
+    problem = make_problem(trouble, scheduler=lonely.address)
+    tasks = [*slow_tasks(4, 0.3), *some_tasks(20)]
+    plain = [replace(t, values={"a": t.values["a"]}) for t in tasks]
+    with DaskExecutor(problem) as executor:
+        assert executor.simultaneous == 2
+        assert_same(executor.run(tasks), inline(problem, plain))
+        children = psutil.Process(lonely.workers[0].pid).children()
+        assert len(children) == 2
+    with DaskExecutor(problem, workers=1) as executor:
+        assert executor.simultaneous == 1
+
+
 def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
     problem = make_problem(trouble, scheduler=lonely.address)
     lonely.start_workers(1, "--no-nanny")

@@ -243,7 +243,7 @@ class Batch:
             return
         task = self._tasks[part.begin]
         self._outcomes[part.begin] = SimulationFailure(
-            f"every worker of the cluster that tried this simulation was lost ({error})",
+            "every worker of the cluster that tried this simulation was lost",
             None,
             dict(task.values),
             hint="look at the workers' logs: did the system end them for their memory?",

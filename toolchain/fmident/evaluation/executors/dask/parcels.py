@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fmident.errors import FmidentError
 from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.problem.model import EstimatorSettings, Problem
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
     from fmident.evaluation.executors.base import ExecutorReport
-    from fmident.problem.model import Problem
 
 
 @dataclass(frozen=True)
@@ -169,14 +169,14 @@ Answer: TypeAlias = Ran | Missing | Refused
 
 def pack_problem(problem: Problem) -> Parcel:
     """Return the parcel of what a worker needs of a problem."""
-    evaluation = replace(problem.evaluation, executor="processes", workers=1, scheduler=None)
-    slim = replace(
-        problem,
-        fmu=Path(problem.fmu.name),
-        evaluation=evaluation,
-        source=None,
-        text="",
-        notes=(),
+    # Nothing that simulations do not need, such as a cost, whose plugin a worker may lack.
+    slim = Problem(
+        Path(problem.fmu.name),
+        problem.parameters,
+        problem.experiments,
+        EstimatorSettings("none"),
+        replace(problem.evaluation, executor="processes", workers=1, scheduler=None),
+        start_values=problem.start_values,
     )
     return _pack("problem", slim)
 
