@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -41,7 +41,12 @@ def one_run(function: TestFunction, name: str, seed: int) -> dict[str, object]:
     }
 
 
-def run_all(file: Path, runs: int, methods: Iterable[str] = METHODS) -> None:
+def run_all(
+    file: Path,
+    runs: int,
+    methods: Iterable[str] = METHODS,
+    functions: Sequence[TestFunction] = FUNCTIONS,
+) -> None:
     """Do all runs that `file` does not hold yet; it is complete after every chunk."""
     done = set()
     if file.exists():
@@ -52,7 +57,7 @@ def run_all(file: Path, runs: int, methods: Iterable[str] = METHODS) -> None:
         file.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     for name in methods:
         one_run(FUNCTIONS[0], name, -1 % 2**31)  # imports and warms up, so that no run pays
-        for function in FUNCTIONS:
+        for function in functions:
             missing = [s for s in range(runs) if (function.name, name, s) not in done]
             for begin in range(0, len(missing), _CHUNK):
                 rows = [one_run(function, name, s) for s in missing[begin : begin + _CHUNK]]
@@ -104,10 +109,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--file", type=Path, default=FOLDER / "runs" / "runs.csv")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    names = [f.name for f in FUNCTIONS]
+    parser.add_argument("--functions", nargs="+", choices=names, default=names)
     parser.add_argument("--table", action="store_true", help="no new runs")
     arguments = parser.parse_args()
     if not arguments.table:
-        run_all(arguments.file, arguments.runs, arguments.methods)
+        chosen = [f for f in FUNCTIONS if f.name in arguments.functions]
+        run_all(arguments.file, arguments.runs, arguments.methods, chosen)
     found = table(arguments.file, arguments.runs)
     found.to_csv(arguments.file.with_name("summary.csv"), float_format="%.6g")
     print(found.to_string(float_format=lambda x: f"{x:.4g}"))

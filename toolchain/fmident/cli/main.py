@@ -33,7 +33,7 @@ from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor",
+    "doctor", "plot-cost",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141
@@ -92,7 +92,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     parsers: dict[str, Parser] = {}
     for name in COMMANDS:
-        module = importlib.import_module(f"fmident.cli.{name}")
+        module = importlib.import_module(f"fmident.cli.{name.replace('-', '_')}")
         command = commands.add_parser(
             name,
             help=module.HELP,

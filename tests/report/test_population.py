@@ -1,0 +1,119 @@
+"""Table and plots of population methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fmident.estimation.population import Generation
+from fmident.report.page import HtmlReporter, render
+from fmident.report.population_plot import MOST_PARAMETERS, generations_plot, pairs_plot
+from fmident.report.population_table import population_table
+from fmident.report.tables import CsvReporter
+
+
+def made_up(count: int = 5, width: int = 3, failed: bool = True) -> tuple[Generation, ...]:
+    rng = np.random.default_rng(0)
+    found = []
+    for k in range(count):
+        points = rng.uniform(0.0, 100.0, (1 if k == 0 else 12, width))
+        costs = np.sum(points**2, axis=1) / (k + 1.0)
+        if failed and k:
+            costs[::5] = np.inf
+        found.append(Generation.of(points, costs))
+    return tuple(found)
+
+
+def test_generations_are_copies_that_nobody_changes() -> None:
+    points = np.ones((2, 3))
+    generation = Generation.of(points, np.zeros(2))
+    points[:] = 7.0
+    assert np.all(generation.points == 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        generation.points[0, 0] = 1.0
+    with pytest.raises(ValueError, match="shape"):
+        Generation.of(points, np.zeros(3))
+
+
+def test_the_table_has_a_row_per_vector() -> None:
+    generations = made_up()
+    table = population_table(generations, ["mass", "friction", "offset"])
+    assert list(table.columns) == ["generation", "cost", "p:mass", "p:friction", "p:offset"]
+    assert len(table) == 1 + 4 * 12
+    assert table["generation"].value_counts().to_dict() == {0: 1, 1: 12, 2: 12, 3: 12, 4: 12}
+    row = table.iloc[1 + 12 + 3]
+    assert row["generation"] == 2
+    assert row["cost"] == generations[2].costs[3]
+    assert row["p:offset"] == generations[2].points[3, 2]
+
+
+def test_population_csv_is_written_for_population_methods_only(
+    make_result, problem, tmp_path: Path
+) -> None:
+    CsvReporter().write(make_result(), problem, tmp_path)
+    assert not (tmp_path / "population.csv").exists()
+    CsvReporter().write(make_result(generations=made_up()), problem, tmp_path)
+    table = pd.read_csv(tmp_path / "population.csv")
+    assert len(table) == 49
+    assert np.isinf(table["cost"]).sum() == 12
+
+
+def test_the_page_shows_the_population(make_result, problem, tmp_path: Path) -> None:
+    HtmlReporter().write(make_result(generations=made_up()), problem, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "<h2>Population</h2>" in page
+    assert "coloured by cost" in page
+    plain = render(make_result(), title="x", version="1")
+    assert "Population" not in plain
+
+
+def test_more_parameters_than_can_be_drawn_are_told(make_result) -> None:
+    base = make_result().estimates[0]
+    many = tuple(replace(base, name=f"p{k}", upper=100.0) for k in range(MOST_PARAMETERS + 2))
+    result = make_result(
+        estimates=many,
+        generations=made_up(width=len(many)),
+        correlation=np.eye(len(many)),
+        history=(),
+    )
+    assert "2 more parameters are not drawn" in render(result, title="x", version="1")
+
+
+def test_one_parameter_is_drawn_over_its_cost(make_result) -> None:
+    (first, *_) = make_result().estimates
+    svg = pairs_plot(made_up(width=1), [replace(first, lower=0.1, upper=100.0)])
+    assert svg is not None
+    assert b"mass (kg)" in svg
+
+
+def test_equal_runs_give_equal_bytes(make_result) -> None:
+    free = make_result().estimates[:3]
+    assert pairs_plot(made_up(), free) == pairs_plot(made_up(), free)
+    assert generations_plot(made_up()) == generations_plot(made_up())
+
+
+def test_the_size_of_the_plot_does_not_grow_with_the_population(make_result) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0.0, 1.0, (60_000, 3))
+    large = (Generation.of(points, np.sum(points, axis=1)),)
+    svg = pairs_plot(large, make_result().estimates[:3])
+    assert svg is not None
+    assert len(svg) < 700_000
+
+
+@pytest.mark.parametrize("costs", [[0.0, 0.0], [-1.0, 2.0], [np.inf, 0.0], [5.0, 5.0]])
+def test_costs_of_any_sign_are_drawn(costs: list[float], make_result) -> None:
+    points = np.arange(6.0).reshape(2, 3)
+    generations = (Generation.of(points, np.array(costs)),) * 3
+    assert pairs_plot(generations, make_result().estimates[:3]) is not None
+    assert generations_plot(generations) is not None
+
+
+def test_nothing_to_draw(make_result) -> None:
+    failed = (Generation.of(np.ones((2, 3)), np.full(2, np.inf)),)
+    assert pairs_plot(failed, make_result().estimates[:3]) is None
+    assert generations_plot(failed) is None
