@@ -117,14 +117,16 @@ def _define() -> Callable[..., bool]:
             state[warnings] += worst
         # All rows at once: a test in each step would cost more than the steps of a small FMU.
         flat = reals.reshape(reals.size)
+        # As a slice: an index that might be negative keeps the compiler from using vectors.
+        written = flat[(begin + 1) * outputs : (done + 1) * outputs]
         broken = False
-        for k in range((begin + 1) * outputs, (done + 1) * outputs):
-            broken |= not np.isfinite(flat[k])
+        for k in range(written.size):
+            broken |= not np.isfinite(written[k])
         if broken:
-            k = (begin + 1) * outputs
-            while np.isfinite(flat[k]):
+            k = 0
+            while np.isfinite(written[k]):
                 k += 1
-            state[failed_step] = k // outputs - 1
+            state[failed_step] = begin + k // outputs
             state[failed_status] = not_finite - k % outputs
             return False
         return bool(done == end)
