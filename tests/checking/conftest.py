@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,7 @@ from fmident.checking import CheckReport, check_problem
 from fmident.evaluation import PythonExecutor, python_problem
 from fmident.problem.model import Problem
 
-sys.path.insert(0, str(Path(__file__).parent))  # for checking_rig
-
-from checking_rig import FORCE, TIMES, TRUE, oscillator, parameters
+from .rig import FORCE, TIMES, TRUE, oscillator, parameters
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checking_rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
 
 from fmident.checking import CheckReport
 from fmident.checking.dynamics import time_constants
@@ -17,6 +16,8 @@ from fmident.checking.factors import unit_factor
 from fmident.evaluation import python_problem
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.model import Parameter, Problem
+
+from .rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
 
 Check = Callable[..., CheckReport]
 

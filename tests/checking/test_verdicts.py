@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from checking_rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
 
 from fmident.checking import CheckReport, check_page, check_problem, quick_findings, refuse
 from fmident.errors import Diagnostic, ProblemError, SimulationError
@@ -17,6 +16,8 @@ from fmident.estimation import Estimator, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares, LeastSquaresOptions
+
+from .rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
 
 Check = Callable[..., CheckReport]
 

@@ -35,10 +35,11 @@ def try_bounds(evaluator: Evaluator, points: F64) -> BoundsCheck:
     """Simulate at all points and count what fails."""
     reasons: Counter[str] = Counter()
     failed = 0
-    for p in points:
+    works = np.isfinite(evaluator.residuals_many(points)).all(axis=1)
+    for p in points[~works]:
         wrong = [x for x in evaluator.simulate(p) if isinstance(x, SimulationFailure)]
-        failed += bool(wrong)
-        reasons.update({_reason(wrong[0])} if wrong else ())
+        failed += 1
+        reasons.update([_reason(wrong[0]) if wrong else "the residuals are not finite"])
     return BoundsCheck(len(points), failed, tuple(r for r, _ in reasons.most_common(5)))
 
 

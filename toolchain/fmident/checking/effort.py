@@ -26,8 +26,7 @@ class Stopwatch:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self.simulations = 0
-        self.seconds = 0.0
+        self._each: list[float] = []
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -36,13 +35,17 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.seconds += time.perf_counter() - begin
-            self.simulations += self._evaluator.simulations - before
+            count = self._evaluator.simulations - before
+            if count:
+                self._each.append((time.perf_counter() - begin) / count)
 
     @property
     def seconds_each(self) -> float:
-        """Wall time per run of the FMU, s; NaN before the first."""
-        return self.seconds / self.simulations if self.simulations else math.nan
+        """Wall time per run of the FMU, s; NaN before the first.
+
+        Of the fastest series, so that loading, compiling and starting workers do not count.
+        """
+        return min(self._each, default=math.nan)
 
 
 def effort(

@@ -36,14 +36,20 @@ UNIT_FACTORS = (
     UnitFactor(3.6, "m/s or kWh", "km/h or MJ"),
 )
 
-_WITHIN = 0.03
+_WITHIN, _WITHIN_LARGE = 0.03, 0.12
+_LARGE = 300.0
+"""From here on hardly anything but a unit makes a factor."""
 
 
 def unit_factor(ratio: float, within: float = _WITHIN) -> UnitFactor | None:
-    """Return the factor that a ratio, or its inverse, equals within a relative tolerance."""
+    """Return the factor that a ratio, or its inverse, equals within a relative tolerance.
+
+    Large factors may be off by more, since initial values are never exact.
+    """
     size = abs(ratio)
     if not (math.isfinite(size) and size > 0.0):
         return None
     size = max(size, 1.0 / size)
     near = min(UNIT_FACTORS, key=lambda f: abs(math.log(size / f.value)))
-    return near if abs(math.log(size / near.value)) <= within else None
+    allowed = max(within, _WITHIN_LARGE) if near.value > _LARGE else within
+    return near if abs(math.log(size / near.value)) <= allowed else None

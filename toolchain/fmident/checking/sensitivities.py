@@ -17,7 +17,7 @@ from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
-from fmident.statistics import ParameterStatistics
+from fmident.statistics import ParameterStatistics, analyse_rank
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -25,6 +25,8 @@ _COLLINEAR = 15.0
 _POOR = 0.25
 _SILENT = 1e-9
 _FEW_PAIRS = 3
+_PART_OF_IT = 0.2
+"""Component of the weakest direction from which on a parameter is part of it."""
 
 
 @dataclass(frozen=True)
@@ -156,19 +158,22 @@ def identifiability_findings(
             )
         )
     elif check.collinearity > _COLLINEAR and not inert_allowed:
-        findings.append(_collinear(subject, check))
+        findings.append(_collinear(subject, found, check))
     findings += _poor(subject, found, check, inert_allowed=inert_allowed)
     return findings
 
 
-def _collinear(subject: Subject, check: SensitivityCheck) -> Diagnostic:
+def _collinear(subject: Subject, found: Sensitivities, check: SensitivityCheck) -> Diagnostic:
     """Return that parameters can nearly make up for each other."""
     pairs = strong_pairs(check)
     if pairs:
         listed = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
         what = f"the data hardly tell apart {listed}"
     else:
-        what = "a change of one parameter can nearly be made up for by several others"
+        weakest = analyse_rank(found.jacobian).right[:, -1]
+        order = np.argsort(-np.abs(weakest))
+        names = [check.names[int(j)] for j in order if abs(weakest[j]) > _PART_OF_IT]
+        what = f"{', '.join(names[:-1])} and {names[-1]} can nearly make up for each other"
     return subject.finding(
         "note",
         "nearly-collinear",

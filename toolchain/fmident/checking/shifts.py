@@ -82,9 +82,9 @@ def _finding(subject: Subject, i: int, m: Measurement, delay: float, step: float
     return subject.finding(
         "warning",
         "time-shift",
-        f"the measured '{m.name}' of experiment '{name}' comes about"
-        f" {abs(delay):.2g} s ({abs(delay) / step:.2g} samples) {late} than the simulated one, which"
-        " no parameter explains as well",
+        f"the measured '{m.name}' of experiment '{name}' comes about {abs(delay):.2g} s"
+        f" ({abs(delay) / step:.2g} samples) {late} than the simulated one, which no parameter"
+        " explains as well",
         'estimate it: delay = "shift" at this output, and [parameters.shift] with initial ='
         f" {delay:.2g}; or correct the time stamps",
         "experiments",

@@ -140,12 +140,10 @@ def _closing(report: CheckReport, width: int) -> str:
     known = report.sensitivities
     if known is not None:
         lines.append(known.verdict)
-        if known.rank == len(known.names) and len(known.names) > 1:
-            values = ", ".join(f"{s:.3g}" for s in known.scaled_singular_values)
-            lines.append(
-                f"Singular values of the scaled sensitivities: {values}. Collinearity index"
-                f" {known.collinearity:.3g}."
-            )
+        values = ", ".join(f"{s:.3g}" for s in known.scaled_singular_values)
+        lines.append(f"Singular values of the scaled sensitivities: {values}.")
+        if known.rank == len(known.names) > 1:
+            lines.append(f"Collinearity index {known.collinearity:.3g} (critical from 15 on).")
         if not known.sigma_known:
             lines.append(
                 "Sigma is not given: the predicted errors take the misfit at the initial values"
