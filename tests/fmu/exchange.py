@@ -112,7 +112,7 @@ def _description_3(fixture: Exchange, identifier: str) -> str:
         for s in fixture.signals
         if s.derivative
     )
-    structure += '<EventIndicator valueReference="1000"/>' * fixture.indicators
+    structure += '<EventIndicator valueReference="0"/>' * fixture.indicators
     renamed = {"providesDirectionalDerivative": "providesDirectionalDerivatives"}
     flags = {renamed.get(k, k): v for k, v in fixture.flags.items()}
     if flags.pop("completedIntegratorStepNotNeeded", "false") == "false":

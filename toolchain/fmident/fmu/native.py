@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-carray: Any = numba.carray
+carray: Any = getattr(numba, "carray")  # noqa: B009 - not exported in Numba's types
 """``carray(pointer, shape, dtype)``: memory as an array."""
 
 

@@ -177,7 +177,7 @@ class ExchangePlan:
         states, indicators = self._sizes(instance)
         if states != self._states.size or table[loop.VECTOR_DATA] == 0:
             self._states, self._allowed = np.zeros(max(states, 1)), np.ones(max(states, 1))
-            self._seed = np.zeros(max(states, 1))
+            self._seed = np.zeros(4 * max(states, 1))
         table[loop.STATES], table[loop.INDICATORS] = states, indicators
         table[loop.VECTOR_DATA] = self._states.ctypes.data
         table[loop.TOLERANCE_DATA] = self._allowed.ctypes.data
