@@ -65,6 +65,46 @@ def test_the_truth_is_found(name: str, cost: Cost) -> None:
     assert found.fits[0].relative_error < 1e-3
 
 
+OPTIMISERS = {
+    "special-genetic": {"seed": 1},
+    "binary-genetic": {"seed": 1, "generations": 60},
+    "differential-evolution": {"seed": 1},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_every_optimiser_can_use_every_cost(name: str) -> None:
+    estimator = load_plugins().estimators.get(name)
+    for cost in COSTS:
+        asked = problem(cost)
+        with Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator:
+            found = run_estimation(asked, evaluator, estimator(), OPTIMISERS[name])
+        assert found.status in ("converged", "limit"), cost
+        assert found.cost_final < 0.1 * found.cost_initial, cost
+
+
+def test_a_parameter_that_the_cost_does_not_see_is_told() -> None:
+    parameters = [
+        Parameter("gain", 2.0, 0.1, 10.0, variable="gain"),
+        Parameter("k", 8.0, 1.0, 30.0, variable="k"),
+    ]
+
+    def model(times, inputs, gain: float, k: float) -> dict[str, np.ndarray]:
+        return {"y": gain * oscillator(times, inputs, k, 0.5)["y"]}
+
+    measured = model(TIMES, {}, 3.0, 9.0)
+    asked = dataclasses.replace(python_problem(measured, TIMES, parameters), cost=Correlation())
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(asked, PythonExecutor(asked, model)) as evaluator:
+        try:
+            found = run_estimation(asked, evaluator, estimator)
+        except ProblemError as error:
+            assert "the cost 'correlation' does not change with 'gain'" in error.message
+        else:  # rounding of the normalised signals may pass for influence
+            assert found.values["k"] == pytest.approx(9.0, rel=1e-3)
+
+
 def test_standard_errors_only_where_they_follow_from_the_cost() -> None:
     estimator = load_plugins().estimators.get("least-squares")
     for cost in COSTS:

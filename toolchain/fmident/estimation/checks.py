@@ -182,7 +182,13 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
     if not inert:
         return None
     names = [q.name for q in inert]
-    message = f"no output changes with {', '.join(repr(n) for n in names)}"
+    listed = ", ".join(repr(n) for n in names)
+    blind = not problem.cost.gives_intervals  # what an output shows, such a cost may not see
+    message = (
+        f"the cost '{problem.cost.name}' does not change with {listed}"
+        if blind
+        else f"no output changes with {listed}"
+    )
     place = location_of(problem, *(("parameters", names[0]) if len(names) == 1 else ()))
     variables = [q.variable for q in inert if q.variable]
     still = still_inputs(problem)

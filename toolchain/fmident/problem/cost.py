@@ -94,15 +94,19 @@ class MeasuredSignal:
 
     def differences(self, predicted: F64) -> F64:
         """Return ``scale * (measured - predicted)`` of the samples that are there, shape (k,)."""
-        return self._scale * (self._measured - predicted[self.rows])
+        return self._scale * (self._measured - self._there(predicted))
 
     def differences_in_units(self, predicted: F64) -> F64:
         """Return ``measured - predicted`` of the samples that are there, shape (k,)."""
-        return self._measured - predicted[self.rows]
+        return self._measured - self._there(predicted)
 
     def scaled(self, values: F64) -> F64:
         """Return ``scale * values`` of the samples that are there: (n,) -> (k,)."""
-        return self._scale * values[self.rows]
+        return self._scale * self._there(values)
+
+    def _there(self, values: F64) -> F64:
+        """Return the values at the samples that are there; copied only if some are missing."""
+        return values if self.rows.size == values.size else values[self.rows]
 
     @cached_property
     def _measured(self) -> F64:
