@@ -79,7 +79,7 @@ class Journal:
         self._limit, self._thrifty, self._free = limit, thrifty, free
         self._main = RecordFile(folder / SIMULATIONS)
         try:
-            self._passing = RecordFile(folder / POPULATION)
+            self._passing = RecordFile(folder / POPULATION, grows_only=False)
         except BaseException:
             self._main.close()
             raise

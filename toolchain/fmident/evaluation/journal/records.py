@@ -5,9 +5,10 @@ A file begins with :data:`MAGIC`. A record is a header of 40 bytes and a payload
     marker 4 | kind 1 | 3 zeros | length of the payload 8 | key 16
     CRC-32 of the payload 4 | CRC-32 of the 36 bytes before 4
 
-All numbers are little-endian. The header has a checksum of its own, so that a reader can trust
-the length and walk over a file without reading the payloads; a damaged record is skipped by
-looking for the next marker whose header is sound. Payloads:
+All numbers are little-endian, and payloads are multiples of 8 bytes. The header has a checksum
+of its own, so that a reader can trust the length and walk over a file without reading the
+payloads; a damaged record is skipped by looking for the next marker whose header is sound.
+Payloads:
 
 - outputs: rows and columns, 4 bytes each, then the float64 numbers in C order;
 - failure: JSON;
@@ -117,7 +118,7 @@ class Population:
 def outcome_record(key: bytes, outcome: Simulated) -> Record:
     """Return the record of a simulation."""
     if isinstance(outcome, SimulationFailure):
-        return Record(Kind.FAILURE, key, (json.dumps(_plain(outcome)).encode(),))
+        return Record(Kind.FAILURE, key, (_text(_plain(outcome)),))
     outputs = np.ascontiguousarray(outcome, dtype=np.float64)
     return Record(
         Kind.OUTPUTS, key, (_SHAPE.pack(*outputs.shape), outputs.reshape(-1).view(np.uint8).data)
@@ -127,27 +128,27 @@ def outcome_record(key: bytes, outcome: Simulated) -> Record:
 def population_record(key: bytes, population: Population) -> Record:
     """Return the record of a batch of costs."""
     last = population.last_failure
-    text = json.dumps(
-        {"failures": population.failures, "last": None if last is None else _plain(last)}
-    ).encode()
+    text = _text(
+        {"failures": population.failures, "last": None if last is None else _plain(last)}, 4
+    )
     costs = np.ascontiguousarray(population.costs, dtype=np.float64)
     return Record(Kind.COSTS, key, (_CHECK.pack(len(text)), text, costs.tobytes()))
 
 
-def outcome_of(kind: Kind, payload: bytearray) -> Simulated:
+def outcome_of(kind: Kind, payload: memoryview) -> Simulated:
     """Return the outcome that a payload holds; it shares the memory."""
     if kind is Kind.FAILURE:
-        return _failure(json.loads(payload))
+        return _failure(json.loads(bytes(payload)))
     rows, columns = _SHAPE.unpack_from(payload)
     numbers = np.frombuffer(payload, dtype="<f8", offset=_SHAPE.size)
     return numbers.reshape(rows, columns)
 
 
-def population_of(payload: bytearray) -> Population:
+def population_of(payload: memoryview) -> Population:
     """Return the costs that a payload holds."""
     (length,) = _CHECK.unpack_from(payload)
     begin = _CHECK.size
-    told = json.loads(payload[begin : begin + length])
+    told = json.loads(bytes(payload[begin : begin + length]))
     costs = np.frombuffer(bytes(payload[begin + length :]), dtype="<f8").copy()
     last = None if told["last"] is None else _failure(told["last"])
     return Population(costs, told["failures"], last)
@@ -185,6 +186,12 @@ def scan(descriptor: int) -> Iterator[Place]:
             offset = content.find(_MARKER, offset + 1)
             if offset < 0:
                 return
+
+
+def _text(content: dict[str, Any], before: int = 0) -> bytes:
+    """Return JSON, filled up so that what follows it begins at a multiple of 8 bytes."""
+    text = json.dumps(content).encode()
+    return text + b" " * (-(len(text) + before) % 8)
 
 
 def _plain(failure: SimulationFailure) -> dict[str, Any]:

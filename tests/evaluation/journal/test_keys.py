@@ -1,0 +1,72 @@
+"""What makes two simulations the same."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fmident.evaluation.journal.keys import SimulationKeys
+from fmident.problem.model import EvaluationSettings, Problem
+
+from .conftest import task
+
+
+def test_equal_simulations_have_equal_keys(problem: Problem) -> None:
+    one, two = SimulationKeys(problem, b"fmu"), SimulationKeys(problem, b"fmu")
+    assert one.of(task(1.0)) == two.of(task(1.0))
+
+
+def test_values_count_to_the_last_bit(problem: Problem) -> None:
+    keys = SimulationKeys(problem)
+    near = float(np.nextafter(1.0, 2.0))
+    found = {keys.of(t) for t in (task(1.0), task(near), task(1.0, near), task(0.0), task(-0.0))}
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize("what", ["fmu", "times", "inputs", "start", "tolerance", "interpolation"])
+def test_everything_that_acts_on_a_simulation_counts(problem: Problem, what: str) -> None:
+    experiment = problem.experiments[0]
+    fmu = b"fmu"
+    changed = problem
+    if what == "fmu":
+        fmu = b"other"
+    elif what == "times":
+        times = experiment.times.copy()
+        times[3] = np.nextafter(times[3], 1.0)
+        changed = _with(problem, times=times)
+    elif what == "inputs":
+        changed = _with(problem, inputs={"u": np.ones(experiment.times.size)})
+    elif what == "start":
+        changed = dataclasses.replace(problem, start_values={"x": 1.0})
+    elif what == "tolerance":
+        changed = dataclasses.replace(problem, evaluation=EvaluationSettings(tolerance=1e-5))
+    else:
+        changed = dataclasses.replace(problem, evaluation=EvaluationSettings(interpolation="hold"))
+    before = SimulationKeys(problem, b"fmu").of(task(1.0))
+    assert SimulationKeys(changed, fmu).of(task(1.0)) != before
+
+
+def test_measurements_do_not_count(problem: Problem) -> None:
+    measurement = problem.experiments[0].measurements[0]
+    other = dataclasses.replace(measurement, values=measurement.values + 1.0)
+    changed = _with(problem, measurements=(other,))
+    assert SimulationKeys(changed).of(task(1.0)) == SimulationKeys(problem).of(task(1.0))
+
+
+def test_variables_of_another_experiment_count(problem: Problem) -> None:
+    keys, experiment = SimulationKeys(problem), problem.experiments[0]
+    values = {"k": 1.0, "a": 1.0}
+    found = {
+        keys.of(task(1.0)),
+        keys.of_other(experiment, ["y", "z"], values),
+        keys.of_other(experiment, ["z"], values),
+    }
+    assert len(found) == 3
+    assert keys.of_other(experiment, ["y"], values) == keys.of(task(1.0))
+
+
+def _with(problem: Problem, **changes: object) -> Problem:
+    experiment = dataclasses.replace(problem.experiments[0], **changes)
+    return dataclasses.replace(problem, experiments=(experiment,))
