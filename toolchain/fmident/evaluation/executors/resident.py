@@ -45,6 +45,6 @@ class ResidentSize:
 
     def close(self) -> None:
         """Forget the process."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)

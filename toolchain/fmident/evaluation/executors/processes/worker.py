@@ -235,7 +235,7 @@ class Worker:
 
     def listen(self) -> None:
         """Take what the FMU prints; only the end is kept."""
-        for _ in range(16):
+        for _ in range(16 if self.output in self._ends else 0):
             try:
                 data = os.read(self.output, PRINTED)
             except BlockingIOError:
@@ -273,12 +273,16 @@ class Worker:
     def kill(self, sentence: str | None = None) -> None:
         """End the process at once."""
         self.sentence = self.sentence or sentence
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
+        if self._process.poll() is None:  # else the number may be another's by now
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
 
     def finish(self) -> str:
-        """Wait for the end of the process, free everything, say how it ended."""
+        """Wait for the end of the process, free everything, say how it ended.
+
+        May be called again, as after an interrupted call.
+        """
         try:
             self._process.wait(_FAREWELL)
         except subprocess.TimeoutExpired:
@@ -290,8 +294,10 @@ class Worker:
         return self.sentence or end_of_process(self._process.returncode)
 
     def __del__(self) -> None:
-        # Ctrl-C can strike between the start of a worker and its being known to anybody.
-        self._release()
+        # Ctrl-C can strike between the start of a worker and its being known to anybody, or
+        # before there is anything to release.
+        if hasattr(self, "_ends"):
+            self._release()
 
     def _release(self) -> None:
         while self._ends:
