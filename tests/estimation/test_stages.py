@@ -215,6 +215,21 @@ def test_interrupt_in_a_stage_ends_the_run_with_the_best_so_far() -> None:
     assert found.fits
 
 
+def test_interrupt_while_the_fits_are_simulated_loses_nothing() -> None:
+    whole = two_steps()
+
+    class Interrupted(PythonExecutor):
+        def run(self, tasks: Sequence[SimulationTask], done: Any = None) -> list[Any]:
+            if len(tasks) == 4 and {t.experiment for t in tasks} == {0, 1}:
+                raise KeyboardInterrupt
+            return super().run(tasks)
+
+    found = solve(whole, executor_of=lambda asked: Interrupted(asked, model))
+    assert found.status == "converged"
+    assert found.values == pytest.approx(TRUTH, rel=0.01)
+    assert [f.experiment for f in found.fits] == ["fast"]
+
+
 def test_a_stage_that_cannot_start_leaves_what_was_found() -> None:
     whole = two_steps()
     late = dataclasses.replace(whole.stages[2].problem, cost=FrequencyDomain((1e6, 2e6)))

@@ -431,7 +431,10 @@ def _all_fits(
         for at in (first, final)
         for k, e in enumerate(problem.experiments)
     ]
-    outcomes = whole.run(tasks)
+    try:
+        outcomes = whole.run(tasks)
+    except KeyboardInterrupt:  # all has been found: it must not be lost for want of a plot
+        return (*last.result.fits, *(() if last.stage.separate else others)), 0
     count = len(problem.experiments)
     scale = _residual_scale(final, last.result.fits)
     found = output_fits(final, outcomes[:count], outcomes[count:], nothing, scale)
