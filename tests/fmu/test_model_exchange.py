@@ -137,7 +137,7 @@ def test_the_ball_comes_to_rest_and_each_run_is_the_same(opened: Opened) -> None
 
 
 def test_bounces_without_end_are_refused(opened: Opened) -> None:
-    setup = SimulationSetup(np.linspace(0.0, 6.0, 61), output_names=("h",))
+    setup = SimulationSetup(np.linspace(0.0, 6.0, 61), output_names=("h",), tolerance=1e-9)
     with opened(replace(BALL, defines=())).simulator() as simulator:
         with pytest.raises(SimulationError, match=r"events follow one another without end") as info:
             simulator.simulate(setup)

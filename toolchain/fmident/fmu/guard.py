@@ -127,7 +127,9 @@ def check_survives(
                     child.wait()
         outcome = _read_result(place)
         if hung or outcome is None:
-            end = f"did not answer within {timeout:g} s" if hung else end_of_process(child.returncode)
+            end = (
+                f"did not answer within {timeout:g} s" if hung else end_of_process(child.returncode)
+            )
             raise _lost(path, place, end, hung=hung)
     if "error" in outcome:
         if outcome["kind"] == "FmuError":
