@@ -85,6 +85,24 @@ def test_a_local_worker_that_is_lost_is_replaced(trouble: Path) -> None:
     assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
 
 
+@pytest.mark.slow
+def test_local_workers_that_cannot_live_are_given_up(
+    trouble: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = make_problem(trouble, workers=1)
+    with DaskExecutor(problem) as executor:
+        local = executor._local
+        assert local is not None
+        # From now on workers cannot import what they need.
+        monkeypatch.setenv("PYTHONHOME", "/nowhere")
+        os.kill(local.processes[0], signal.SIGKILL)
+        with pytest.raises(
+            EstimationError, match="6 Dask workers on this machine were lost"
+        ) as caught:
+            executor.run(slow_tasks(4, 0.1))
+    assert "exit status 1: " in str(caught.value)  # and its last words
+
+
 SCRIPT = """
 import os, sys
 from pathlib import Path

@@ -87,7 +87,7 @@ def connect(
     address: str,
     place: Location | None,
     *,
-    timeout: float = CONNECT_SECONDS,
+    timeout: float | None = None,
     direct: bool = False,
 ) -> Client:
     """Return a client of the scheduler.
@@ -99,7 +99,7 @@ def connect(
     place
         Of the address in the problem file.
     timeout
-        Seconds.
+        Seconds; :data:`CONNECT_SECONDS` by default.
     direct
         Fetch results from the workers, not through the scheduler.
 
@@ -109,6 +109,7 @@ def connect(
         No scheduler answers there.
     """
     distributed = import_distributed(place)
+    timeout = CONNECT_SECONDS if timeout is None else timeout
     try:
         client: Client = distributed.Client(
             address, timeout=timeout, set_as_default=False, name=_PACKAGE, direct_to_workers=direct

@@ -288,7 +288,9 @@ class DaskExecutor(Executor):
         elif self._count_slots(fresh=True) == 0:
             self._patience.trouble(
                 f"the Dask scheduler{self._at} has no workers",
-                f"start some with 'dask worker {self._address or ''}'",
+                "new ones are being started"
+                if self._local is not None
+                else f"start some with 'dask worker {self._address}'",
             )
         else:
             self._patience.fine()

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from fmident.evaluation.executors.dask.connection import import_distributed
 START_SECONDS = 60.0
 """Workers that are not up after this time are given up."""
 
-REVIVALS = 20
-"""Lost workers that are replaced."""
+LOSSES, PERIOD = 6, 60.0
+"""So many workers lost within so many seconds are too many."""
 
 _CLOSE_SECONDS = 5.0
 _LAST_WORDS = 3
@@ -72,6 +73,7 @@ class LocalCluster:
     def __init__(self, workers: int) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="fmident-dask-"))
         self._started = 0
+        self._losses: deque[float] = deque(maxlen=LOSSES)
         self._workers: list[_Worker] = []
         self._cluster: Any = import_distributed().LocalCluster(
             n_workers=0,
@@ -108,13 +110,15 @@ class LocalCluster:
         Raises
         ------
         fmident.errors.EstimationError
-            Too many were.
+            Too many were, in a short time.
         """
         for lost in [w for w in self._workers if not w.lives]:
-            if self._started >= len(self._workers) + REVIVALS:
+            now = time.monotonic()
+            self._losses.append(now)
+            if len(self._losses) == LOSSES and now - self._losses[0] < PERIOD:
                 raise EstimationError(
-                    f"{REVIVALS} Dask workers on this machine were lost, the last one with exit "
-                    f"status {lost.process.returncode}{lost.last_words}",
+                    f"{LOSSES} Dask workers on this machine were lost within {PERIOD:.0f} s, the"
+                    f" last one with exit status {lost.process.returncode}{lost.last_words}",
                     hint="is the memory too small for so many workers? Lower 'workers' in "
                     '[evaluation], or choose executor = "processes"',
                 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-import fmident
+from fmident import __version__
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.dask.isolation import interrupt, open_executor
@@ -275,7 +275,7 @@ def run_chunk(chunk: Chunk) -> Answer:
 
 async def greet(keys: Sequence[str], dask_worker: Any) -> tuple[str, tuple[str, ...]]:
     """Return the version of fmident there and which parcels the worker lacks."""
-    return fmident.__version__, (await _depot(dask_worker)).missing(keys)
+    return __version__, (await _depot(dask_worker)).missing(keys)
 
 
 async def receive_parcels(parcels: Sequence[Parcel], dask_worker: Any) -> None:
