@@ -11,8 +11,12 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.errors import Diagnostic, Severity
+from fmident.report.numbers import percent
 
 Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "unknown"]
+
+_ONLY = 0.1
+"""Relative error from which on a parameter is determined badly."""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
@@ -247,6 +251,23 @@ class CheckReport:
             return f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}."
         return "Can be estimated."
 
+    @property
+    def promise(self) -> str:
+        """The predicted errors in words, such as ``"m to 0.3 %, d only to 45 %"``."""
+        words = []
+        for p in self.parameters:
+            if p.influence.startswith("fixed") or math.isnan(p.predicted_error):
+                continue
+            relative = p.relative_error
+            if math.isinf(p.predicted_error):
+                words.append(f"{p.name} not at all")
+            elif math.isnan(relative):
+                words.append(f"{p.name} to +-{p.predicted_error:.2g} {p.unit or ''}".rstrip())
+            else:
+                only = "only " if relative > _ONLY else ""
+                words.append(f"{p.name} {only}to {percent(float(f'{relative:.2g}'))}")
+        return ", ".join(words)
+
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         """Return the findings of one severity."""
         return tuple(d for d in self.findings if d.severity == severity)
@@ -256,6 +277,7 @@ class CheckReport:
         plain: dict[str, object] = {
             "verdict": self.headline,
             "can_be_estimated": self.can_be_estimated,
+            "promise": self.promise,
         }
         for item in fields(self):
             plain[item.name] = _plain(getattr(self, item.name))

@@ -311,19 +311,6 @@ def _at(p: F64, known: Sensitivities) -> PointSensitivity:
     return PointSensitivity(p, known.jacobian, known.column_errors, rank)
 
 
-def promise(subject: Subject, found: Sensitivities) -> str:
-    """Return the predicted errors in words: ``"k to 0.3 %, c to 4.5 %"``."""
-    words = []
-    for q, error in zip(subject.problem.free, found.errors, strict=True):
-        if math.isfinite(error) and q.initial != 0.0:
-            words.append(f"{q.name} to {percent(float(f'{error / abs(q.initial):.2g}'))}")
-        elif math.isfinite(error):
-            words.append(f"{q.name} to +-{plain(error, 2)}")
-        else:
-            words.append(f"{q.name} not at all")
-    return ", ".join(words)
-
-
 def _without_rank(text: str) -> str:
     """Return a verdict without its first sentence, which counts the rank."""
     first, _, rest = text.partition(". ")

@@ -12,6 +12,7 @@ from fmident.report.terminal import table, unit_text
 
 _MOST_OUTPUTS = 12
 _MOST_EXPERIMENTS = 8
+_MOST_PROMISES = 8
 _NAMES = {"error": "ERROR", "warning": "warning", "note": "note"}
 
 
@@ -140,6 +141,8 @@ def _closing(report: CheckReport, width: int) -> str:
     known = report.sensitivities
     if known is not None:
         lines.append(known.verdict)
+        if known.rank and len(known.names) <= _MOST_PROMISES:
+            lines.append(f"Predicted: {report.promise}.")
         values = ", ".join(f"{s:.3g}" for s in known.scaled_singular_values)
         lines.append(f"Singular values of the scaled sensitivities: {values}.")
         if known.rank == len(known.names) > 1:
