@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
-from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fmident.cli import main
+from fmident.cli.progress import Progress
+from fmident.estimation.contract import Iteration
 from fmident.report.stored import read_result
 
 from ..study import TRUE, Study
@@ -109,6 +112,34 @@ def test_a_stage_with_a_file_of_its_own(study: Study) -> None:
     assert [e["name"] for e in content["experiments"]] == ["push"]
 
 
+@pytest.mark.slow
+def test_a_run_that_was_killed_in_a_stage_goes_on(
+    staged: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """Nobody catches it, as nobody catches a signal."""
+
+    def killed(self: Progress, name: str) -> None:
+        if name == "local":
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "_begin_stage", killed)
+        with pytest.raises(Killed):
+            main(["estimate", "problem.toml", "-o", "out"])
+    assert not (staged.folder / "out").exists()
+    assert main(["estimate", "problem.toml", "-o", "out", "--resume"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "whole"]) == 0
+    one, two = (
+        json.loads((staged.folder / name / "result.json").read_text()) for name in ("out", "whole")
+    )
+    assert one["parameters"] == two["parameters"]
+    assert one["simulations"] == two["simulations"]
+    served = one["settings"]["evaluation"]
+    assert served["restored"] >= one["stages"][0]["simulations"] - 1
+    assert served["simulated"] < two["settings"]["evaluation"]["simulated"]
+
+
 def test_another_cost_is_told_and_gives_no_standard_errors(study: Study, capsys: Capture) -> None:
     study.problem.write_text(
         study.problem.read_text() + '\n[cost]\nname = "frequency-domain"\nband = [0, 20]\n'
@@ -127,14 +158,7 @@ def test_another_cost_is_told_and_gives_no_standard_errors(study: Study, capsys:
     assert "frequency-domain: band 0, 20" in page
 
 
-def test_progress_names_a_stage_once(tmp_path: Path) -> None:
-    import io
-
-    import numpy as np
-
-    from fmident.cli.progress import Progress
-    from fmident.estimation.contract import Iteration
-
+def test_progress_names_a_stage_once() -> None:
     stream = io.StringIO()
     progress = Progress(stream)
     progress.start()
