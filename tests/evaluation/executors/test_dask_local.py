@@ -96,9 +96,7 @@ def test_local_workers_that_cannot_live_are_given_up(
         # From now on workers cannot import what they need.
         monkeypatch.setenv("PYTHONHOME", "/nowhere")
         os.kill(local.processes[0], signal.SIGKILL)
-        with pytest.raises(
-            EstimationError, match="6 Dask workers on this machine were lost"
-        ) as caught:
+        with pytest.raises(EstimationError, match="6 Dask workers on this machine") as caught:
             executor.run(slow_tasks(4, 0.1))
     assert "exit status 1: " in str(caught.value)  # and its last words
 
@@ -171,6 +169,7 @@ def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.slow
 def test_nothing_imports_distributed_unless_asked_for() -> None:
     code = (
         "import sys, fmident.cli, fmident.evaluation, fmident.evaluation.executors.dask;"
