@@ -196,3 +196,10 @@ def test_waiting_ends_with_patience() -> None:
     began = time.monotonic()
     assert list(lines_of(io.StringIO("a\n"), 0.05)) == [(1, "a\n")]
     assert time.monotonic() - began < 5.0
+
+
+def test_stages_cannot_follow(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    staged = folder / "staged.toml"
+    staged.write_text((folder / "problem.toml").read_text() + '\n[[stages]]\nname = "a"\n')
+    assert main(["estimate", str(staged), "--follow", str(folder / "data.csv")]) == 2
+    assert "a problem with stages cannot follow data" in capsys.readouterr().err

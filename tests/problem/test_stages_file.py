@@ -183,6 +183,44 @@ def test_the_outer_estimator_may_be_wrong_for_a_stage(case: Case, host: Host) ->
     assert line(case, "start = 8") in message
 
 
+def test_the_cost_of_a_stage_must_fit_its_estimator(case: Case, host: Host) -> None:
+    text = """
+[estimator]
+name = "linear-regression"
+
+[[stages]]
+[stages.cost]
+name = "frequency-domain"
+"""
+    message = refused(case, host, text)
+    assert "does not minimise the cost 'frequency-domain'" in message
+    assert line(case, "[stages.cost]") in message
+
+
+def test_cost_and_estimator_of_the_file_need_not_fit_when_no_stage_has_both(
+    case: Case, host: Host
+) -> None:
+    text = """
+[cost]
+name = "frequency-domain"
+
+[estimator]
+name = "least-squares"
+
+[[stages]]
+[stages.cost]
+name = "time-domain"
+[stages.estimator]
+name = "linear-regression"
+
+[[stages]]
+name = "second"
+"""
+    first, second = loaded(case, host, text).stages
+    assert first.problem.estimator.name == "linear-regression"
+    assert second.problem.cost == FrequencyDomain()
+
+
 @pytest.fixture
 def other(case: Case) -> Path:
     text = (case.folder / "problem.toml").read_text().replace("[0.5, 10.0]", "[1.0, 20.0]")

@@ -384,15 +384,20 @@ def _with_executor(result: EstimationResult, report: ExecutorReport) -> Estimati
 
 
 def _check_estimators(problem: Problem, host: Host) -> None:
-    """Refuse unknown estimators or wrong options, those of stages included."""
+    """Refuse unknown estimators, wrong options and costs that do not fit, also of stages."""
+    estimator = _check_estimator(problem, host, ())
     if not problem.stages:
-        _check_estimator(problem, host, ())
+        _check_cost(problem, estimator, ())
     for position, stage in enumerate(problem.stages):
-        inherited = stage.separate or stage.problem.estimator is problem.estimator
-        _check_estimator(stage.problem, host, () if inherited else ("stages", position))
+        own: tuple[str | int, ...] = () if stage.separate else ("stages", position)
+        inherited = stage.problem.estimator is problem.estimator
+        estimator = _check_estimator(stage.problem, host, () if inherited else own)
+        _check_cost(stage.problem, estimator, () if stage.problem.cost is problem.cost else own)
 
 
-def _check_estimator(problem: Problem, host: Host, owner: tuple[str | int, ...]) -> None:
+def _check_estimator(
+    problem: Problem, host: Host, owner: tuple[str | int, ...]
+) -> type[Estimator[Any]]:
     """Refuse an unknown estimator or wrong options of it, before anything is simulated.
 
     Parameters
@@ -409,8 +414,6 @@ def _check_estimator(problem: Problem, host: Host, owner: tuple[str | int, ...])
     fmident.errors.ProblemError
         With the place in the file.
     """
-    from fmident.estimation.run import refuse_cost
-
     try:
         estimator = host.estimators.get(problem.estimator.name)
     except PluginError as error:
@@ -420,6 +423,14 @@ def _check_estimator(problem: Problem, host: Host, owner: tuple[str | int, ...])
             hint=error.hint,
         ) from error
     estimator_options(problem, estimator, (*owner, "estimator"))
+    return estimator
+
+
+def _check_cost(
+    problem: Problem, estimator: type[Estimator[Any]], owner: tuple[str | int, ...]
+) -> None:
+    from fmident.estimation.run import refuse_cost
+
     refuse_cost(problem, estimator, _place(problem, *owner, "cost"))
 
 

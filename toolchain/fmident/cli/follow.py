@@ -66,6 +66,11 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
             problem = api.load_problem(
                 arguments.problem, host=host, report=tell_all, text=_redirected(text, head)
             )
+            if problem.stages:
+                raise EstimationError(
+                    "a problem with stages cannot follow data",
+                    hint="follow a problem file without [[stages]]",
+                )
             estimator = host.estimators.get(problem.estimator.name)()
             if not isinstance(estimator, OnlineEstimator):
                 online = [
