@@ -217,3 +217,36 @@ def test_the_estimate_is_right_and_the_result_tells_of_the_event(solver: str) ->
     for name, value in truth.items():
         row = result.parameters.loc[name]
         assert abs(row["value"] - value) < 3.0 * row["standard_error"]
+
+
+def test_the_result_tells_of_events_and_the_intervals_leave_them_out() -> None:
+    times = np.linspace(0.0, 1.5, 1501)
+    rng = np.random.default_rng(4)
+
+    def height(times, inputs, h, e):
+        # Noise makes the steps long enough for bounces to cross samples.
+        return {"x": bouncing(times, inputs, h, e)["x"] + 1e-6 * rng.normal(size=times.size)}
+
+    truth = np.array([1.02, 0.81])
+    problem = python_problem(
+        {"x": bouncing(times, {}, *truth)["x"] + 0.01 * rng.normal(size=times.size)},
+        times,
+        [
+            Parameter("h", 1.0, 0.1, 5.0, variable="h"),
+            Parameter("e", 0.8, 0.1, 0.99, variable="e"),
+        ],
+        sigma=0.01,
+        evaluation=EvaluationSettings(check=False),
+    )
+    evaluator = Evaluator(problem, PythonExecutor(problem, height))
+    result = run_estimation(problem, evaluator, LeastSquares())
+    assert result.converged()
+    assert any("moves an event across" in note for note in result.notes)
+    p = np.array(list(result.values.values()))
+    jacobian = -np.column_stack([d[0] for d in bouncing_derivative(times, *p)]) / 0.01
+    exact = np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
+    np.testing.assert_allclose(result.parameters["standard_error"], exact, rtol=0.01)
+    assert np.all(np.abs(p - truth) < 3.0 * exact)
+    along = evaluator.directional_derivatives(p, np.eye(2))
+    missed = np.linalg.norm(along.values - jacobian, axis=0)
+    assert np.all(missed < 0.005 * np.linalg.norm(jacobian, axis=0))

@@ -27,6 +27,9 @@ this part of it."""
 _UNUSED = 1e-6
 """Relative step in place of those that the parameters have themselves."""
 
+_EVENT_REACH = 1.0
+"""Longest step along a direction where there are events, in steps of the Jacobian."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -189,13 +192,19 @@ class Derivatives:
         ways = directions / self._space.derivative(point)[:, np.newaxis]
         magnitude = self._runs.output_magnitude(base)
         visible = magnitude * np.sqrt(base.size) / np.maximum(expected, _EPS)
+        reach = longest_steps(ways, self._parameter_size(z), visible)
+        if steps.events is not None and bool(steps.events.any()):
+            # A long step would move the event across more samples than those that are left out.
+            with np.errstate(divide="ignore"):
+                near = np.min(steps.steps[:, np.newaxis] / np.abs(ways), axis=0)
+            reach = np.minimum(reach, _EVENT_REACH * near)
         with self._runs.activities.during("computing the intervals", 4 * directions.shape[1]):
             found = directional_derivatives(
                 lambda points: self._in_space(points)[:, smooth],
                 base[smooth],
                 z,
                 ways,
-                longest_steps(ways, self._parameter_size(z), visible),
+                reach,
                 self._space.lower,
                 self._space.upper,
                 steps.noise_or_rounding,

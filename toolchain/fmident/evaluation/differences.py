@@ -12,7 +12,7 @@ from fmident.errors import EstimationError
 from fmident.evaluation.events import Crossing, disagreeing, jumping, resolve
 from fmident.evaluation.neighbourhood import Neighbourhood, Sample
 from fmident.evaluation.outliers import Flags
-from fmident.evaluation.steps import Difference, Scheme, StepSizes
+from fmident.evaluation.steps import LARGEST, Difference, Scheme, StepSizes
 
 _RETRIES = ((-1.0, 1.0), (1.0, 0.1), (-1.0, 0.1), (1.0, 0.01), (-1.0, 0.01))
 """Side and factor on the step, tried in turn for a column whose simulation failed."""
@@ -215,6 +215,7 @@ def _lengthen(columns: Sequence[_Column], around: Neighbourhood, sizes: StepSize
                 sizes.influence[j]
                 and not any(bool(s.change.any()) for s in column.samples)
                 and around.contains(j, offset)
+                and (sizes.size is None or abs(offset) <= LARGEST * float(sizes.size[j]))
             ):
                 wanted[j] = [offset]
                 column.error = np.inf
@@ -254,6 +255,9 @@ def _separate_events(
         for j, c in enumerate(columns)
         if watched[j] or bool(jumping(c.samples[0], noise, groups).any())
     ]
+    if suspicious:
+        # As a rule all parameters move an event, though only some of them by much.
+        suspicious = list(range(len(columns)))
     wanted = [
         (j, -columns[j].samples[0].offset)
         for j in suspicious

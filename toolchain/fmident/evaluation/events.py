@@ -31,7 +31,7 @@ _DEVIATIONS = 6.0
 SMALLER = 0.125
 """The smaller step in relation to the step."""
 
-_AGREE = 0.25
+_AGREE = 0.05
 """Relative difference of two one-sided differences of the same derivative."""
 
 
@@ -103,7 +103,7 @@ def resolve(
     Returns
     -------
     list of Crossing
-        Of the rows that had been wrong.
+        Of the rows that an event crosses on either side.
     """
     probes: list[tuple[int, float]] = []
     owners: list[tuple[int, int]] = []
@@ -157,9 +157,9 @@ def _correct(
             least = int(np.argmin(np.abs(options)))
             best[k] = options.flat[least]
             resolved[k] = len(pairs) == 1 and least == 0
-    wrong = (np.abs(best - column[rows]) > slack.min(axis=0)) | ~resolved
-    if not bool(wrong.any()):
+    crossed = ~steady.all(axis=0) | ~resolved
+    if not bool(crossed.any()):
         return None
-    column[rows[wrong]] = best[wrong]
+    column[rows[crossed]] = best[crossed]
     step = max(abs(s.offset) for s, _ in pairs)
-    return Crossing(j, rows[wrong], step, resolved[wrong])
+    return Crossing(j, rows[crossed], step, resolved[crossed])

@@ -281,7 +281,7 @@ def choose_steps(
         # The third derivative is taken for curvature / size.
         central = np.cbrt(3.0 * noise * size / curvature)
         # The longer the step, the more samples an event moves across.
-        central = np.where(events, np.minimum(central, forward), central)
+        central = np.minimum(central, forward) if bool(events.any()) else central
     wanted = central if difference == "central" else forward
     steps = np.clip(wanted, smallest, largest)
     reasons = tuple(
