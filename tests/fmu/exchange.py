@@ -151,6 +151,30 @@ def pack_fmu(path: Path, text: str, library: Path, version: str, identifier: str
         file.writestr("resources/note.txt", "resource")
 
 
+def build_twin(folder: Path, *defines: str) -> Path:
+    """Return an FMI 2.0 FMU with both interfaces: coarse Co-Simulation, exact equations."""
+    path = folder / f"twin{'-'.join(defines)}.fmu"
+    signals = (
+        Signal("x", 0, "output"),
+        Signal("der(x)", 1, derivative="x"),
+        Signal("u", 2, "input", 0.0),
+        Signal("k", 3, "parameter", 2.0),
+        Signal("y", 4, "output"),
+    )
+    text = _description_2(Exchange("twin_me.c", signals), "twin_me").replace(
+        "<ModelExchange ",
+        '<CoSimulation modelIdentifier="twin_cs" canHandleVariableCommunicationStepSize="true"/>'
+        "<ModelExchange ",
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("modelDescription.xml", text)
+        for name, given in (("twin_cs", ()), ("twin_me", ("FMI=2", *defines))):
+            library = folder / f"{name}{'-'.join(defines)}{library_suffix()}"
+            compile_library(f"{name}.c", given, library)
+            file.write(library, f"binaries/{platform_folder('2.0')}/{name}{library_suffix()}")
+    return path
+
+
 def states(*names: str) -> Sequence[Signal]:
     """Return states and their derivatives, with references as the C frame has them."""
     n = len(names)

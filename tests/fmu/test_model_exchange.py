@@ -14,7 +14,7 @@ from fmident.errors import FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
 from fmident.fmu.model_exchange.plan import ExchangePlan
 
-from .exchange import Exchange, Signal, build_exchange, states
+from .exchange import Exchange, Signal, build_exchange, build_twin, states
 
 VERSIONS = (2, 3)
 BALL = Exchange(
@@ -296,6 +296,18 @@ def test_the_interface_is_chosen(opened: Opened) -> None:
         fmu.simulator(interface="co-simulation")
     with pytest.raises(FmuError, match="there is no interface 'me'"):
         fmu.simulator(interface="me")  # type: ignore[arg-type]
+
+
+def test_both_interfaces_of_one_fmu(tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    setup = SimulationSetup(t, ("u",), np.ones((11, 1)), ("y",), tolerance=1e-9)
+    with open_fmu(build_twin(tmp_path)) as fmu:
+        assert [c.kind for c in fmu.description.interfaces] == ["co-simulation", "model-exchange"]
+        with fmu.simulator() as coarse, fmu.simulator(interface="model-exchange") as exact:
+            assert coarse.description.capabilities.kind == "co-simulation"
+            np.testing.assert_allclose(coarse.simulate(setup)[:, 0], 1.0 - 0.8 ** (10.0 * t))
+            exactly = exact.simulate(setup)[:, 0]
+    np.testing.assert_allclose(exactly, 1.0 - np.exp(-2.0 * t), atol=1e-7)
 
 
 def test_the_guard_runs_it_in_a_child(fmu_folder: Path, version: int) -> None:

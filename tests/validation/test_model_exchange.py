@@ -1,55 +1,55 @@
-"""Co-Simulation against Model Exchange; FMPy's integration is replaced by a formula."""
+"""Co-Simulation against Model Exchange of the same FMU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fmu.exchange import build_twin
 
 from fmident.fmu import SimulationSetup
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
 from fmident.validation.checks import checks_of
-from fmident.validation.model_exchange import check_model_exchange, supports_model_exchange
+from fmident.validation.model_exchange import (
+    check_model_exchange,
+    exchange,
+    supports_model_exchange,
+)
 
 AXIS = "Mechanisms.DriveTrains.PositioningAxisClosedLoop"
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """What FMPy was asked; it answers with what the test puts in as ``answer``."""
-    found: dict[str, object] = {}
-
-    def simulate_fmu(file: str, **given: object) -> np.ndarray:
-        found.update(given)
-        times, outputs = found["answer"]  # type: ignore[misc]
-        table = np.zeros(len(times), dtype=[("time", float), *((n, float) for n in outputs)])
-        table["time"] = times
-        for name, values in outputs.items():
-            table[name] = values
-        return table
-
-    monkeypatch.setattr("fmpy.simulate_fmu", simulate_fmu)
-    return found
+def test_the_equations_are_integrated(tmp_path: Path) -> None:
+    twin = build_twin(tmp_path)
+    assert supports_model_exchange(twin)
+    assert "model exchange" in checks_of(plan_fmu(twin))
+    t = np.linspace(0.0, 1.0, 11)
+    found = exchange(twin, SimulationSetup(t, ("u",), np.ones((11, 1)), ("y",)))
+    np.testing.assert_allclose(found[:, 0], 1.0 - np.exp(-2.0 * t), atol=1e-6)
 
 
-@pytest.mark.parametrize(("error", "passes"), [(0.0, True), (5e-5, True), (5e-3, False)])
-def test_parts_that_differ_are_told(
-    build_fmu: Callable[[str], Path], asked: dict[str, object], error: float, passes: bool
-) -> None:
-    with Bench(plan_fmu(build_fmu(AXIS))) as bench:
-        setup: SimulationSetup = bench.main.setup
-        own = bench.simulate(setup, bench.main.values)
-        moved = own + error * np.ptp(own, axis=0)
-        columns = dict(zip(setup.output_names, moved.T, strict=True))
-        asked["answer"] = (setup.times, columns)
+@pytest.mark.parametrize(("step", "passes"), [(1e-5, True), (1e-2, False)])
+def test_parts_that_differ_are_told(tmp_path: Path, step: float, passes: bool) -> None:
+    """The Co-Simulation part takes one Euler step per communication step."""
+    with Bench(plan_fmu(build_twin(tmp_path))) as bench:
+        times = np.arange(0.0, 0.1 + 0.5 * step, step)
+        setup = SimulationSetup(times, ("u",), np.ones((times.size, 1)), ("y",))
+        bench.main = replace(bench.main, setup=setup)
         check = check_model_exchange(bench)
-    assert check.passed is passes
+    assert check.passed is passes, check.detail
     assert "largest deviation" in check.detail
-    assert asked["fmi_type"] == "ModelExchange"
-    assert asked["solver"] == "CVode"
+
+
+def test_equations_that_fail_are_told(tmp_path: Path) -> None:
+    with Bench(plan_fmu(build_twin(tmp_path, "FAIL"))) as bench:
+        check = check_model_exchange(bench)
+    assert not check.passed
+    assert "as Model Exchange it fails" in check.detail
+    assert "fmi2GetDerivatives returned Error" in check.detail
 
 
 def test_fmus_without_that_part_are_left_alone(build_fmu: Callable[[str], Path]) -> None:

@@ -10,7 +10,8 @@ def check_identity(bench: Bench) -> Check:
     """Name the model, the FMI version and the tool."""
     about = bench.description
     tool = f", made by {about.generation_tool}" if about.generation_tool else ""
-    return Check("identity", True, f"{about.name}, FMI {about.fmi_version} Co-Simulation{tool}")
+    kind = "Model Exchange" if about.capabilities.kind == "model-exchange" else "Co-Simulation"
+    return Check("identity", True, f"{about.name}, FMI {about.fmi_version} {kind}{tool}")
 
 
 def check_contents(bench: Bench) -> Check:
