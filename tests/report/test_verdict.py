@@ -6,7 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fmident.estimation.result import EstimationResult, Identifiability, ResidualCheck
+from fmident.estimation.result import (
+    EstimationResult,
+    Identifiability,
+    ResidualCheck,
+    StageResult,
+)
 from fmident.report.verdict import correlated_pairs, verdict
 
 MakeResult = Callable[..., EstimationResult]
@@ -98,3 +103,40 @@ def test_derivatives_that_are_too_inexact_are_the_headline(make_result: MakeResu
     open_ones = Identifiability(np.ones(3), 2, "too inexact", undecided=("mass", "offset"))
     headline = verdict(make_result(identifiability=open_ones)).headline
     assert headline.endswith("but the derivatives are too inexact to judge mass and offset.")
+
+
+def test_no_word_of_intervals_where_there_are_none(make_result: MakeResult) -> None:
+    result = make_result(status="limit", cost="smoothed-spectrum")
+    assert "intervals" in verdict(result).headline
+    bare = replace(
+        result,
+        estimates=tuple(replace(e, standard_error=np.nan) for e in result.estimates),
+        identifiability=None,
+    )
+    judgement = verdict(bare)
+    assert judgement.headline == "The estimation stopped at a limit before it converged."
+    assert any(r.startswith("The cost 'smoothed-spectrum' fell") for r in judgement.reasons)
+
+
+def test_the_rank_is_that_of_the_last_stage(make_result: MakeResult) -> None:
+    """Two parameters of an earlier stage are no loss of rank in the last one."""
+    result = make_result(
+        identifiability=Identifiability(np.array([1.0]), 1, "the parameter is identifiable"),
+        correlation=np.full((3, 3), np.nan),
+    )
+    assert verdict(result).grade == "doubtful"
+    stages = ("static", "static", "dynamic", "")
+    staged = replace(
+        result,
+        estimates=tuple(
+            replace(e, stage=s) for e, s in zip(result.estimates, stages, strict=True)
+        ),
+        stages=tuple(
+            StageResult(s, "least-squares", "time-domain", {}, 2.0, 1.0, "converged", "", {},
+                        ("cycle",), 1, 1, 0.1)
+            for s in ("static", "dynamic")
+        ),
+    )  # fmt: skip
+    assert verdict(staged).grade == "good"
+    unknown = with_first(staged, standard_error=np.nan)
+    assert "there is no uncertainty for mass" in verdict(unknown).headline

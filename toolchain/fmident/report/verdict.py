@@ -68,6 +68,8 @@ def verdict(result: EstimationResult) -> Verdict:
     misfit = _misfit(result, worst)
     doubts = [doubt for doubt in (misfit, *_doubts(result)) if doubt]
     headline = _HEADLINES[result.status]
+    if not any(math.isfinite(e.standard_error) for e in result.estimates):
+        headline = headline.partition(":")[0]  # there are no intervals that could hold
     reasons: list[str] = []
     grade: Grade = "good"
     if result.status == "failed" or not math.isfinite(result.cost_final):
