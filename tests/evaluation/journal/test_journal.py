@@ -35,10 +35,12 @@ def restored(problem: Problem, folder: Path, count: int = 5) -> tuple[list[objec
 def test_outcomes_come_back_to_the_last_bit(problem: Problem, tmp_path: Path) -> None:
     before = fill(problem, tmp_path)
     after, count, run = restored(problem, tmp_path)
-    assert count == 5 and run.inner.ran == []
+    assert count == 5
+    assert run.inner.ran == []
     for one, two in zip(before, after, strict=True):
         assert isinstance(two, np.ndarray)
-        assert one.tobytes() == two.tobytes() and one.shape == two.shape
+        assert one.tobytes() == two.tobytes()
+        assert one.shape == two.shape
         two[0] = 0.0  # whoever gets outputs may change them, but not the journal
     assert restored(problem, tmp_path)[0][0][0, 0] == before[0][0, 0]  # type: ignore[index]
 
@@ -51,7 +53,8 @@ def test_failures_come_back_but_those_that_are_not_final(problem: Problem, tmp_p
     again = second.executor.run([task(95.0), task(85.0)])
     second.close()
     assert again == told
-    assert isinstance(again[0], SimulationFailure) and again[0].log == ("first", "second")
+    assert isinstance(again[0], SimulationFailure)
+    assert again[0].log == ("first", "second")
     assert [t.values["k"] for t in second.inner.ran] == [85.0]
 
 
@@ -82,7 +85,8 @@ def test_a_torn_end_is_cut_off(problem: Problem, tmp_path: Path, cut: int) -> No
     path = tmp_path / SIMULATIONS
     os.truncate(path, path.stat().st_size - cut)
     _, count, run = restored(problem, tmp_path)
-    assert count == 4 and run.journal is not None
+    assert count == 4
+    assert run.journal is not None
     assert "not completely written" in run.journal.found[0]
     # What was appended after the repair is sound.
     assert restored(problem, tmp_path)[1] == 5
@@ -110,7 +114,8 @@ def test_damage_in_the_middle_costs_one_record(
         stream.seek(place.offset + (9 if header else 200))
         stream.write(b"\xff\xff")
     after, count, run = restored(problem, tmp_path)
-    assert count == 4 and [t.values["k"] for t in run.inner.ran] == [3.0]
+    assert count == 4
+    assert [t.values["k"] for t in run.inner.ran] == [3.0]
     assert run.journal is not None
     assert any("damaged" in note for note in (*run.journal.found, *run.journal.notes))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
@@ -119,7 +124,9 @@ def test_damage_in_the_middle_costs_one_record(
 def test_something_else_is_begun_anew(problem: Problem, tmp_path: Path) -> None:
     (tmp_path / SIMULATIONS).write_bytes(b"no journal at all, but long enough to be looked at")
     _, count, run = restored(problem, tmp_path)
-    assert count == 0 and run.journal is not None and "begun anew" in run.journal.found[0]
+    assert count == 0
+    assert run.journal is not None
+    assert "begun anew" in run.journal.found[0]
     assert restored(problem, tmp_path)[1] == 5
 
 
@@ -171,7 +178,8 @@ def test_a_full_disk_costs_the_journal_only(
     found = run.executor.run([task(2.0), task(3.0), task(4.0)])
     run.close()
     monkeypatch.undo()
-    assert len(found) == 3 and len(run.executor.report().notes) == 1
+    assert len(found) == 3
+    assert len(run.executor.report().notes) == 1
     assert "cannot be written" in run.executor.report().notes[0]
     # What was written before is whole.
     if fault == "write":

@@ -1,0 +1,343 @@
+"""``fmident estimate --resume``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fmident
+from fmident.cli import main
+from fmident.errors import EstimationError
+from fmident.evaluation.journal.journal import SIMULATIONS
+from fmident.evaluation.journal.records import scan
+
+from ..study import Study
+
+Capture = pytest.CaptureFixture[str]
+
+SLOWED = """\
+import os, sys, time
+from fmident.evaluation.executors import inline
+from fmident.evaluation.executors.processes import executor as processes
+
+# Each simulation takes a while and leaves a mark when it is done: that is what may not be lost.
+seconds, marks = float(sys.argv[1]), os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+def slowed(real):
+    def run(self, *arguments):
+        time.sleep(seconds)
+        found = real(self, *arguments)
+        os.write(marks, b".")
+        return found
+    return run
+
+inline.InProcessExecutor._run_one = slowed(inline.InProcessExecutor._run_one)
+processes.ProcessExecutor._outcome = slowed(processes.ProcessExecutor._outcome)
+
+from fmident.cli import main
+sys.exit(main(sys.argv[3:]))
+"""
+
+SETTINGS = {
+    "inline": ["--set", "evaluation.executor=inline"],
+    "processes": ["--set", "evaluation.executor=processes", "--set", "evaluation.workers=2"],
+    "starts": ["--set", "evaluation.executor=inline", "--set", "estimator.starts=4"],
+}
+
+
+def start(study: Study, *more: str, seconds: float = 0.0) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOWED, str(seconds), "marks", "estimate", "problem.toml",
+         "-o", "out", *more],
+        cwd=study.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def numbers(folder: Path) -> dict[str, Any]:
+    """Return the result without what differs from run to run."""
+    content: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    del content["wall_time_s"]
+    served = content["settings"].pop("evaluation")
+    content["served"] = {k: served[k] for k in ("simulated", "restored", "cached")}
+    return content
+
+
+def journalled(study: Study) -> int:
+    with (study.folder / ".out.run" / SIMULATIONS).open("r+b") as stream:
+        return len({place.key for place in scan(stream.fileno())})
+
+
+def marks(study: Study) -> int:
+    path = study.folder / "marks"
+    return path.stat().st_size if path.exists() else 0
+
+
+def wait_for(study: Study, count: int, process: subprocess.Popen[str]) -> None:
+    while marks(study) < count and process.poll() is None:
+        time.sleep(0.001)
+
+
+def interrupted(study: Study, count: int = 12, *more: str) -> None:
+    """Leave an unfinished run behind, as a killed process does."""
+    with start(study, *SETTINGS["inline"], *more, seconds=0.01) as process:
+        wait_for(study, count, process)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
+    """What is lost is at most what was running; the result is the same to the last bit."""
+    settings = SETTINGS[kind]
+    assert main(["estimate", "problem.toml", "-o", "whole", "-q", *settings]) == 0
+    expected = numbers(study.folder / "whole")
+    total = expected["served"]["simulated"]
+    draw = random.Random(seed)
+    running = 2 if kind == "processes" else 1
+    resume: list[str] = []
+    done = 0
+    for _ in range(3):
+        with start(study, *settings, *resume, seconds=0.01) as process:
+            wait_for(study, marks(study) + draw.randrange(1, total // 3), process)
+            time.sleep(draw.uniform(0.0, 0.02))
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        kept = journalled(study)
+        # The last one may just be on its way into the file.
+        assert done + marks(study) - kept <= running, f"{marks(study)} done, {kept} kept"
+        done, _ = kept, (study.folder / "marks").unlink()
+        resume = ["--resume"]
+    with start(study, *settings, *resume) as process:
+        assert process.wait() == 0, process.stderr.read() if process.stderr else ""
+    found = numbers(study.folder / "out")
+    assert found["served"]["restored"] == done
+    assert found["served"]["simulated"] == total - done
+    del found["served"], expected["served"]
+    assert found == expected
+    assert not [p.name for p in study.folder.iterdir() if p.name.startswith(".")]
+
+
+def test_goes_on_and_says_so(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "whole", "-q"]) == 0
+    interrupted(study)
+    kept = journalled(study)
+    assert kept >= 11
+    assert not (study.folder / "out").exists()
+    capsys.readouterr()
+    assert main(["estimate", "problem.toml", "-o", "out", "--resume"]) == 0
+    shown = capsys.readouterr().err
+    assert f"resuming: {kept} simulations in the journal" in shown
+    assert f"{kept} simulations restored" in shown
+    found, expected = (numbers(study.folder / name) for name in ("out", "whole"))
+    assert found.pop("served")["restored"] == kept
+    expected.pop("served")
+    assert found == expected
+    history = (study.folder / "out" / "history.csv").read_text()
+    assert "restored" in history.splitlines()[0]
+    assert main(["estimate", "problem.toml", "-o", "out", "--resume"]) == 2
+    assert "no unfinished run of 'out' to resume" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_begins_anew_without_resume_but_destroys_nothing(study: Study, capsys: Capture) -> None:
+    interrupted(study)
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    shown = capsys.readouterr().err
+    assert "was not finished; this one begins anew" in shown
+    assert "--resume" in shown
+    (study.folder / ".out.run.1").rename(study.folder / ".out.run")
+    assert main(["estimate", "problem.toml", "-o", "out", "--resume"]) == 0
+    assert numbers(study.folder / "out")["served"]["restored"] >= 11
+
+
+@pytest.mark.slow
+def test_force_replaces_an_unfinished_run(study: Study) -> None:
+    interrupted(study)
+    assert main(["estimate", "problem.toml", "-o", "out", "--force"]) == 0
+    assert not [p.name for p in study.folder.iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (["--set", "parameters.m.initial=2.6"], "parameters.m.initial was '2.5' and is '2.6'"),
+        (["--set", "estimator.solver=ceres"], "estimator.solver is new"),
+        (["--set", "evaluation.tolerance=1e-7"], "evaluation.tolerance was None and is '1e-07'"),
+        ("data", "the numbers of experiments.push.measurements.x.values differ"),
+        ("fmu", "the FMU is another one"),
+        (["--set", "estimator.max_iterations=50"], ""),
+        (["--set", "evaluation.timeout=30"], ""),
+        (["--set", "evaluation.executor=processes"], ""),
+    ],
+)
+def test_another_problem_is_refused(
+    study: Study, capsys: Capture, change: list[str] | str, told: str
+) -> None:
+    interrupted(study)
+    before = (study.folder / ".out.run" / SIMULATIONS).read_bytes()
+    if change == "data":
+        text = study.data.read_text().splitlines()
+        columns = text[5].split(",")
+        columns[-1] = repr(float(np.nextafter(float(columns[-1]), 1.0)))
+        study.data.write_text("\n".join([*text[:5], ",".join(columns), *text[6:]]) + "\n")
+    elif change == "fmu":
+        study.fmu.write_bytes(study.fmu.read_bytes() + b"\0")
+    more = change if isinstance(change, list) else []
+    code = main(["estimate", "problem.toml", "-o", "out", "--resume", "-q", *more])
+    shown = capsys.readouterr().err
+    if not told:
+        assert code == 0, shown
+        assert numbers(study.folder / "out")["served"]["restored"] >= 11
+        return
+    assert code == 2
+    assert told in shown
+    assert "of another problem" in shown
+    assert "hint" in shown
+    assert (study.folder / ".out.run" / SIMULATIONS).read_bytes() == before
+
+
+def test_nothing_to_resume(study: Study, capsys: Capture) -> None:
+    before = sorted(study.folder.iterdir())
+    assert main(["estimate", "problem.toml", "-o", "deep/out", "--resume"]) == 2
+    shown = capsys.readouterr().err
+    assert "no unfinished run of 'deep/out' to resume" in shown
+    assert "leave --resume out" in shown
+    assert sorted(study.folder.iterdir()) == before
+    assert main(["estimate", "problem.toml", "--resume", "--follow", "-"]) == 2
+    assert "--resume does not go with --follow" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_runs_on_one_result_folder(study: Study, capsys: Capture) -> None:
+    with start(study, *SETTINGS["inline"], seconds=0.5) as first:
+        wait_for(study, 1, first)
+        assert main(["estimate", "problem.toml", "-o", "out"]) == 2
+        shown = capsys.readouterr().err
+        assert f"another run is at work on the result folder 'out': process {first.pid}" in shown
+        assert main(["estimate", "problem.toml", "-o", "out", "--resume"]) == 2
+        first.kill()
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
+
+
+def test_after_control_c_the_result_is_there_and_the_run_can_go_on(
+    study: Study, capsys: Capture
+) -> None:
+    with start(study, *SETTINGS["inline"], seconds=0.02) as process:
+        wait_for(study, 25, process)
+        process.send_signal(signal.SIGINT)
+        _, shown = process.communicate()
+    assert process.returncode == 130
+    assert "fmident estimate problem.toml -o out --set evaluation.executor=inline --resume" in shown
+    assert numbers(study.folder / "out")["status"] == "interrupted"
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
+    assert numbers(study.folder / "out")["status"] == "converged"
+    # The result of the part is no earlier result that is worth keeping.
+    assert not (study.folder / "out.1").exists()
+
+
+def test_a_run_that_a_limit_ended_goes_on_with_a_higher_one(study: Study) -> None:
+    limit = ["--set", "estimator.max_iterations=1"]
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", *limit]) == 0
+    assert numbers(study.folder / "out")["status"] == "limit"
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
+    found = numbers(study.folder / "out")
+    assert found["status"] == "converged"
+    assert found["served"]["restored"] > 0
+
+
+@pytest.mark.slow
+def test_a_run_that_a_limit_ended_is_not_in_the_way(study: Study, capsys: Capture) -> None:
+    limit = ["--set", "estimator.max_iterations=1"]
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", *limit]) == 0
+    assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 0
+    assert "was not finished" not in capsys.readouterr().err
+    assert not list(study.folder.glob(".out*"))
+
+
+def test_disk_full_while_journalling(study: Study) -> None:
+    """The file size limit of the system stands for the disk: it is as hard an error."""
+    script = """\
+import resource, sys
+from fmident.evaluation.executors import inline
+
+real = inline.InProcessExecutor._run_one
+
+def limited(self, *arguments):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    return real(self, *arguments)
+
+inline.InProcessExecutor._run_one = limited
+from fmident.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, "estimate", "problem.toml", "-o", "out", "--set",
+         "evaluation.executor=inline", "--set", "evaluation.check=false"],
+        cwd=study.folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = done.stdout + done.stderr
+    assert "Traceback" not in told
+    assert done.stdout.count("the journal cannot be written") == 1
+    # Parameters are told; the result does not fit, either, and that is said.
+    assert "The estimation converged" in done.stdout
+    assert done.returncode == 2
+    assert "the result cannot be written to 'out'" in done.stderr
+    assert not (study.folder / "out").exists()
+    assert "--resume" in done.stderr
+    assert main(["estimate", "problem.toml", "-o", "out", "--resume", "-q"]) == 0
+    assert numbers(study.folder / "out")["served"]["restored"] > 3
+
+
+def test_no_room_for_the_journal_but_for_the_result(
+    study: Study, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "pwritev", full)
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).count("the journal cannot be written (No space left") == 1
+    assert numbers(study.folder / "out")["status"] == "converged"
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_run(
+    study: Study, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> int:
+        raise PermissionError(13, os.strerror(13))
+
+    monkeypatch.setattr("fmident.evaluation.journal.lock.os.open", denied)
+    with contextlib.suppress(AttributeError):
+        assert main(["estimate", "problem.toml", "-o", "out"]) == 2
+    shown = capsys.readouterr().err
+    assert "'out' cannot be made: Permission denied" in shown
+    assert "iteration" not in shown
+
+
+def test_in_python(study: Study) -> None:
+    interrupted(study)
+    problem = fmident.load_problem("problem.toml", overrides={"evaluation.executor": "inline"})
+    result = fmident.estimate(problem, folder="out", resume=True)
+    assert result.converged()
+    found = numbers(study.folder / "out")
+    assert found["served"]["restored"] >= 11
+    assert found["parameters"]["m"]["value"] == result.values["m"]
+    with pytest.raises(EstimationError, match="no unfinished run"):
+        fmident.estimate(problem, folder="out", resume=True)
+    with pytest.raises(ValueError, match="folder"):
+        fmident.estimate(problem, resume=True)
