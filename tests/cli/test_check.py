@@ -150,3 +150,31 @@ def test_the_page_fits_the_terminal(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= columns
     assert "no input ever changes" in " ".join(shown.split())
+
+
+@pytest.mark.slow
+def test_stages_are_checked_one_by_one(study: Study, capsys: Capture) -> None:
+    text = study.problem.read_text()
+    stages = """
+[[stages]]
+name = "elastic"
+free = ["k"]
+[stages.estimator]
+name = "least-squares"
+
+[[stages]]
+name = "rest"
+free = ["m", "d"]
+[stages.estimator]
+name = "least-squares"
+"""
+    study.problem.write_text(text.replace('[estimator]\nname = "least-squares"\n', stages))
+    assert main(["check", "problem.toml", "--json", "check.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "Stage 'elastic'\n" in shown
+    assert "Stage 'rest'\n" in shown
+    stored = json.loads(Path("check.json").read_text())
+    free = [
+        [p["name"] for p in s["parameters"] if p["influence"] == "yes"] for s in stored["stages"]
+    ]
+    assert free == [["k"], ["m", "d"]]

@@ -308,25 +308,53 @@ def check(
     fmident.errors.FmidentError
         The FMU cannot be used at all; an unknown estimator or wrong options.
     """
+    from fmident.checking import in_stages
+
+    host = _host(host, report)
+    found = host.check_problem(problem)
+    if not problem.stages:
+        return _check_one(problem, host, found, ("estimator",), quick=quick)
+    reports = [
+        _check_one(
+            s.problem,
+            host,
+            [] if number else found,
+            ("stages", number, "estimator"),
+            quick=quick,
+            whole=problem,
+        )
+        for number, s in enumerate(problem.stages)
+    ]
+    return in_stages([s.name for s in problem.stages], reports)
+
+
+def _check_one(
+    problem: Problem,
+    host: Host,
+    found: Sequence[Diagnostic],
+    table: tuple[str | int, ...],
+    *,
+    quick: bool,
+    whole: Problem | None = None,
+) -> CheckReport:
+    """Check a problem, or a stage of one whose estimator stands in `table`."""
     from fmident.checking import check_problem
     from fmident.evaluation import make_executor
     from fmident.fmu import read_description
 
-    host = _host(host, report)
     estimator = host.estimators.get(problem.estimator.name)()
-    found = host.check_problem(problem)
-    description = read_description(problem.fmu)
     crash = _crash(problem)
     with make_executor(problem) as executor:
         return check_problem(
             problem,
             executor,
-            description=description,
+            description=read_description(problem.fmu),
             estimator=estimator,
-            options=estimator_options(problem, estimator),
+            options=estimator_options(problem, estimator, table),
             found=found if crash is None else [*found, crash],
             simulate=crash is None,
             quick=quick,
+            whole=whole,
         )
 
 

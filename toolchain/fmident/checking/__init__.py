@@ -8,6 +8,7 @@ from fmident.checking.report import (
     OutputCheck,
     ParameterCheck,
     SensitivityCheck,
+    in_stages,
 )
 from fmident.checking.run import check_problem, quick_findings, refuse
 from fmident.checking.text import check_page
@@ -22,6 +23,7 @@ __all__ = [
     "SensitivityCheck",
     "check_page",
     "check_problem",
+    "in_stages",
     "quick_findings",
     "refuse",
 ]

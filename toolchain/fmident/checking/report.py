@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -217,6 +217,13 @@ class CheckReport:
         Runs of the FMU that the check took.
     seconds
         Wall time of the check, s.
+    quick
+        Whether only the initial point was looked at.
+    stage
+        Name of the stage that this is about; empty for a whole problem.
+    stages
+        Of a problem in stages: a report of each, at the initial values. `findings` are then
+        those of all stages.
     """
 
     problem: str
@@ -232,7 +239,9 @@ class CheckReport:
     simulation_noise: float = math.nan
     simulations: int = 0
     seconds: float = 0.0
-    quick: bool = field(default=False)
+    quick: bool = False
+    stage: str = ""
+    stages: tuple[CheckReport, ...] = ()
 
     @property
     def can_be_estimated(self) -> bool:
@@ -282,6 +291,32 @@ class CheckReport:
         for item in fields(self):
             plain[item.name] = _plain(getattr(self, item.name))
         return plain
+
+
+def in_stages(names: Sequence[str], reports: Sequence[CheckReport]) -> CheckReport:
+    """Return the report of a problem that is solved in stages.
+
+    Parameters
+    ----------
+    names, reports
+        Of the stages, in order.
+    """
+    findings = [
+        replace(d, message=f"stage '{name}': {d.message}")
+        for name, report in zip(names, reports, strict=True)
+        for d in report.findings
+    ]
+    first = reports[0]
+    return CheckReport(
+        problem=first.problem,
+        fmu=first.fmu,
+        estimator=", ".join(dict.fromkeys(r.estimator for r in reports)),
+        findings=sorted_findings(findings),
+        simulations=sum(r.simulations for r in reports),
+        seconds=sum(r.seconds for r in reports),
+        quick=first.quick,
+        stages=tuple(replace(r, stage=name) for name, r in zip(names, reports, strict=True)),
+    )
 
 
 def sorted_findings(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -79,6 +79,7 @@ def check_problem(
     found: Sequence[Diagnostic] = (),
     simulate: bool = True,
     quick: bool = False,
+    whole: Problem | None = None,
 ) -> CheckReport:
     """Look at a problem before it is estimated.
 
@@ -98,6 +99,8 @@ def check_problem(
         Whether the FMU may be run; without that only the data are looked at.
     quick
         Leave out other points inside the bounds, the finer grid and fixed parameters.
+    whole
+        What the problem is a stage of, if it is one.
 
     Returns
     -------
@@ -108,7 +111,13 @@ def check_problem(
     # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
     looked_at = replace(problem, cost=TimeDomain())
     check = _Check(
-        Subject(looked_at, description), executor, estimator, options, list(found), quick, begin
+        Subject(looked_at, description, whole),
+        executor,
+        estimator,
+        options,
+        list(found),
+        quick,
+        begin,
     )
     return check.run() if simulate else check.data_only()
 

@@ -141,4 +141,4 @@ def _delayed(subject: Subject, delays: dict[Place, float]) -> Subject:
             )
         experiments.append(replace(e, measurements=tuple(changed)))
     problem = replace(subject.problem, experiments=tuple(experiments))
-    return Subject(problem, subject.description)
+    return replace(subject, problem=problem)

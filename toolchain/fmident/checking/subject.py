@@ -25,10 +25,13 @@ class Subject:
         What is checked.
     description
         Of its FMU; ``None`` for a Python function in place of an FMU.
+    whole
+        What `problem` is a stage of, if it is one; the file knows its experiments.
     """
 
     problem: Problem
     description: ModelDescription | None = None
+    whole: Problem | None = None
 
     def variable(self, name: str | None) -> Variable | None:
         """Return the FMU's variable of that name, if it is known."""
@@ -43,6 +46,11 @@ class Subject:
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key in the problem file."""
+        same_file = self.whole is not None and self.whole.source == self.problem.source
+        if self.whole is not None and same_file and len(keys) > 1 and keys[0] == "experiments":
+            chosen = self.problem.experiments[int(keys[1])].name
+            place = [e.name for e in self.whole.experiments].index(chosen)
+            keys = ("experiments", place, *keys[2:])
         return location_of(self.problem, *keys)
 
     def measurements(self) -> Iterator[tuple[int, Experiment, Measurement]]:

@@ -27,6 +27,9 @@ def check_page(report: CheckReport, width: int = 92) -> str:
         Of the terminal, columns.
     """
     width = min(max(width, 60), 110)
+    if report.stages:
+        pages = [f"Stage '{r.stage}'\n{check_page(r, width)}" for r in report.stages]
+        return "\n\n".join([_wrap(report.headline, width), *pages])
     blocks = [
         _wrap(report.headline, width),
         "\n".join(_finding(d, width) for d in report.findings),
