@@ -134,7 +134,9 @@ def _of_fmpy() -> tuple[list[str], str]:
     found = importlib.util.find_spec("fmpy")
     if found is None or not found.submodule_search_locations:
         return [], "FMPy"
-    folder = Path(found.submodule_search_locations[0]) / "sundials" / platform_folder("3.0")
+    here = platform_folder("3.0")
+    name = "aarch64-darwin" if here == "x86_64-darwin" else here  # holds both kinds of code
+    folder = Path(found.submodule_search_locations[0]) / "sundials" / name
     paths = [folder / f"sundials_{part}{library_suffix()}" for part in _PARTS]
     return [str(p) for p in paths if p.is_file()], "FMPy"
 
