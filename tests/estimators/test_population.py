@@ -220,3 +220,10 @@ def test_cma_says_of_each_restart_how_it_ended(run: Run) -> None:
     searches = result.settings["searches"]
     assert [s["population"] for s in searches] == [6, 12, 24]
     assert "best of 3 searches" in result.message
+
+
+def test_differential_evolution_ends_when_the_cost_goes_to_zero(run: Run) -> None:
+    result = run(box_problem(), line, estimator("differential-evolution"), {})
+    assert result.status == "converged"
+    assert len(result.history) < 300
+    assert result.values == pytest.approx({"a": 2.0, "b": 30.0}, rel=1e-4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
 from fmident_estimators.population import PopulationSearch
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 _PER_PARAMETER = 15
 
@@ -56,6 +59,17 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
                 raise _TargetReached
             return costs
 
+        together = False
+
+        # SciPy looks at the names of the arguments to choose what it hands over.
+        def watch(intermediate_result: OptimizeResult) -> None:
+            # Costs that go to zero never come together in relation to their mean.
+            nonlocal together
+            spread = float(np.max(np.ptp(intermediate_result.population, axis=0)))
+            together = spread <= options.parameter_tolerance
+            if together:
+                raise StopIteration
+
         try:
             with warnings.catch_warnings():
                 # Failed simulations cost infinity, whose mean and spread are no numbers.
@@ -71,6 +85,7 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
                     recombination=options.recombination,
                     rng=generator,
                     init=first,
+                    callback=watch,
                     polish=False,
                     updating="deferred",
                     vectorized=True,
@@ -78,6 +93,10 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
         except _TargetReached:
             reason = f"the target cost {options.target_cost:g} was reached"
             return search.finish("converged", f"{reason} in generation {search.generations}")
+        if together:
+            tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
+            reason = f"all vectors came within {tolerance} in generation {search.generations}"
+            return search.finish("converged", reason)
         if found.success:
             reason = f"the costs of all vectors came together in generation {search.generations}"
             return search.finish("converged", reason)

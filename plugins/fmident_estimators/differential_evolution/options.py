@@ -31,6 +31,8 @@ class DifferentialEvolutionOptions:
     relative_tolerance, absolute_tolerance
         Converged when the standard deviation of the costs is not above the absolute one plus
         the relative one times their mean.
+    parameter_tolerance
+        Converged when all vectors lie within this fraction of the bounds of each other.
     target_cost
         Converged when a cost is not above this.
     seed
@@ -44,6 +46,7 @@ class DifferentialEvolutionOptions:
     generations: int = 1000
     relative_tolerance: float = 1e-6
     absolute_tolerance: float = 0.0
+    parameter_tolerance: float = 1e-6
     target_cost: float | None = None
     seed: int = 0
 
@@ -57,6 +60,6 @@ class DifferentialEvolutionOptions:
             raise ValueError(f"recombination must be from 0 to 1, not {self.recombination}")
         if self.generations < 1:
             raise ValueError(f"generations must be at least 1, not {self.generations}")
-        for name in ("relative_tolerance", "absolute_tolerance", "seed"):
+        for name in ("relative_tolerance", "absolute_tolerance", "parameter_tolerance", "seed"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
