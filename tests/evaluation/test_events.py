@@ -182,6 +182,25 @@ def test_without_events_nothing_is_spent_or_said() -> None:
     assert evaluator.notes == ()
 
 
+@pytest.mark.parametrize("difference", ["forward", "central"])
+def test_a_steep_but_smooth_change_is_no_event(difference: str) -> None:
+    times = np.linspace(0.0, 2.0, 2001)
+
+    def steep(times, inputs, ts, a):
+        return {"y": a * np.sin(times) + np.tanh((times - ts) / 0.01)}
+
+    parameters = [Parameter("ts", 1.0, variable="ts", step=1e-3), Parameter("a", 1.0, variable="a")]
+    problem = problem_for(steep, times, parameters, difference=difference)
+    evaluator = Evaluator(problem, PythonExecutor(problem, steep))
+    found = evaluator.jacobian(problem.initial)
+    assert evaluator.notes == ()
+    offsets = [-1e-3, 1e-3] if difference == "central" else [0.0, 1e-3]
+    low, high = (steep(times, {}, 1.0 + d, 1.0)["y"] for d in offsets)
+    np.testing.assert_allclose(
+        found[:, 0], (low - high) / (offsets[1] - offsets[0]) / 0.01, atol=1e-6
+    )
+
+
 def test_a_parameter_that_acts_on_few_samples_is_no_event() -> None:
     values = np.zeros(1000)
     values[400:420] = np.sin(np.linspace(0.0, 3.0, 20))

@@ -363,3 +363,15 @@ def test_a_file_without_any_unit_needs_no_note(case: Case) -> None:
     text = (case.folder / "data.csv").read_text()
     case.write("data.csv", re.sub(r" \[[^]]*\]", "", text))
     assert case.load().notes == ()
+
+
+def test_a_finite_difference_step_is_converted_and_must_be_positive(case: Case) -> None:
+    text = '[parameters.phi0]\ninitial = 90\nstep = 1.8\nbounds = [-180, 180]\nunit = "deg"\n'
+    problem = case.load("[[experiments]]", f"{text}\n[[experiments]]")
+    steps = {q.name: q.step for q in problem.parameters}
+    assert steps.pop("phi0") == pytest.approx(math.pi / 100)
+    assert set(steps.values()) == {None}
+    with pytest.raises(ProblemError, match="step of 'phi0' must be positive, not 0"):
+        case.load(
+            text=PROBLEM.replace("[[experiments]]", text.replace("1.8", "0") + "[[experiments]]")
+        )

@@ -31,6 +31,9 @@ _DEVIATIONS = 6.0
 SMALLER = 0.125
 """The smaller step in relation to the step."""
 
+_EVEN = 0.35
+"""Relative size of what is not curvature where one-sided differences change with the step."""
+
 _AGREE = 0.05
 """Relative difference of two one-sided differences of the same derivative."""
 
@@ -157,9 +160,24 @@ def _correct(
             least = int(np.argmin(np.abs(options)))
             best[k] = options.flat[least]
             resolved[k] = len(pairs) == 1 and least == 0
-    crossed = ~steady.all(axis=0) | ~resolved
+    crossed = (~steady.all(axis=0) | ~resolved) & ~_merely_curved(far, near, scatter)
     if not bool(crossed.any()):
         return None
     column[rows[crossed]] = best[crossed]
     step = max(abs(s.offset) for s, _ in pairs)
     return Crossing(j, rows[crossed], step, resolved[crossed])
+
+
+def _merely_curved(far: F64, near: F64, scatter: F64) -> Flags:
+    """Return where the differences of both sides are those of a strongly curved smooth model.
+
+    Curvature moves the two differences apart by the same amount each, in proportion to the
+    step; an event moves one of them.
+    """
+    if far.shape[0] != 2:
+        return np.zeros(far.shape[1], dtype=np.bool_)
+    slack = _DEVIATIONS * float(np.linalg.norm(scatter))
+    apart, still_apart = np.abs(far[0] - far[1]), np.abs(near[0] - near[1])
+    uneven = np.abs(far.sum(axis=0) - near.sum(axis=0))
+    curved: Flags = (uneven <= _EVEN * apart) & (still_apart <= _EVEN * apart + slack)
+    return curved & (still_apart >= 0.25 * SMALLER * apart - slack)
