@@ -248,6 +248,7 @@ def _estimate_into(
         result = estimate(
             problem, host=host, observers=observers, report=report, workspace=workspace
         )
+        workspace.keep()
         replace = resume and holds_unfinished(folder)
         _, failed = write_folder(result, problem, folder, host.reporters, replace=replace)
         report(failed)

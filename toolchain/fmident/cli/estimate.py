@@ -143,6 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         finally:
             progress.finish()
+        workspace.keep()
         if not arguments.quiet:
             out()
             out(summary(result))

@@ -72,6 +72,7 @@ class Workspace:
         self.folder = unfinished_folder(result)
         self.journal: Journal | None = None
         self.resumed = resume
+        self._worth_keeping = resume
         self._began = time.monotonic()
         self._report = report
         self._made = [p for p in result.parents if not p.exists()]
@@ -100,7 +101,7 @@ class Workspace:
         traceback: TracebackType | None,
     ) -> None:
         quick = time.monotonic() - self._began < _QUICK
-        if isinstance(error, FmidentError) and quick and not self.resumed:
+        if isinstance(error, FmidentError) and quick and not self._worth_keeping:
             # A mistake that has to be corrected first: there is nothing to go on from.
             self.discard()
         self.close()
@@ -114,6 +115,10 @@ class Workspace:
     def resumable(self) -> bool:
         """Whether another run can go on from here."""
         return (self.folder / _ABOUT).exists() and bool(_journal_bytes(self.folder))
+
+    def keep(self) -> None:
+        """Keep the journal even if an error comes up: the estimation itself has ended."""
+        self._worth_keeping = True
 
     def finish(self, status: str) -> None:
         """Note that the run has ended and its result is written.
