@@ -200,3 +200,15 @@ def _late_but_right(times: np.ndarray) -> np.ndarray:
     u = np.sin(times)
     x = np.cumsum(np.diff(times) * u[1:])
     return 2.0 * u[1:] + x
+
+
+def test_small_batches_do_not_make_workers_start_in_vain(
+    fmu: Path, reference: list[Simulated]
+) -> None:
+    with ProcessExecutor(make_problem(fmu, workers=2)) as executor:
+        seen: set[int] = set()
+        for k in range(100):
+            two = [2 * (k % 12), 2 * (k % 12) + 1]
+            assert same(executor.run([TASKS[i] for i in two]), [reference[i] for i in two])
+            seen |= set(executor.pids)
+        assert len(seen) == 2

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pickle
 import select
 import tempfile
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fmident.errors import EstimationError, FmuError, Location
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.processes.batch import Batch
 from fmident.evaluation.executors.processes.failures import crash, failure_of
 from fmident.evaluation.executors.processes.protocol import Command, Reply
 from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
@@ -172,8 +171,9 @@ class ProcessExecutor(Executor):
     def _run(
         self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
     ) -> list[Simulated]:
-        batch = _Batch(work, done)
-        self._abandon()  # a second Ctrl-C may have prevented it
+        batch = Batch(work, done)
+        if any(s.index is not None for w in self._workers for s in w.outstanding):
+            self._abandon()  # which a second Ctrl-C has prevented
         for worker in [w for w in self._workers if w.dead]:
             self._workers.remove(worker)
             worker.finish()
@@ -186,11 +186,15 @@ class ProcessExecutor(Executor):
         except BaseException:
             self._abandon()
             raise
+        for worker in self._workers:
+            for sent in worker.outstanding:
+                # It still starts, or learns what another has done meanwhile.
+                sent.index = None
         if batch.refusal is not None:
             raise batch.refusal
         return batch.outcomes
 
-    def _hire(self, batch: _Batch) -> None:
+    def _hire(self, batch: Batch) -> None:
         """Start as many workers as there is work for."""
         able = sum(not w.retiring for w in self._workers)
         wanted = min(self.simultaneous, batch.unfinished)
@@ -209,7 +213,7 @@ class ProcessExecutor(Executor):
             }
             self._workers.append(Worker(folder, pickle.dumps(request)))
 
-    def _feed(self, batch: _Batch) -> None:
+    def _feed(self, batch: Batch) -> None:
         """Give tasks to workers that wait for some, first to those without any."""
         able = [w for w in self._workers if w.ready and not w.retiring]
         if able and self._verdict is None:
@@ -228,7 +232,7 @@ class ProcessExecutor(Executor):
                 if len(worker.outstanding) == held and not self._spent(worker):
                     self._assign(worker, batch)
 
-    def _assign(self, worker: Worker, batch: _Batch) -> None:
+    def _assign(self, worker: Worker, batch: Batch) -> None:
         """Give the next task to a worker, or teach it what it lacks for that."""
         index = batch.waiting[0]
         prepared, values = batch.work[index]
@@ -255,7 +259,7 @@ class ProcessExecutor(Executor):
         worker.known.add(prepared.number)
         worker.send(Sent(Command.SETUP, index, setup=prepared.number), prepared.number, body)
 
-    def _wait(self, batch: _Batch) -> None:
+    def _wait(self, batch: Batch) -> None:
         """Wait until something happens, and see to it."""
         by_descriptor = {w.replies: w for w in self._workers}
         poll = select.poll()
@@ -275,7 +279,7 @@ class ProcessExecutor(Executor):
             except EOFError:
                 self._bury(worker, batch)
 
-    def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: _Batch) -> None:
+    def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
         """See to one answer."""
         if kind == Reply.REFUSED:
             told = json.loads(body)
@@ -316,7 +320,7 @@ class ProcessExecutor(Executor):
         if self._verdict is not None and self._verdict.reinstantiate:
             worker.tell(Command.NEVER_RESET)
 
-    def _outcome(self, worker: Worker, sent: Sent, body: bytes, batch: _Batch) -> Simulated:
+    def _outcome(self, worker: Worker, sent: Sent, body: bytes, batch: Batch) -> Simulated:
         assert sent.index is not None
         prepared, values = batch.work[sent.index]
         if body:
@@ -376,7 +380,7 @@ class ProcessExecutor(Executor):
             self._leaving.append(worker)
         self._leaving = [w for w in self._leaving if not w.gone()]
 
-    def _bury(self, worker: Worker, batch: _Batch) -> None:
+    def _bury(self, worker: Worker, batch: Batch) -> None:
         """Charge the death of a worker to the simulation that it was busy with."""
         self._workers.remove(worker)
         log, printed = worker.log, worker.printed
@@ -419,40 +423,6 @@ class ProcessExecutor(Executor):
             worker.finish()
             self._workers.remove(worker)
         self._trying = False
-
-
-class _Batch:
-    """Tasks, and what is known of their outcomes."""
-
-    def __init__(
-        self, work: Sequence[tuple[Prepared, Mapping[str, Any]]], done: Done | None
-    ) -> None:
-        self.work = work
-        self.waiting = deque(range(len(work)))
-        self.refusal: FmuError | None = None
-        self._found: dict[int, Simulated | None] = {}
-        self._done = done
-
-    @property
-    def unfinished(self) -> int:
-        return len(self.work) - len(self._found)
-
-    @property
-    def outcomes(self) -> list[Simulated]:
-        found = [self._found[k] for k in range(len(self.work))]
-        return [outcome for outcome in found if outcome is not None]
-
-    def finish(self, index: int, outcome: Simulated) -> None:
-        self._found[index] = outcome
-        if self._done is not None:
-            self._done(index, outcome)
-
-    def refuse(self, index: int, error: FmuError) -> None:
-        """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""
-        self.refusal = self.refusal or error
-        self._found[index] = None
-        with contextlib.suppress(ValueError):
-            self.waiting.remove(index)
 
 
 def processes_available() -> bool:

@@ -1,0 +1,65 @@
+"""One batch on its way through the workers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fmident.errors import FmuError
+from fmident.evaluation.executors.base import Done
+from fmident.evaluation.setups import Prepared
+from fmident.evaluation.tasks import Simulated
+
+
+class Batch:
+    """Tasks, and what is known of their outcomes.
+
+    Parameters
+    ----------
+    work
+        Setup and values of each task.
+    done
+        Told of each outcome.
+
+    Attributes
+    ----------
+    waiting
+        Indices of the tasks that no worker has got, in order.
+    refusal
+        Why a task does not fit the FMU, if one does not.
+    """
+
+    def __init__(
+        self, work: Sequence[tuple[Prepared, Mapping[str, Any]]], done: Done | None
+    ) -> None:
+        self.work = work
+        self.waiting = deque(range(len(work)))
+        self.refusal: FmuError | None = None
+        self._found: dict[int, Simulated | None] = {}
+        self._done = done
+
+    @property
+    def unfinished(self) -> int:
+        """How many tasks have no outcome yet."""
+        return len(self.work) - len(self._found)
+
+    @property
+    def outcomes(self) -> list[Simulated]:
+        """The outcomes in the order of the tasks."""
+        found = [self._found[k] for k in range(len(self.work))]
+        return [outcome for outcome in found if outcome is not None]
+
+    def finish(self, index: int, outcome: Simulated) -> None:
+        """Note an outcome."""
+        self._found[index] = outcome
+        if self._done is not None:
+            self._done(index, outcome)
+
+    def refuse(self, index: int, error: FmuError) -> None:
+        """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""
+        self.refusal = self.refusal or error
+        self._found[index] = None
+        with contextlib.suppress(ValueError):
+            self.waiting.remove(index)
