@@ -300,6 +300,17 @@ def test_a_shift_that_is_estimated_raises_no_suspicion(check: Check) -> None:
     assert "time-shift" not in rules(check(problem))
 
 
+def test_events_at_other_times_are_no_shift(check: Check) -> None:
+    def break_away(times: Any, inputs: Any, load: float, speed: float) -> Any:
+        """Return a force that builds up until it breaks away, again and again."""
+        phase = np.mod(times * speed, load)
+        return {"f": np.where(phase < 0.8 * load, phase, 0.2 * load)}
+
+    measured = break_away(TIMES, {}, 1.0, 1.3)["f"] + noise(TIMES.size)
+    problem = python_problem({"f": measured}, TIMES, parameters(load=1.1, speed=1.2), sigma=1e-3)
+    assert "time-shift" not in rules(check(problem, break_away))
+
+
 def test_time_constants_of_linear_models() -> None:
     times = np.linspace(0.0, 10.0, 2001)
     force = np.interp(times, TIMES, FORCE)

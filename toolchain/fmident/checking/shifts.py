@@ -19,7 +19,11 @@ from fmident.errors import Diagnostic
 from fmident.evaluation import Evaluator
 from fmident.problem.residuals import predict, residual_layout, whitened_residuals
 
-_BETTER = 0.5
+_BETTER = 0.25
+_EXPLAINED = 0.1
+"""Residual with the delay, in parts of the spread of the measurement. Far from the true parameters
+one step explains little, and a delay may stand for anything."""
+
 _VISIBLE = 0.2
 """Smallest shift, in samples."""
 
@@ -68,11 +72,12 @@ def shift_findings(
         step = float(np.median(np.diff(e.times)))
         best = float(np.nanmin([np.sum(before[rows] ** 2), np.sum(without[rows] ** 2)]))
         longest = _LONGEST * float(e.times[-1] - e.times[0])
-        if (
-            _VISIBLE * step < abs(delay) < longest
-            and float(np.sum(after[rows] ** 2)) < _BETTER * best
-        ):
-            findings.append(_finding(subject, i, e.measurements[k], float(delay), step))
+        left = float(np.sum(after[rows] ** 2))
+        m = e.measurements[k]
+        spread = float(np.nanstd(m.compared)) * float(np.sqrt(np.sum(m.whitening**2)))
+        visible = _VISIBLE * step < abs(delay) < longest
+        if visible and left < _BETTER * best and left < (_EXPLAINED * spread) ** 2:
+            findings.append(_finding(subject, i, m, float(delay), step))
     return findings
 
 
