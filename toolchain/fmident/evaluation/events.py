@@ -179,5 +179,9 @@ def _merely_curved(far: F64, near: F64, scatter: F64) -> Flags:
     slack = _DEVIATIONS * float(np.linalg.norm(scatter))
     apart, still_apart = np.abs(far[0] - far[1]), np.abs(near[0] - near[1])
     uneven = np.abs(far.sum(axis=0) - near.sum(axis=0))
-    curved: Flags = (uneven <= _EVEN * apart) & (still_apart <= _EVEN * apart + slack)
-    return curved & (still_apart >= 0.25 * SMALLER * apart - slack)
+    curved: Flags = (
+        (uneven <= _EVEN * apart)
+        & (still_apart <= _EVEN * apart + slack)
+        & (still_apart >= 0.25 * SMALLER * apart - slack)
+    )
+    return curved
