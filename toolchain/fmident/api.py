@@ -19,16 +19,13 @@ from fmident.errors import (
     FmidentError,
     FmuError,
     Location,
-    PluginError,
     ProblemError,
 )
 from fmident.overrides import apply_overrides, relocate
-from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.checking import CheckReport
     from fmident.design import Design, DesignTask, SineDesign
-    from fmident.estimation.contract import Estimator
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
     from fmident.estimation.run import FmuIdentity
@@ -85,6 +82,7 @@ def load_problem(
         Anything that is wrong in the file, the data or the FMU.
     """
     from fmident import problem as problems
+    from fmident.estimation.choices import check_estimators
 
     host = _host(host, report)
     chosen = dict(overrides or {})
@@ -98,7 +96,7 @@ def load_problem(
             reader=host.read_data,
             resolve_cost=host.costs.get,
         )
-        _check_estimators(found, host)
+        check_estimators(found, host.estimators.get)
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
@@ -340,6 +338,7 @@ def _check_one(
 ) -> CheckReport:
     """Check a problem, or a stage of one whose estimator stands in `table`."""
     from fmident.checking import check_problem
+    from fmident.estimation.choices import estimator_options
     from fmident.evaluation import make_executor
     from fmident.fmu import read_description
 
@@ -375,99 +374,10 @@ def _crash(problem: Problem) -> Diagnostic | None:
     return None
 
 
-def estimator_options(
-    problem: Problem,
-    estimator: Estimator[Any] | type[Estimator[Any]],
-    table: tuple[str | int, ...] = ("estimator",),
-) -> Any:
-    """Return the estimator's options as the problem gives them.
-
-    Parameters
-    ----------
-    problem
-        With the options.
-    estimator
-        Which the problem names.
-    table
-        Keys of the table in the problem's file, for messages.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Unknown or wrong options.
-    """
-    from fmident.estimation.options import build_options
-
-    return build_options(
-        estimator,
-        problem.estimator.options,
-        lambda key: _place(problem, *table, *(() if key is None else (key,))),
-        f"[{'.'.join(str(k) for k in table if isinstance(k, str))}]",
-    )
-
-
 def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
     """Add who ran the simulations, and how that went."""
     settings = {**result.settings, "evaluation": report.settings()}
     return dataclasses.replace(result, settings=settings, notes=(*result.notes, *report.notes))
-
-
-def _check_estimators(problem: Problem, host: Host) -> None:
-    """Refuse unknown estimators, wrong options and costs that do not fit, also of stages."""
-    estimator = _check_estimator(problem, host, ())
-    if not problem.stages:
-        _check_cost(problem, estimator, ())
-    for position, stage in enumerate(problem.stages):
-        own: tuple[str | int, ...] = () if stage.separate else ("stages", position)
-        inherited = stage.problem.estimator is problem.estimator
-        estimator = _check_estimator(stage.problem, host, () if inherited else own)
-        _check_cost(stage.problem, estimator, () if stage.problem.cost is problem.cost else own)
-
-
-def _check_estimator(
-    problem: Problem, host: Host, owner: tuple[str | int, ...]
-) -> type[Estimator[Any]]:
-    """Refuse an unknown estimator or wrong options of it, before anything is simulated.
-
-    Parameters
-    ----------
-    problem
-        With the estimator's name.
-    host
-        Plugins.
-    owner
-        Keys of the table in which the table ``estimator`` stands.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        With the place in the file.
-    """
-    try:
-        estimator = host.estimators.get(problem.estimator.name)
-    except PluginError as error:
-        raise ProblemError(
-            error.message,
-            location=_place(problem, *owner, "estimator", "name"),
-            hint=error.hint,
-        ) from error
-    estimator_options(problem, estimator, (*owner, "estimator"))
-    return estimator
-
-
-def _check_cost(
-    problem: Problem, estimator: type[Estimator[Any]], owner: tuple[str | int, ...]
-) -> None:
-    from fmident.estimation.run import refuse_cost
-
-    refuse_cost(problem, estimator, _place(problem, *owner, "cost"))
-
-
-def _place(problem: Problem, *keys: str | int) -> Location | None:
-    """Return the place of a key in the problem's file."""
-    if problem.source is None:
-        return None
-    return Source(problem.source, problem.text).where(keys)
 
 
 def _resolver(host: Host, report: Report) -> ModelResolver:

@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     """
     from fmident import api
     from fmident.data.follow import lines_of
+    from fmident.estimation.choices import estimator_options
     from fmident.estimation.online import OnlineEstimator
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
                     hint=f"those that can: {', '.join(online)}",
                 )
             reader = _row_reader(problem, table, head, name)
-            options = api.estimator_options(problem, estimator)
+            options = estimator_options(problem, estimator)
             fmu = stack.enter_context(open_fmu(problem.fmu))
             evaluator = stack.enter_context(Evaluator(problem, InProcessExecutor(problem, fmu)))
             tracker = estimator.start(problem, problem.experiments[0], evaluator, options)
