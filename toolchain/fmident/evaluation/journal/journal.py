@@ -164,12 +164,18 @@ class Journal:
         finally:
             self._in_population = False
 
-    def close(self) -> None:
-        """Write what is left, and close the files; they can be asked for nothing after that."""
+    def close(self, *, synchronise: bool = True) -> None:
+        """Write what is left, and close the files; they can be asked for nothing after that.
+
+        Parameters
+        ----------
+        synchronise
+            Wait until it is on the disk; in vain for files that are to be deleted.
+        """
         if self._closed:
             return
         self._closed = True
-        self._writer.close()
+        self._writer.close(synchronise=synchronise)
         self._main.close()
         self._passing.close()
 

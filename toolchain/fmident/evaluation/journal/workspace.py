@@ -139,7 +139,7 @@ class Workspace:
 
     def discard(self) -> None:
         """Throw the journal away."""
-        self._close_journal()
+        self._close_journal(synchronise=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -233,9 +233,9 @@ class Workspace:
             f"to go on from it: stop this run, move it back to '{self.folder}', use --resume",
         )
 
-    def _close_journal(self) -> None:
+    def _close_journal(self, *, synchronise: bool = True) -> None:
         if self.journal is not None:
-            self.journal.close()
+            self.journal.close(synchronise=synchronise)
 
     def _tell(self, severity: Any, message: str, hint: str | None = None) -> None:
         self._report([Diagnostic(severity, message, hint=hint)])

@@ -61,7 +61,7 @@ class Writer:
         """Have a file emptied, after everything that was put before is written."""
         self._jobs.put((file, None))
 
-    def close(self) -> None:
+    def close(self, *, synchronise: bool = True) -> None:
         """Write what is left, synchronise, end the threads."""
         if self._ending.is_set():
             return
@@ -69,7 +69,8 @@ class Writer:
         self._jobs.put(None)
         for thread in self._threads:
             thread.join()
-        self._sync()
+        if synchronise:
+            self._sync()
 
     def _write(self) -> None:
         while (job := self._jobs.get()) is not None:
