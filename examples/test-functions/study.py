@@ -86,6 +86,22 @@ def table(file: Path, runs: int) -> pd.DataFrame:
     return found.loc[order]
 
 
+def markdown(found: pd.DataFrame) -> str:
+    """Return the table for a README."""
+    lines = [
+        "| function | method | runs | reached 1e-4 | evaluations | CPU time | mean residual "
+        "| largest residual |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for (function, method), row in found.iterrows():
+        lines.append(
+            f"| {function} | {method} | {row['runs']:.0f} | {100 * row['reached']:.1f} % "
+            f"| {row['evaluations']:.0f} | {row['cpu_ms']:.1f} ms | {row['mean_residual']:.2g} "
+            f"| {row['largest_residual']:.2g} |"
+        )
+    return "\n".join(lines)
+
+
 def judgement(found: pd.DataFrame) -> list[str]:
     """Return for each function what of the figure to pass is reached."""
     lines = []
@@ -112,12 +128,16 @@ def main() -> None:
     names = [f.name for f in FUNCTIONS]
     parser.add_argument("--functions", nargs="+", choices=names, default=names)
     parser.add_argument("--table", action="store_true", help="no new runs")
+    parser.add_argument("--markdown", action="store_true", help="the table for a README")
     arguments = parser.parse_args()
     if not arguments.table:
         chosen = [f for f in FUNCTIONS if f.name in arguments.functions]
         run_all(arguments.file, arguments.runs, arguments.methods, chosen)
     found = table(arguments.file, arguments.runs)
     found.to_csv(arguments.file.with_name("summary.csv"), float_format="%.6g")
+    if arguments.markdown:
+        print(markdown(found))
+        return
     print(found.to_string(float_format=lambda x: f"{x:.4g}"))
     print("\n".join(judgement(found)))
 

@@ -1,0 +1,72 @@
+"""The study of the five test functions: what is counted, and its figures in small."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "test-functions"
+NAMES = ("functions", "methods", "study")
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> Any:
+    pytest.importorskip("pyswarms")
+    pytest.importorskip("exudyn")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in NAMES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import study
+
+    yield study
+    for name in NAMES:
+        sys.modules.pop(name, None)
+
+
+def test_all_minima_are_zero_and_nothing_is_lower(study) -> None:
+    rng = np.random.default_rng(0)
+    for function in study.FUNCTIONS:
+        best = np.array([[1.0, 1.0]]) if function.name == "Rosenbrock" else np.zeros((1, 2))
+        assert function.values(best)[0] == pytest.approx(0.0, abs=1e-14)
+        points = rng.uniform(-function.limit, function.limit, (2000, 2))
+        assert np.all(function.values(points) > 0.0)
+
+
+def test_the_budget_is_never_exceeded(study) -> None:
+    counted = study.Counted(study.FUNCTIONS[1])
+    counted(np.ones((9_990, 2)))
+    with pytest.raises(sys.modules["methods"].Spent):
+        counted(np.ones((11, 2)))
+    assert counted.evaluations == 9_990
+
+
+def test_a_seed_gives_the_same_run(study) -> None:
+    for name in ("special-genetic", "pyswarms"):
+        one, two = (study.one_run(study.FUNCTIONS[3], name, 5) for _ in range(2))
+        assert one["evaluations"] == two["evaluations"]
+        assert one["residual"] == two["residual"]
+        assert study.one_run(study.FUNCTIONS[3], name, 6)["residual"] != one["residual"]
+
+
+@pytest.mark.slow
+def test_fewer_evaluations_and_lower_residuals_than_the_others(study, tmp_path: Path) -> None:
+    # With few runs the means of Griewank's function scatter too much; the others do not.
+    file = tmp_path / "runs.csv"
+    chosen = [f for f in study.FUNCTIONS if f.name != "Griewank"]
+    study.run_all(file, 15, ["special-genetic", "pyswarms"], chosen)
+    study.run_all(file, 3, ["exudyn, repeated"], chosen)
+    found = study.table(file, 15)
+    for function in chosen:
+        ours = found.loc[(function.name, "special-genetic")]
+        assert ours["reached"] == 1.0
+        for rival in ("pyswarms", "exudyn, repeated"):
+            theirs = found.loc[(function.name, rival)]
+            assert ours["evaluations"] < theirs["evaluations"]
+            assert ours["mean_residual"] < theirs["mean_residual"]
+    before = file.read_text()
+    study.run_all(file, 15, ["special-genetic"], chosen)
+    assert file.read_text() == before, "what is done is not done again"
