@@ -252,7 +252,7 @@ def _changed(table: Any) -> Any:
     kept = _doubles(seed, 4 * n)
     states = _doubles(table[VECTOR_DATA], n)
     for k in range(n):  # noqa: SIM110 - compiled: a generator costs more
-        if states[k] != kept[n + k] or not kept[2 * n + k] == kept[3 * n + k]:
+        if states[k] != kept[n + k] or kept[2 * n + k] != kept[3 * n + k]:
             return True
     return False
 
