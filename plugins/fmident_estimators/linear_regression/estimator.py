@@ -57,6 +57,11 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
     accepts_inert_parameters: ClassVar[bool] = True
     options_type: ClassVar[type[LinearRegressionOptions]] = LinearRegressionOptions
 
+    def expected_simulations(self, options: LinearRegressionOptions, problem: Problem) -> int:
+        """Return the differences, and as many points for the test of linearity."""
+        points = 1 + 2 * len(problem.free) + (options.random_states if options.energies else 0)
+        return points * len(problem.experiments)
+
     def estimate(
         self,
         problem: Problem,
