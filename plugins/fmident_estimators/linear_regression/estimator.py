@@ -43,6 +43,9 @@ _ILL_CONDITIONED = 1e3
 _MASS_AND_INERTIA = ("kg", "kg.m2")
 _ON_BOUND = 1e-9
 
+_TESTS = 3
+"""Points at which linearity is tested; for the expected effort only."""
+
 
 class LinearRegression(Estimator[LinearRegressionOptions]):
     """Linear least squares for base parameters."""
@@ -58,9 +61,10 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
     options_type: ClassVar[type[LinearRegressionOptions]] = LinearRegressionOptions
 
     def expected_simulations(self, options: LinearRegressionOptions, problem: Problem) -> int:
-        """Return the differences, and as many points for the test of linearity."""
-        points = 1 + 2 * len(problem.free) + (options.random_states if options.energies else 0)
-        return points * len(problem.experiments)
+        """Return the differences of data and energies, their tests, and the result."""
+        experiments = len(problem.experiments)
+        points = len(problem.free) + 1 + _TESTS
+        return points * (experiments + bool(options.energies)) + experiments
 
     def estimate(
         self,
