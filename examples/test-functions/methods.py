@@ -182,7 +182,7 @@ def pyswarms(counted: Counted, seed: int) -> None:
         swarm.optimize(counted, iters=1000, verbose=False)
 
 
-def _exudyn(counted: Counted, seed: int) -> None:
+def _exudyn(counted: Counted, seed: int, **settings: float) -> None:
     from exudyn.processing import GeneticOptimization
 
     def value(parameters: dict[str, float]) -> float:
@@ -190,7 +190,9 @@ def _exudyn(counted: Counted, seed: int) -> None:
 
     limit = counted.function.limit
     ranges = {"t1": (-limit, limit), "t2": (-limit, limit)}
-    GeneticOptimization(value, ranges, randomizerInitialization=seed, showProgress=False)
+    GeneticOptimization(
+        value, ranges, randomizerInitialization=seed, showProgress=False, **settings
+    )
 
 
 def exudyn_once(counted: Counted, seed: int) -> None:
@@ -204,6 +206,14 @@ def exudyn_repeated(counted: Counted, seed: int) -> None:
     with contextlib.suppress(Spent):
         while True:
             _exudyn(counted, seed)
+            seed += 1_000_000
+
+
+def exudyn_single_minimum(counted: Counted, seed: int) -> None:
+    """Run it repeatedly with distanceFactor 0, as its documentation advises for one minimum."""
+    with contextlib.suppress(Spent):
+        while True:
+            _exudyn(counted, seed, distanceFactor=0.0)
             seed += 1_000_000
 
 
@@ -225,6 +235,7 @@ METHODS: dict[str, tuple[Method, bool]] = {
     "special-genetic": (special_genetic, False),
     "pyswarms": (pyswarms, True),
     "exudyn, repeated": (exudyn_repeated, True),
+    "exudyn, one minimum": (exudyn_single_minimum, True),
     "exudyn, once": (exudyn_once, True),
     "special-genetic, one cycle": (special_genetic_published, False),
     "cma-es": (cma_es, False),

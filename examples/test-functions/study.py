@@ -19,7 +19,7 @@ from methods import METHODS, TOLERANCE, Counted
 
 FOLDER = Path(__file__).parent
 COLUMNS = ["function", "method", "seed", "evaluations", "residual", "cpu_seconds"]
-RIVALS = ("pyswarms", "exudyn, repeated")
+RIVALS = ("pyswarms", "exudyn, repeated", "exudyn, one minimum")
 OURS = "special-genetic"
 _CHUNK = 50
 
