@@ -347,6 +347,7 @@ def test_an_input_without_intermediate_update_is_held(opened: Opened) -> None:
 # ------------------------------------------------------------------------- the rest
 
 
+@pytest.mark.slow
 def test_the_guard_runs_it_in_a_child(fmu_folder: Path) -> None:
     path = build_slave3(Slave3("contact.c", CONTACT, {"hasEventMode": "true"}), fmu_folder)
     setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("h",))

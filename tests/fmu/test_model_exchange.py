@@ -165,6 +165,38 @@ def test_a_stiff_system_with_nominal_values(opened: Opened, directional: str) ->
     assert found[-1, 4] < 5_000  # an explicit method would need 3e4 steps at least
 
 
+@pytest.mark.parametrize("directional", ["true", "false"])
+def test_states_in_an_array(fmu_folder: Path, directional: str) -> None:
+    from .build import compile_library
+    from .exchange import pack_fmu
+
+    xml = (
+        '<fmiModelDescription fmiVersion="3.0" modelName="stiff"'
+        ' instantiationToken="{fmident-test}">'
+        f'<ModelExchange modelIdentifier="stiff" providesDirectionalDerivatives="{directional}"/>'
+        '<ModelVariables><Float64 name="x" valueReference="0" causality="output">'
+        '<Dimension start="3"/></Float64>'
+        '<Float64 name="der(x)" valueReference="3" derivative="0"><Dimension start="3"/></Float64>'
+        '<Float64 name="jacobians" valueReference="7"/></ModelVariables>'
+        '<ModelStructure><ContinuousStateDerivative valueReference="3"/></ModelStructure>'
+        "</fmiModelDescription>"
+    )
+    library = fmu_folder / "stiff-array.so"
+    compile_library("stiff.c", ("FMI=3", "ARRAY"), library)
+    path = fmu_folder / f"stiff-array-{directional}.fmu"
+    pack_fmu(path, xml, library, "3.0", "stiff")
+    t = np.linspace(0.0, 3.0, 31)
+    setup = SimulationSetup(
+        t, output_names=("x[1]", "x[2]", "x[3]", "der(x)[2]", "jacobians"), tolerance=1e-7
+    )
+    with open_fmu(path) as fmu:
+        found = simulate(fmu, setup)
+    wanted = np.column_stack([np.cos(t), np.sin(t)])
+    np.testing.assert_allclose(found[:, :2], wanted, atol=1e-5)
+    np.testing.assert_array_equal(found[:, 3], found[:, 0])
+    assert (found[-1, 4] > 0) == (directional == "true")
+
+
 def test_tolerance_governs_the_accuracy(opened: Opened) -> None:
     t = np.linspace(0.0, 3.0, 4)
     fmu, errors = opened(FAULTY), []
@@ -310,6 +342,7 @@ def test_both_interfaces_of_one_fmu(tmp_path: Path) -> None:
     np.testing.assert_allclose(exactly, 1.0 - np.exp(-2.0 * t), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_guard_runs_it_in_a_child(fmu_folder: Path, version: int) -> None:
     path = build_exchange(FAULTY, version, fmu_folder)
     setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("x",))

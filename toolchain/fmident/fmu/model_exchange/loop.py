@@ -156,7 +156,7 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
     """CVODE's Jacobian, column by column, by the FMU's directional derivatives."""
     table = _table_at(user)
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
-    n, count, by_element = table[STATES], table[REFERENCE_COUNT], table[REFERENCE_COUNT] > 0
+    n, count = table[STATES], table[REFERENCE_COUNT]
     seed = _doubles(table[SEED], n)
     for j in range(n):
         if status != 0:
@@ -165,15 +165,15 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
         seed[:] = 0.0
         seed[j] = 1.0
         unknowns, knowns = table[DERIVATIVE_REFERENCES], table[STATE_REFERENCES]
-        values, known_count = table[SEED], count
-        if count == n and by_element:  # scalars: one is enough
-            knowns, values, known_count = knowns + 4 * j, values + 8 * j, 1
+        values, known_count, seeds = table[SEED], count, n
+        if count == n:  # scalars: one is enough
+            knowns, values, known_count, seeds = knowns + 4 * j, values + 8 * j, 1, 1
         if table[VERSION] == 3:
             status = call_status(
                 table[DIRECTIONAL],
                 (
                     table[COMPONENT], unknowns, count, knowns, known_count, values,
-                    n if known_count != 1 or n == 1 else 1, column, n,
+                    seeds, column, n,
                 ),
             )  # fmt: skip
         else:

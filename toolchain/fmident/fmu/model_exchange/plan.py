@@ -183,7 +183,8 @@ class ExchangePlan:
         table[loop.TOLERANCE_DATA] = self._allowed.ctypes.data
         table[loop.SEED] = self._seed.ctypes.data
         table[loop.MEMORY] = table[loop.INPUT_WIDTH] = 0
-        if self._three is False and table[loop.REFERENCE_COUNT] != states:
+        told = int(table[loop.REFERENCE_COUNT])  # fewer than states where these are arrays
+        if told == 0 or told > states or (told < states and not self._three):
             table[loop.DIRECTIONAL] = 0  # the description does not tell all states
         reals[:] = (begin, np.inf, -np.inf, np.inf, self.tolerance)
         # TOLERANCES and REINIT are not called as long as there is no integrator.

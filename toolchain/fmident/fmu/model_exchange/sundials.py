@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import importlib.util
+import weakref
 from ctypes import c_double, c_int, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
@@ -76,14 +77,11 @@ class Sundials:
         context = c_void_p()
         self._functions["SUNContext_Create"](None, ctypes.byref(context))
         self.context = context.value
+        # Whatever is made in the context keeps this object alive, hence the context, too.
+        free = self._functions["SUNContext_Free"]
+        weakref.finalize(self, free, ctypes.byref(context)).atexit = False
         if "SUNContext_ClearErrHandlers" in self._functions:
             self.call("SUNContext_ClearErrHandlers", self.context)  # messages are made here
-
-    def close(self) -> None:
-        """Free the context; nothing that was made in it may be in use."""
-        if self.context:
-            self.call("SUNContext_Free", ctypes.byref(c_void_p(self.context)))
-            self.context = None
 
     def has(self, name: str) -> bool:
         """Whether this version has the function."""
@@ -118,7 +116,7 @@ def _libraries() -> tuple[list[ctypes.CDLL], str]:
             loaded = [ctypes.CDLL(name) for name in names]
             if loaded:
                 loaded.reverse()
-                Sundials(loaded, origin).close()
+                Sundials(loaded, origin)
                 return loaded, origin
             tried.append(f"{origin}: none")
         except (OSError, LookupError) as error:
