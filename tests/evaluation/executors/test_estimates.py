@@ -18,6 +18,9 @@ from . import faults
 from .faults import BuildFaults, make_problem, write_study
 
 
+pytestmark = pytest.mark.slow
+
+
 def estimated(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "out" / "result.json").read_text())
     return found

@@ -18,6 +18,8 @@ from fmident.evaluation import InProcessExecutor, ProcessExecutor, SimulationFai
 from . import faults
 from .faults import lives, make_problem, same, task, write_study
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("interrupted.py")
 
 
@@ -74,7 +76,6 @@ def finish(folder: Path, run: subprocess.Popen[str]) -> Ended:
 PHASES = ["start of workers", "loading", "noise", "iterations", "intervals", "end of workers"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("phase", [*PHASES, "writing"])
 def test_ctrl_c_with_workers(fmu: Path, tmp_path: Path, phase: str) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01, evaluation='executor = "processes"')
@@ -86,7 +87,6 @@ def test_ctrl_c_with_workers(fmu: Path, tmp_path: Path, phase: str) -> None:
         assert ended.result["status"] == "interrupted"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["trial", "noise", "iterations", "intervals", "writing"])
 def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01, evaluation='executor = "inline"')
@@ -94,7 +94,6 @@ def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     _check(finish(tmp_path, start(tmp_path, command)), tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.05, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 2.5, 3.0])
 def test_ctrl_c_at_any_moment(fmu: Path, tmp_path: Path, moment: float) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01)

@@ -60,6 +60,7 @@ def test_the_trial_of_a_long_run_is_short(fmu: Path) -> None:
         assert simulator.statistics.steps == 2 * (LONGEST - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_do_not_depend_on_what_ran_before(
     faulty: BuildFaults, fmu: Path, kind: type[Executor]
@@ -83,6 +84,7 @@ def test_a_crash_in_the_trial_harms_nobody_else(fmu: Path) -> None:
     assert not hasattr(found[2], "shape")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["inline", "processes", "auto"])
 def test_the_result_tells_of_it(faulty: BuildFaults, tmp_path: Path, executor: str) -> None:
     from fmident.cli import main

@@ -52,6 +52,7 @@ def test_processes_agree(fmu: Path, reference: list[Simulated]) -> None:
         assert executor.run([]) == []
 
 
+@pytest.mark.slow
 def test_processes_agree_after_failures_and_renewals(fmu: Path, reference: list[Simulated]) -> None:
     problem = make_problem(fmu, renew_after=7)
     bad = [task(3.0, 0, kind=float(kind)) for kind in (DISCARD, ERROR, DISCARD)]
@@ -87,6 +88,7 @@ def other(executor: Executor, problem_times: np.ndarray) -> list[Simulated]:
     return executor.run_other(experiment, ["y", "x", "at"], values)
 
 
+@pytest.mark.slow
 def test_other_experiments_agree(fmu: Path, reference: list[Simulated]) -> None:
     problem = make_problem(fmu)
     times = np.linspace(0.0, 30.0, 3001)
@@ -103,6 +105,7 @@ def test_other_experiments_agree(fmu: Path, reference: list[Simulated]) -> None:
         assert same(executor.run(TASKS), reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [InProcessExecutor, ProcessExecutor])
 def test_what_the_fmu_does_not_have_is_an_error_and_the_executor_lives_on(
     fmu: Path, reference: list[Simulated], kind: type[InProcessExecutor] | type[ProcessExecutor]
@@ -202,6 +205,7 @@ def _late_but_right(times: np.ndarray) -> np.ndarray:
     return 2.0 * u[1:] + x
 
 
+@pytest.mark.slow
 def test_small_batches_do_not_make_workers_start_in_vain(
     fmu: Path, reference: list[Simulated]
 ) -> None:
