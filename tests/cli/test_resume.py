@@ -329,6 +329,22 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_run(
     assert "iteration" not in shown
 
 
+@pytest.mark.slow
+def test_stages_go_on(study: Study) -> None:
+    stages = '\n[[stages]]\nname = "first"\nfree = ["k", "d"]\n\n[[stages]]\nname = "all"\n'
+    study.problem.write_text(study.problem.read_text() + stages)
+    assert main(["estimate", "problem.toml", "-o", "whole", "-q"]) == 0
+    interrupted(study, 35)
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
+    found, expected = (numbers(study.folder / name) for name in ("out", "whole"))
+    assert found.pop("served")["restored"] >= 34
+    expected.pop("served")
+    for content in (found, expected):
+        for stage in content["stages"]:
+            del stage["seconds"]
+    assert found == expected
+
+
 def test_in_python(study: Study) -> None:
     interrupted(study)
     problem = fmident.load_problem("problem.toml", overrides={"evaluation.executor": "inline"})
