@@ -168,6 +168,8 @@ def run(arguments: argparse.Namespace) -> int:
         if resumable:
             tell(_how_to_go_on(arguments))
         return _INTERRUPTED
+    if result.status == "limit" and resumable and not arguments.quiet:
+        tell(f"{_how_to_go_on(arguments)}, with a higher limit")
     return 1 if result.status == "failed" else 0
 
 
