@@ -71,6 +71,7 @@ def test_the_page_shows_the_population(make_result, problem, tmp_path: Path) -> 
     assert "Population" not in plain
 
 
+@pytest.mark.slow
 def test_more_parameters_than_can_be_drawn_are_told(make_result) -> None:
     base = make_result().estimates[0]
     many = tuple(replace(base, name=f"p{k}", upper=100.0) for k in range(MOST_PARAMETERS + 2))

@@ -30,7 +30,10 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
 
     def expected_simulations(self, options: SpecialGeneticOptions, problem: Problem) -> int:
         """Return the vectors of all generations; a tolerance may end the run earlier."""
-        later = (options.generations - 1) * options.survivors * options.children
+        each = options.survivors * options.children
+        if options.cycles > 1:  # later cycles begin with an initial population, too
+            each = max(each, options.initial_population)
+        later = (options.generations - 1) * each
         return (options.initial_population + later) * len(problem.experiments)
 
     def estimate(

@@ -64,6 +64,7 @@ def test_without_the_initial_point_the_search_does_not_know_it(run: Run) -> None
     assert np.max(np.abs(unknown.generations[-1].points)) > 0.02
 
 
+@pytest.mark.slow
 def test_further_cycles_leave_local_minima(run: Run) -> None:
     fast = {"survivors": 3, "children": 3, "range_reduction": 0.5, "initial_population": 10}
     alone, repeated = [], []
