@@ -17,7 +17,6 @@ from fmident.evaluation.executors.factory import is_own, runs_in_this_process
 from . import faults
 from .faults import BuildFaults, make_problem, write_study
 
-
 pytestmark = pytest.mark.slow
 
 

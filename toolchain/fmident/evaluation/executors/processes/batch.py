@@ -27,6 +27,8 @@ class Batch:
     ----------
     waiting
         Indices of the tasks that no worker has got, in order.
+    retried
+        Indices of tasks that a worker died of nothing with.
     refusal
         Why a task does not fit the FMU, if one does not.
     """
@@ -36,6 +38,7 @@ class Batch:
     ) -> None:
         self.work = work
         self.waiting = deque(range(len(work)))
+        self.retried: set[int] = set()
         self.refusal: FmuError | None = None
         self._found: dict[int, Simulated | None] = {}
         self._done = done

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import pickle
 import signal
+import struct
 import sys
 import types
 from pathlib import Path
@@ -66,6 +68,8 @@ class _Server:
         self.setups: dict[int, tuple[Any, dict[str, float]]] = {}
         self.names: dict[int, list[str]] = {}
         self.time_limit: float | None = None
+        self.trace: mmap.mmap | None = None
+        self.begun = 0
         self.memory = ResidentSize()
 
     def serve(self, commands: int) -> None:
@@ -104,11 +108,9 @@ class _Server:
 
     def open(self, _slot: int, _number: int, body: bytes) -> None:
         """Load and instantiate the FMU; load what the simulations need."""
-        import mmap
-
-        from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.evaluation.executors.processes.protocol import TRACE_BYTES, Reply
         from fmident.fmu.fmu import open_fmu
-        from fmident.fmu.log import BUFFER_BYTES, LogBuffer
+        from fmident.fmu.log import LogBuffer
         from fmident.fmu.loop import run_steps
 
         assert run_steps is not None
@@ -116,7 +118,8 @@ class _Server:
         self.time_limit = request["time_limit"]
         os.chdir(request["folder"])
         self.fmu = open_fmu(request["fmu"])
-        log = LogBuffer(mmap.mmap(self.log_file, BUFFER_BYTES))
+        self.trace = mmap.mmap(self.log_file, TRACE_BYTES)
+        log = LogBuffer(self.trace)
         self.simulator = self.fmu.simulator(capture_output=False, log_buffer=log)
         self.reply(Reply.READY)
 
@@ -148,9 +151,11 @@ class _Server:
         """Run one simulation."""
         from fmident.errors import SimulationError
         from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.fmu.log import BUFFER_BYTES
 
         assert self.simulator is not None
         assert self.slots is not None
+        assert self.trace is not None
         setup, _ = self.setups[number >> 32]
         names = self.names[number & 0xFFFFFFFF]
         values: dict[str, Any] = dict(
@@ -159,6 +164,8 @@ class _Server:
         if body:
             values.update(pickle.loads(body))
         told = b""
+        self.begun += 1
+        struct.pack_into("<q", self.trace, BUFFER_BYTES, self.begun)
         try:
             outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
             self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs

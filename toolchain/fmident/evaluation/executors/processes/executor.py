@@ -383,8 +383,7 @@ class ProcessExecutor(Executor):
     def _bury(self, worker: Worker, batch: Batch) -> None:
         """Charge the death of a worker to the simulation that it was busy with."""
         self._workers.remove(worker)
-        log, printed = worker.log, worker.printed
-        records = log()
+        records, begun, printed = worker.log(), worker.begun(), worker.printed
         end = worker.finish()
         head = worker.outstanding.popleft() if worker.outstanding else None
         for sent in reversed(worker.outstanding):
@@ -402,6 +401,12 @@ class ProcessExecutor(Executor):
                     location=Location(str(self._path)),
                     hint=f"tried {STARTS} times; 'fmident simulate' may tell more",
                 )
+            return
+        if head.command is Command.RUN and begun < head.run and head.index not in batch.retried:
+            # Killed from outside while it rested: the simulation has nothing to do with it.
+            assert head.index is not None
+            batch.retried.add(head.index)
+            batch.waiting.appendleft(head.index)
             return
         if worker.sentence is None or "memory" in worker.sentence:
             self._crashes += 1

@@ -17,12 +17,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from fmident._types import F64
+from fmident.fmu.log import BUFFER_BYTES
 
 HEADER = struct.Struct("<iiqq")
 """Kind, slot, a number, the length of the payload."""
 
 SLOTS = 2
 """Tasks that a worker may hold: one that runs, one that waits."""
+
+TRACE_BYTES = BUFFER_BYTES + 8
+"""What outlives a worker: the ring of log messages, and how many runs it has begun (i64)."""
 
 PRINTED = 64 * 1024
 """About this many bytes of what the FMU prints last are kept, per simulation."""

@@ -19,6 +19,7 @@ from fmident._types import F64
 from fmident.evaluation.executors.processes.protocol import (
     PRINTED,
     SLOTS,
+    TRACE_BYTES,
     Command,
     Frames,
     Slots,
@@ -50,6 +51,8 @@ class Sent:
         Number of values of the task.
     setup
         Number of the setup that it teaches.
+    run
+        Which run of the worker it is, counted from 1.
     begun
         When the worker can have begun with it: ``time.monotonic()``.
     """
@@ -59,6 +62,7 @@ class Sent:
     slot: int = 0
     count: int = 0
     setup: int = -1
+    run: int = 0
     begun: float = 0.0
 
 
@@ -120,7 +124,7 @@ class Worker:
         self.replies, replies = self._pipe()
         life, _ = self._pipe()
         self.output, output = self._pipe()
-        self._slots_file, self._log_file = memory_file(0), memory_file(BUFFER_BYTES)
+        self._slots_file, self._log_file = memory_file(0), memory_file(TRACE_BYTES)
         self._ends += [self._slots_file, self._log_file]
         theirs = (commands, replies, life, self._slots_file, self._log_file)
         self._process = subprocess.Popen(
@@ -193,7 +197,8 @@ class Worker:
         slot = next(s for s in range(SLOTS) if s not in used)
         self.slots.values(slot, len(values))[:] = values
         self.runs += 1
-        self.send(Sent(Command.RUN, index, slot, len(values)), setup << 32 | number, more)
+        sent = Sent(Command.RUN, index, slot, len(values), run=self.runs)
+        self.send(sent, setup << 32 | number, more)
 
     def outputs(self, sent: Sent, shape: tuple[int, int]) -> F64:
         """Return a copy of the outputs of a task that is done."""
@@ -248,6 +253,10 @@ class Worker:
     def log(self) -> bytes:
         """Return the ring of log messages as it is now, after a crash, too."""
         return os.pread(self._log_file, BUFFER_BYTES, 0)
+
+    def begun(self) -> int:
+        """Return how many runs the worker has begun."""
+        return int.from_bytes(os.pread(self._log_file, 8, BUFFER_BYTES), "little")
 
     # -------------------------------------------------------------------- ending
 
