@@ -1,6 +1,6 @@
 """1000 runs of each method on each function; resumes where it was stopped.
 
-python examples/test-functions/study.py              # all of it: half an hour of CPU time
+python examples/test-functions/study.py              # all of it: an hour of CPU time
 python examples/test-functions/study.py --runs 20    # a look in half a minute
 python examples/test-functions/study.py --table      # the table of the runs done so far
 """
@@ -123,7 +123,7 @@ def main() -> None:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--file", type=Path, default=FOLDER / "runs" / "runs.csv")
+    parser.add_argument("--file", type=Path, default=FOLDER / "results" / "runs.csv")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     names = [f.name for f in FUNCTIONS]
     parser.add_argument("--functions", nargs="+", choices=names, default=names)
