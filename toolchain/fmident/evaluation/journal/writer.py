@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -37,10 +38,11 @@ class Writer:
         self._files = files
         self._failed = failed
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        self._pending = 0
-        self._space = threading.Condition()
+        # Each is written by one thread only, so that the run never waits for a lock.
+        self._given = self._written = 0
         self._ending = threading.Event()
         self._broken = False
+        self._failing = threading.Lock()
         self._threads = (
             threading.Thread(target=self._write, name="journal", daemon=True),
             threading.Thread(target=self._synchronise, name="journal-sync", daemon=True),
@@ -50,11 +52,9 @@ class Writer:
 
     def put(self, file: RecordFile, record: Record) -> None:
         """Have a record written soon."""
-        size = record.size
-        with self._space:
-            while self._pending > _PENDING_BYTES and not self._broken:
-                self._space.wait(1.0)
-            self._pending += size
+        while self._given - self._written > _PENDING_BYTES and not self._broken:
+            time.sleep(0.001)
+        self._given += record.size
         self._jobs.put((file, record))
 
     def empty(self, file: RecordFile) -> None:
@@ -86,9 +86,7 @@ class Writer:
                 self._give_up(error)
             finally:
                 if record is not None:
-                    with self._space:
-                        self._pending -= record.size
-                        self._space.notify()
+                    self._written += record.size
 
     def _synchronise(self) -> None:
         while not self._ending.wait(SYNC_SECONDS):
@@ -102,9 +100,8 @@ class Writer:
                 self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        with self._space:
+        with self._failing:
             first, self._broken = not self._broken, True
-            self._space.notify()
         if first:
             self._failed(error)
 
