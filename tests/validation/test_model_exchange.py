@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fmu.exchange import build_twin
 
 from fmident.fmu import SimulationSetup
 from fmident.validation import plan_fmu
@@ -19,6 +18,8 @@ from fmident.validation.model_exchange import (
     exchange,
     supports_model_exchange,
 )
+
+from ..fmu.exchange import build_twin
 
 AXIS = "Mechanisms.DriveTrains.PositioningAxisClosedLoop"
 

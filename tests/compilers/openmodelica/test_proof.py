@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -109,24 +110,19 @@ def test_table(proof: ModuleType) -> None:
 def test_model_exchange_is_compared(
     proof: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What FMPy is asked for, and what is made of its answer; FMPy itself is replaced."""
+    """What the engine is asked for; tests/validation/test_model_exchange.py lets it run."""
     times = np.array([0.0, 0.5, 1.0])
-    setup = proof.SimulationSetup(times, ("u",), times[:, None], ("y",), {"k": 2.0}, 1e-7)
-    asked = {}
-
-    def simulate_fmu(file: str, **given: object) -> np.ndarray:
-        asked.update(given)
-        finer = np.linspace(0.0, 1.0, 5)
-        return np.array([(t, 10 * t) for t in finer], dtype=[("time", float), ("y", float)])
-
-    monkeypatch.setattr("fmpy.simulate_fmu", simulate_fmu)
-    found = proof.exchange(tmp_path / "x.fmu", setup)
-    np.testing.assert_allclose(found[:, 0], [0.0, 5.0, 10.0])
-    assert asked["fmi_type"] == "ModelExchange"
-    assert asked["output_interval"] == 0.5
-    assert asked["start_values"] == {"k": 2.0}
-    assert asked["input"].dtype.names == ("time", "u")
-    np.testing.assert_array_equal(asked["input"]["u"], times)
+    setup = proof.SimulationSetup(times, ("u",), times[:, None], ("y",), {"k": 4.0}, 1e-7)
+    opened = MagicMock()
+    monkeypatch.setattr("fmident.validation.model_exchange.open_fmu", opened)
+    proof.exchange(tmp_path / "x.fmu", setup)
+    opened.assert_called_once_with(tmp_path / "x.fmu")
+    simulator = opened.return_value.__enter__.return_value.simulator
+    simulator.assert_called_once_with(interface="model-exchange")
+    (asked,) = simulator.return_value.__enter__.return_value.simulate.call_args.args
+    assert (asked.interpolation, asked.tolerance) == ("linear", 1e-7)
+    assert asked.start_values == {"k": 4.0}
+    np.testing.assert_array_equal(asked.inputs, setup.inputs)
 
 
 def test_options_of_the_compiler(proof: ModuleType) -> None:
