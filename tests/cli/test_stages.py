@@ -87,6 +87,32 @@ def test_the_problem_as_run_gives_the_same_again(staged: Study) -> None:
 
 
 @pytest.mark.slow
+def test_what_cannot_succeed_is_refused_before_the_first_stage(
+    staged: Study, capsys: Capture
+) -> None:
+    content = pd.read_csv(staged.data)
+    content.iloc[2:, content.columns.get_loc("position")] = np.nan
+    content.to_csv(staged.data, index=False)
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 2
+    shown = capsys.readouterr().err
+    assert "stage 'local': 2 compared samples cannot determine 3 free" in " ".join(shown.split())
+    assert "stage 'global'" not in shown  # with its two parameters it could have run
+
+
+def test_units_are_looked_at_before_the_first_stage(staged: Study, capsys: Capture) -> None:
+    content = pd.read_csv(staged.data)
+    content["position"] *= 1000.0
+    content.to_csv(staged.data, index=False)
+    staged.change("sigma = 2e-5", "sigma = 2e-2")
+    staged.change("initial = 2.5", "initial = 2.9")
+    staged.change("initial = 2.0", "initial = 3.8")
+    staged.change("initial = 300.0", "initial = 390.0")
+    main(["estimate", "problem.toml", "-o", "out", "--set", "stages.0.estimator.generations=1"])
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.count("mm or N instead of m or kN?") == 1
+    assert shown.index("mm or N instead of") < shown.index("stage 'global'")
+
+
 def test_a_key_of_a_stage_can_be_overridden(staged: Study, capsys: Capture) -> None:
     arguments = ["estimate", "problem.toml", "-o", "out", "-q", "--set"]
     assert main([*arguments, "stages.0.cost.smoothing=1"]) == 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
     from fmident.estimation.run import FmuIdentity
-    from fmident.evaluation import Executor, ExecutorReport
+    from fmident.evaluation import Evaluator, Executor, ExecutorReport
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
@@ -207,8 +207,11 @@ def estimate(
     about = read_description(problem.fmu)
     identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
     if problem.stages:
+        look = _look_at_stages(problem, host, report)
         events.started()
-        result = _estimate_in_stages(problem, host, (*observers, events), identity, executor_of)
+        result = _estimate_in_stages(
+            problem, host, (*observers, events), identity, executor_of, look
+        )
         events.finished(result)
         return result
     if runs_in_this_process(problem):
@@ -260,6 +263,7 @@ def _estimate_in_stages(
     observers: Sequence[Observer],
     identity: FmuIdentity,
     make: Callable[[Problem], Executor],
+    look: Callable[[Problem, Evaluator], None],
 ) -> EstimationResult:
     """Run the stages; the executors are open until the last has ended."""
     from fmident.estimation.checks import check_survives
@@ -276,9 +280,51 @@ def _estimate_in_stages(
             return executors[-1]
 
         result = run_stages(
-            problem, executor_of, lambda name: host.estimators.get(name)(), observers, identity
+            problem,
+            executor_of,
+            lambda name: host.estimators.get(name)(),
+            observers,
+            identity,
+            look,
         )
         return _with_executor(result, executors[0].report())
+
+
+def _look_at_stages(
+    problem: Problem, host: Host, report: Report
+) -> Callable[[Problem, Evaluator], None]:
+    """Look at the data of all stages; return what looks at their initial simulations.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        One of the stages cannot succeed.
+    """
+    from fmident.checking import data_findings, refuse, start_findings
+    from fmident.fmu.fmu import read_description
+
+    told: set[Diagnostic] = set()
+
+    def tell(found: Iterable[Diagnostic]) -> None:
+        new = [d for d in found if d.severity == "warning" and d not in told]
+        told.update(new)
+        report(new)
+
+    def look(asked: Problem, evaluator: Evaluator) -> None:
+        tell(start_findings(asked, evaluator, read_description(asked.fmu)))
+
+    for stage in problem.stages:
+        estimator = host.estimators.get(stage.problem.estimator.name)
+        found = data_findings(
+            stage.problem,
+            read_description(stage.problem.fmu),
+            inert_allowed=estimator.accepts_inert_parameters,
+            whole=problem,
+        )
+        named = f"stage '{stage.name}': "
+        refuse([dataclasses.replace(d, message=named + d.message) for d in found])
+        tell(found)
+    return look
 
 
 def check(

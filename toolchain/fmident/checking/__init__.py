@@ -10,7 +10,13 @@ from fmident.checking.report import (
     SensitivityCheck,
     in_stages,
 )
-from fmident.checking.run import check_problem, quick_findings, refuse
+from fmident.checking.run import (
+    check_problem,
+    data_findings,
+    quick_findings,
+    refuse,
+    start_findings,
+)
 from fmident.checking.text import check_page
 
 __all__ = [
@@ -23,7 +29,9 @@ __all__ = [
     "SensitivityCheck",
     "check_page",
     "check_problem",
+    "data_findings",
     "in_stages",
     "quick_findings",
     "refuse",
+    "start_findings",
 ]

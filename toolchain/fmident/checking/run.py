@@ -140,12 +140,34 @@ def quick_findings(
     inert_allowed
         Whether the estimator can do without influence of every parameter.
     """
-    subject = Subject(problem, description)
-    findings = _data_findings(subject, inert_allowed=inert_allowed)
+    found = data_findings(problem, description, inert_allowed=inert_allowed)
+    return sorted_findings([*found, *start_findings(problem, evaluator, description)])
+
+
+def data_findings(
+    problem: Problem,
+    description: ModelDescription | None = None,
+    *,
+    inert_allowed: bool = False,
+    whole: Problem | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Return what the data show; parameters as of :func:`quick_findings`.
+
+    `whole` is what the problem is a stage of, if it is one.
+    """
+    subject = Subject(problem, description, whole)
+    return sorted_findings(_data_findings(subject, inert_allowed=inert_allowed))
+
+
+def start_findings(
+    problem: Problem, evaluator: Evaluator, description: ModelDescription | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return what the initial simulation shows, nothing if it fails."""
     outputs = [o for o in evaluator.simulate(problem.initial) if isinstance(o, np.ndarray)]
-    if len(outputs) == len(problem.experiments):
-        findings += magnitude_findings(subject, predict(problem, outputs, problem.initial))
-    return sorted_findings(findings)
+    if len(outputs) < len(problem.experiments):
+        return ()
+    predicted = predict(problem, outputs, problem.initial)
+    return tuple(magnitude_findings(Subject(problem, description), predicted))
 
 
 def refuse(findings: Sequence[Diagnostic]) -> None:

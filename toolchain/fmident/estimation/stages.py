@@ -24,7 +24,7 @@ from fmident.estimation.result import (
     StageResult,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
-from fmident.evaluation import Evaluator, Executor, SimulationTask
+from fmident.evaluation import Evaluator, Executor, Simulated, SimulationTask
 from fmident.evaluation.executors import SubsetExecutor
 from fmident.problem.residuals import parameter_values_for
 from fmident.problem.stages import continued
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 ExecutorOf = Callable[["Problem"], Executor]
 """Makes the executor of a problem; whoever made it closes it."""
+
+Look = Callable[["Problem", Evaluator], None]
+"""Looks at a problem at its initial point before it is estimated; may raise."""
 
 _ENDS_THE_RUN = ("interrupted", "stopped", "failed")
 
@@ -58,6 +61,7 @@ def run_stages(
     estimator_of: Callable[[str], Estimator[Any]],
     observers: Sequence[Observer] = (),
     fmu: FmuIdentity | None = None,
+    look: Look = lambda problem, evaluator: None,
 ) -> EstimationResult:
     """Run the stages of a problem; each starts from the values that those before it found.
 
@@ -78,6 +82,9 @@ def run_stages(
         Told of each iteration, with the parameters of all stages in the problem's order.
     fmu
         For the result.
+    look
+        Called with the whole problem before the first stage, and with the problem of a stage
+        that has an FMU of its own before that stage. Each is simulated at its initial point.
 
     Raises
     ------
@@ -93,6 +100,13 @@ def run_stages(
     failure: FmidentError | None = None
     interrupted = False
     whole: Executor | None = None
+    first: tuple[Simulated, ...] = ()
+    if not all(stage.separate for stage in problem.stages):
+        whole = executor_of(problem)
+        everything = SubsetExecutor(whole, range(len(problem.experiments)))
+        with Evaluator(problem, everything) as evaluator:
+            first = evaluator.simulate(problem.initial)
+            look(problem, evaluator)
     for number, stage in enumerate(problem.stages, 1):
         # A file of its own has initial values of its own; what was found takes their place.
         known = {n: v for d in done for n, v in d.found.items()} if stage.separate else values
@@ -100,12 +114,14 @@ def run_stages(
         if stage.separate:
             base, places = executor_of(staged), _indices(staged, staged)
         else:
-            base = whole = whole or executor_of(problem)
-            places = _indices(problem, staged)
+            assert whole is not None
+            base, places = whole, _indices(problem, staged)
         executor = SubsetExecutor(base, places)  # stays open when the evaluator is closed
         shown = _Translator(observers, names, stage.name, staged, values, done, began)
         try:
             with Evaluator(staged, executor) as evaluator:
+                if stage.separate:
+                    look(staged, evaluator)
                 result = run_estimation(
                     staged,
                     evaluator,
@@ -129,9 +145,9 @@ def run_stages(
         values |= done[-1].found
         if result.status in _ENDS_THE_RUN:
             break
-    fits, extra = _all_fits(problem, whole, values, done)
+    fits, last = _all_fits(problem, whole, first, values, done)
     combined = _combined(problem, names, values, done, fits, time.perf_counter() - began)
-    combined = dataclasses.replace(combined, simulations=combined.simulations + extra)
+    combined = dataclasses.replace(combined, simulations=combined.simulations + len(first) + last)
     following = problem.stages[len(done)].name if len(done) < len(problem.stages) else ""
     if failure is not None:
         message = f"stage '{following}' cannot start: {failure.message}" + (
@@ -394,7 +410,11 @@ def _lowered(note: str) -> str:
 
 
 def _all_fits(
-    problem: Problem, whole: Executor | None, values: Mapping[str, float], done: Sequence[_Done]
+    problem: Problem,
+    whole: Executor | None,
+    first: Sequence[Simulated],
+    values: Mapping[str, float],
+    done: Sequence[_Done],
 ) -> tuple[tuple[OutputFit, ...], int]:
     """Return the fits of all experiments at the first and the last values.
 
@@ -421,23 +441,17 @@ def _all_fits(
             dataclasses.replace(q, initial=values[q.name], fixed=True) for q in problem.parameters
         ),
     )
-    first = dataclasses.replace(
-        problem,
-        parameters=tuple(dataclasses.replace(q, fixed=True) for q in problem.parameters),
-    )
     nothing = np.empty(0)
     tasks = [
-        SimulationTask(k, parameter_values_for(at, e, nothing))
-        for at in (first, final)
+        SimulationTask(k, parameter_values_for(final, e, nothing))
         for k, e in enumerate(problem.experiments)
     ]
     try:
         outcomes = whole.run(tasks)
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a plot
         return (*last.result.fits, *(() if last.stage.separate else others)), 0
-    count = len(problem.experiments)
     scale = _residual_scale(final, last.result.fits)
-    found = output_fits(final, outcomes[:count], outcomes[count:], nothing, scale)
+    found = output_fits(final, first, outcomes, nothing, scale)
     return (*(found or last.result.fits), *others), len(tasks)
 
 
