@@ -135,7 +135,14 @@ def test_a_stage_with_a_file_of_its_own(study: Study) -> None:
     for name, true in TRUE.items():
         low, high = content["parameters"][name]["interval_95"]
         assert low < true < high
-    assert [e["name"] for e in content["experiments"]] == ["push"]
+    assert [e["name"] for e in content["experiments"]] == ["push", "push (stage stiffness)"]
+    assert len(set(pd.read_csv(study.folder / "out" / "fit.csv")["experiment"])) == 2
+    # The folder holds the stage's file as it was run, whatever becomes of it.
+    (study.folder / "stiffness.toml").unlink()
+    assert main(["estimate", "out/problem.toml", "-o", "again", "-q"]) == 0
+    again = json.loads((study.folder / "again" / "result.json").read_text())
+    assert again["parameters"] == content["parameters"]
+    assert (study.folder / "again" / "stage-1.toml").exists()
 
 
 @pytest.mark.slow

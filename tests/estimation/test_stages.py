@@ -293,7 +293,7 @@ def test_a_stage_with_a_model_of_its_own() -> None:
     found = solve(dataclasses.replace(whole, stages=stages), executor_of=executor_of)
     assert len(asked) == 2
     assert found.values == pytest.approx(TRUTH, rel=0.01)
-    assert [f.experiment for f in found.fits] == ["slow", "fast", "slow"]
+    assert [f.experiment for f in found.fits] == ["slow", "fast", "slow (stage curve)"]
 
 
 def test_a_parameter_that_no_stage_searches_is_told() -> None:

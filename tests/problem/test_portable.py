@@ -56,6 +56,13 @@ def test_fmu_of_a_class_is_found_again(text: str) -> None:
     assert tomllib.loads(other)["model"]["fmu_folder"] == "/s/o"
 
 
+def test_copies_of_the_files_of_stages_are_named() -> None:
+    text = '[[stages]]\nproblem = "a/../b.toml"\n[[stages]]\nproblem = "c.toml"\n'
+    changed = with_absolute_paths(text, Path("/s"), copies={Path("/s/b.toml"): "stage-1.toml"})
+    assert [s["problem"] for s in tomllib.loads(changed)["stages"]] == ["stage-1.toml", "/s/c.toml"]
+    assert not changed.startswith("#")
+
+
 def test_nothing_but_paths_changes() -> None:
     text = '[model]\nfmu = "a.fmu"\n[parameters.data]\ninitial = 1.0 # data = "no"\n'
     changed = with_absolute_paths(text, Path("/s"))

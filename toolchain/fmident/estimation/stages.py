@@ -431,7 +431,7 @@ def _all_fits(
     if not done:
         raise EstimationError("no stage was run", hint="add [[stages]], or none at all")
     last = done[-1]
-    others = tuple(f for d in done if d.stage.separate for f in d.result.fits)
+    others = _own_fits(problem, done)
     if whole is None or last.result.status == "interrupted":
         own = () if last.stage.separate else last.result.fits
         return (*own, *others), 0
@@ -453,6 +453,19 @@ def _all_fits(
     scale = _residual_scale(final, last.result.fits)
     found = output_fits(final, first, outcomes, nothing, scale)
     return (*(found or last.result.fits), *others), len(tasks)
+
+
+def _own_fits(problem: Problem, done: Sequence[_Done]) -> tuple[OutputFit, ...]:
+    """Return the fits of stages with an FMU of their own, each experiment with its own name."""
+    known = {e.name for e in problem.experiments}
+    fits: list[OutputFit] = []
+    for one in (d for d in done if d.stage.separate):
+        for fit in one.result.fits:
+            taken = fit.experiment in known
+            name = f"{fit.experiment} (stage {one.stage.name})" if taken else fit.experiment
+            fits.append(dataclasses.replace(fit, experiment=name))
+        known |= {e.name for e in one.problem.experiments}
+    return tuple(fits)
 
 
 def _residual_scale(problem: Problem, fits: Sequence[OutputFit]) -> float:

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ _CLASS = re.compile(r"(?m)^([ \t]*(?:model\.)?)class[ \t]*=.*$")
 _TEXT = re.compile(r"""(?P<comment>\#[^\n]*)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 
 
-def with_absolute_paths(text: str, folder: Path, fmu: Path | None = None) -> str:
+def with_absolute_paths(
+    text: str, folder: Path, fmu: Path | None = None, copies: Mapping[Path, str] | None = None
+) -> str:
     """Return the text of a problem file with absolute paths.
 
     Parameters
@@ -29,6 +32,8 @@ def with_absolute_paths(text: str, folder: Path, fmu: Path | None = None) -> str
         To which its paths are relative.
     fmu
         The FMU of ``model.class``: it is looked for there again, not built beside the text.
+    copies
+        Problem files of stages that are copied, resolved, and what to write in their place.
 
     Returns
     -------
@@ -37,8 +42,11 @@ def with_absolute_paths(text: str, folder: Path, fmu: Path | None = None) -> str
         when paths are written in a way that cannot be replaced.
     """
     folder = folder.resolve()
-    changed = _PATH.sub(lambda found: found["key"] + _absolute(found["value"], folder), text)
-    expected = _expected(tomllib.loads(text), folder)
+    copied = copies or {}
+    changed = _PATH.sub(
+        lambda found: found["key"] + _absolute(found["value"], folder, copied), text
+    )
+    expected = _expected(tomllib.loads(text), folder, copied)
     model = expected.get("model", {})
     if fmu is not None and "class" in model and "fmu_folder" not in model:
         model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
@@ -51,14 +59,14 @@ def with_absolute_paths(text: str, folder: Path, fmu: Path | None = None) -> str
     return changed if right else f"# Paths are relative to {json.dumps(str(folder))}.\n{text}"
 
 
-def _absolute(written: str, folder: Path) -> str:
+def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
     """Replace each text in a value."""
 
     def replaced(found: re.Match[str]) -> str:
         if found["comment"]:
             return found[0]
         value: str = tomllib.loads(f"value = {found[0]}")["value"]
-        return json.dumps(_joined(value, folder), ensure_ascii=False)
+        return json.dumps(_named(value, folder, copies), ensure_ascii=False)
 
     return _TEXT.sub(replaced, written)
 
@@ -67,7 +75,11 @@ def _joined(path: str, folder: Path) -> str:
     return (folder / path).as_posix()
 
 
-def _expected(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _named(path: str, folder: Path, copies: Mapping[Path, str]) -> str:
+    return copies.get((folder / path).resolve()) or _joined(path, folder)
+
+
+def _expected(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]) -> dict[str, Any]:
     """Return what the changed text must say."""
     document = copy.deepcopy(document)
     model = document.get("model", {})
@@ -84,5 +96,5 @@ def _expected(document: dict[str, Any], folder: Path) -> dict[str, Any]:
                 table["data"] = _joined(table["data"], folder)
     for stage in document.get("stages", []):
         if "problem" in stage:
-            stage["problem"] = _joined(stage["problem"], folder)
+            stage["problem"] = _named(stage["problem"], folder, copies)
     return document

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +114,7 @@ def write_folder(
     try:
         work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
         if problem.text:
-            (work / "problem.toml").write_text(_as_run(problem), encoding="utf-8")
+            _write_as_run(problem, work)
         diagnostics = tuple(_write_all(result, problem, work, reporters))
         earlier = _make_room(folder)
         work.rename(folder)
@@ -131,11 +131,23 @@ def write_folder(
     return earlier, diagnostics
 
 
-def _as_run(problem: Problem) -> str:
-    """Return the problem file's text so that it runs from the result folder, too."""
+def _write_as_run(problem: Problem, work: Path) -> None:
+    """Write the problem file, and those of its stages, so that they run from there, too."""
+    copies: dict[Path, str] = {}
+    for number, stage in enumerate(problem.stages, 1):
+        source = stage.problem.source
+        if not stage.separate or source is None or source.resolve() in copies:
+            continue
+        name = f"stage-{number}.toml"
+        (work / name).write_text(_as_run(stage.problem, {}), encoding="utf-8")
+        copies[source.resolve()] = name
+    (work / "problem.toml").write_text(_as_run(problem, copies), encoding="utf-8")
+
+
+def _as_run(problem: Problem, copies: Mapping[Path, str]) -> str:
     if problem.source is None:
         return problem.text
-    return with_absolute_paths(problem.text, problem.source.parent, problem.fmu)
+    return with_absolute_paths(problem.text, problem.source.parent, problem.fmu, copies)
 
 
 def _write_all(
