@@ -235,3 +235,10 @@ def test_an_estimate_in_single_precision_is_right(solver: str) -> None:
         exact, single = (r.parameters.loc[name] for r in results)
         assert abs(single["value"] - exact["value"]) < 0.02 * exact["standard_error"]
         assert single["standard_error"] == pytest.approx(exact["standard_error"], rel=0.01)
+
+
+def test_the_result_tells_steps_in_the_unit_of_the_parameter() -> None:
+    problem = decay_problem(a=Parameter("a", 1.0, variable="a", scale=10.0, step=0.02))
+    with Evaluator(problem, PythonExecutor(problem, decay)) as evaluator:
+        result = run_estimation(problem, evaluator, LeastSquares())
+    assert result.settings["difference_steps"]["a"]["step"] == pytest.approx(0.02)

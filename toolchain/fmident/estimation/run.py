@@ -100,7 +100,11 @@ def run_estimation(
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
     identity = fmu or FmuIdentity(path=problem.fmu)
     summary = summarise(problem, evaluator, estimate, initial_outputs, intervals=intervals)
-    settings = {"options": _plain(chosen), **_steps(evaluator, problem), **estimate.details}
+    settings = {
+        "options": _plain(chosen),
+        **_steps(evaluator, problem, estimate.parameters),
+        **estimate.details,
+    }
     return EstimationResult(
         status=summary.status,
         message=summary.message,
@@ -274,17 +278,18 @@ def _iterations(monitor: RunMonitor) -> str:
     return f"{count} iteration{'' if count == 1 else 's'}"
 
 
-def _steps(evaluator: Evaluator, problem: Problem) -> dict[str, object]:
-    """Return the steps of the finite differences by parameter, for the settings."""
+def _steps(evaluator: Evaluator, problem: Problem, p: F64) -> dict[str, object]:
+    """Return the steps of the finite differences by parameter, in its unit, for the settings."""
     sizes = evaluator.step_sizes
     if sizes is None:
         return {}
+    steps = sizes.steps * evaluator.space.derivative(p)
     return {
         "difference": problem.evaluation.difference,
         "simulation_noise": sizes.noise,
         "difference_steps": {
             q.name: {"step": float(h), "reason": reason}
-            for q, h, reason in zip(problem.free, sizes.steps, sizes.reasons, strict=True)
+            for q, h, reason in zip(problem.free, steps, sizes.reasons, strict=True)
         },
     }
 
