@@ -14,7 +14,9 @@ from fmident.checking import CheckReport, check_page, check_problem, quick_findi
 from fmident.errors import Diagnostic, ProblemError, SimulationError
 from fmident.estimation import Estimator, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.problem import TimeDomain
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
+from fmident_costs import SquaresAndMaxima
 from fmident_estimators.least_squares import LeastSquares, LeastSquaresOptions
 
 from .rig import FORCE, TIMES, TRUE, oscillator, parameters, rules
@@ -119,6 +121,46 @@ def test_a_parameter_without_influence_makes_it_impossible(check: Check, problem
     with evaluator, pytest.raises(ProblemError) as caught:
         run_estimation(deaf, evaluator, LeastSquares())
     assert caught.value.message == report.of("error")[0].message
+
+
+def test_a_parameter_that_the_cost_does_not_see_makes_it_impossible(
+    check: Check, problem: Problem
+) -> None:
+    blind = dataclasses.replace(
+        problem,
+        parameters=(*problem.parameters, Parameter("z", 1.0, 0.5, 2.0, variable="z")),
+        cost=SquaresAndMaxima(squares={"x": 1.0}, maxima=0.0),
+    )
+    second = dataclasses.replace(problem.experiments[0].measurements[0], name="y", variable="y")
+    (e,) = problem.experiments
+    blind = dataclasses.replace(
+        blind, experiments=(dataclasses.replace(e, measurements=(*e.measurements, second)),)
+    )
+
+    def both(times: object, inputs: object, z: float, **rest: float) -> dict[str, np.ndarray]:
+        x = oscillator(times, inputs, **rest)["x"]
+        return {"x": x, "y": z * x}
+
+    report = check(blind, both)
+    words = "the cost 'squares-and-maxima' does not change with 'z'"
+    assert report.headline.startswith(f"Cannot be estimated: {words}")
+    evaluator = Evaluator(blind, PythonExecutor(blind, both))
+    with evaluator, pytest.raises(ProblemError, match=words):
+        run_estimation(blind, evaluator, LeastSquares())
+    assert check(dataclasses.replace(blind, cost=TimeDomain()), both).can_be_estimated
+
+
+def test_predictions_for_another_cost_say_what_they_hold_for(
+    check: Check, problem: Problem
+) -> None:
+    plain = check(problem)
+    other = check(dataclasses.replace(problem, cost=SquaresAndMaxima()))
+    words = "the cost of this problem ('squares-and-maxima') gives no standard errors"
+    assert words in " ".join(check_page(other).split())
+    assert "gives no standard errors" not in check_page(plain)
+    errors = [[p.predicted_error for p in r.parameters] for r in (plain, other)]
+    assert errors[0] == errors[1]
+    assert other.to_dict()["cost"] == "squares-and-maxima"
 
 
 def test_a_parameter_that_acts_elsewhere_is_told_from_a_deaf_one(

@@ -211,6 +211,9 @@ class CheckReport:
         One item each.
     sensitivities, effort, bounds
         ``None`` where it did not come to that.
+    cost, intervals
+        Name of the cost, and whether it gives standard errors. If not, everything is still
+        predicted for squares of the differences in the time domain.
     simulation_noise
         Root mean square per whitened residual; NaN where unknown.
     simulations
@@ -236,6 +239,8 @@ class CheckReport:
     sensitivities: SensitivityCheck | None = None
     effort: EffortCheck | None = None
     bounds: BoundsCheck | None = None
+    cost: str = "time-domain"
+    intervals: bool = True
     simulation_noise: float = math.nan
     simulations: int = 0
     seconds: float = 0.0

@@ -42,6 +42,7 @@ from fmident.checking.shifts import shift_findings
 from fmident.checking.subject import Subject
 from fmident.errors import Diagnostic, ProblemError
 from fmident.estimation.checks import (
+    InertParameter,
     inert_finding,
     inert_parameters,
     initial_finding,
@@ -112,6 +113,7 @@ def check_problem(
     looked_at = replace(problem, cost=TimeDomain())
     check = _Check(
         Subject(looked_at, description, whole),
+        problem,
         executor,
         estimator,
         options,
@@ -198,6 +200,7 @@ class _Check:
     def __init__(
         self,
         subject: Subject,
+        asked: Problem,
         executor: Executor,
         estimator: Estimator[Any] | None,
         options: object,
@@ -207,6 +210,7 @@ class _Check:
     ) -> None:
         self.subject = subject
         self.problem = subject.problem
+        self.asked = asked
         self.executor = executor
         self.evaluator = Evaluator(self.problem, executor)
         self.estimator = estimator
@@ -227,9 +231,8 @@ class _Check:
             return self._without_simulation(failing, experiments)
         predicted = self._predicted()
         self.findings += magnitude_findings(self.subject, predicted)
-        with self.watch.running():
-            inert = inert_parameters(self.problem, self.evaluator)
-        refusal = inert_finding(self.problem, inert)
+        inert = self._inert()
+        refusal = inert_finding(self.asked, inert)
         if refusal is not None:
             if self.inert_allowed:
                 hint = "the estimator leaves what the data do not tell at its initial value"
@@ -296,6 +299,16 @@ class _Check:
             experiments=experiments,
             bounds=bounds,
         )
+
+    def _inert(self) -> tuple[InertParameter, ...]:
+        """Return the parameters that the cost does not see, as the estimation will find them."""
+        if isinstance(self.asked.cost, TimeDomain):
+            with self.watch.running():
+                return inert_parameters(self.problem, self.evaluator)
+        evaluator = Evaluator(self.asked, self.executor)
+        found = inert_parameters(self.asked, evaluator)
+        self.extra_simulations += evaluator.simulations
+        return found
 
     def _predicted(self) -> tuple[tuple[F64, ...], ...]:
         found = self.evaluator.simulate(self.problem.initial)
@@ -443,6 +456,8 @@ class _Check:
             fmu=problem.fmu.name,
             estimator=problem.estimator.name,
             findings=sorted_findings(self.findings),
+            cost=self.asked.cost.name,
+            intervals=self.asked.cost.gives_intervals,
             simulation_noise=self._simulation_noise(),
             simulations=self.evaluator.simulations + self.extra_simulations,
             seconds=time.perf_counter() - self.begin,

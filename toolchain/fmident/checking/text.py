@@ -150,6 +150,11 @@ def _closing(report: CheckReport, width: int) -> str:
         lines.append(f"Singular values of the scaled sensitivities: {values}.")
         if known.rank == len(known.names) > 1:
             lines.append(f"Collinearity index {known.collinearity:.3g} (critical from 15 on).")
+        if not report.intervals:
+            lines.append(
+                "All this holds for plain squares in the time domain, such as those of a last"
+                f" stage: the cost of this problem ('{report.cost}') gives no standard errors."
+            )
         if not known.sigma_known:
             lines.append(
                 "Sigma is not given: the predicted errors take the misfit at the initial values"
