@@ -10,8 +10,14 @@ import pandas as pd
 import pytest
 
 from fmident.estimation.population import Generation
+from fmident.estimation.result import StageResult
 from fmident.report.page import HtmlReporter, render
-from fmident.report.population_plot import MOST_PARAMETERS, generations_plot, pairs_plot
+from fmident.report.population_plot import (
+    MOST_PARAMETERS,
+    by_stage,
+    generations_plot,
+    pairs_plot,
+)
 from fmident.report.population_table import population_table
 from fmident.report.tables import CsvReporter
 
@@ -118,3 +124,73 @@ def test_nothing_to_draw(make_result) -> None:
     failed = (Generation.of(np.ones((2, 3)), np.full(2, np.inf)),)
     assert pairs_plot(failed, make_result().estimates[:3]) is None
     assert generations_plot(failed) is None
+
+
+@pytest.fixture
+def staged(make_result):
+    """Two stages: the first searches all at a cost of ten thousands, the second one parameter."""
+    rng = np.random.default_rng(1)
+    first, second = [], []
+    for k in range(3):
+        points = rng.uniform(1.0, 90.0, (8, 3))
+        first.append(Generation.of(points, 1e4 + points.sum(axis=1) - k, "coarse"))
+        points = np.tile([7.0, 0.0, 5.0], (6, 1))
+        points[:, 1] = rng.uniform(0.0, 1.0, 6)
+        second.append(Generation.of(points, points[:, 1], "fine"))
+    estimates = make_result().estimates[:3]
+    names = [e.name for e in estimates]
+
+    def stage(name: str, parameters: dict[str, float]) -> StageResult:
+        return StageResult(
+            name=name,
+            estimator="cma-es",
+            cost="time-domain",
+            cost_options={},
+            cost_initial=2.0,
+            cost_final=1.0,
+            status="converged",
+            message="",
+            parameters=parameters,
+            experiments=("a",),
+            simulations=1,
+            jacobians=0,
+            seconds=1.0,
+        )
+
+    stages = (
+        stage("coarse", dict.fromkeys(names, 7.0)),
+        stage("fine", {names[1]: 0.25}),
+    )
+    return make_result(
+        estimates=estimates, generations=(*first, *second), stages=stages, correlation=np.eye(3)
+    )
+
+
+def test_costs_of_different_stages_are_not_drawn_together(staged) -> None:
+    coarse, fine = by_stage(staged)
+    assert (coarse[0], fine[0]) == ("coarse", "fine")
+    assert min(g.costs.min() for g in coarse[1]) > 9e3
+    assert max(g.costs.max() for g in fine[1]) < 1.0
+    assert [e.name for e in coarse[2]] == [e.name for e in staged.estimates]
+    (only,) = fine[2]
+    assert only.name == staged.estimates[1].name
+    assert only.value == 0.25
+    assert only.initial == fine[1][0].points[0, 0]
+    assert all(g.points.shape == (6, 1) for g in fine[1])
+    page = render(staged, title="x", version="1")
+    assert page.count("Best cost so far") == 2
+    assert "<strong>coarse</strong>" in page
+
+
+def test_the_table_counts_the_generations_of_each_stage(staged) -> None:
+    table = population_table(staged.generations, ["a", "b", "c"])
+    assert list(table.columns) == ["stage", "generation", "cost", "p:a", "p:b", "p:c"]
+    assert table.groupby("stage")["generation"].max().to_dict() == {"coarse": 2, "fine": 2}
+
+
+def test_without_stages_there_is_one_group(make_result) -> None:
+    result = make_result(generations=made_up())
+    ((name, generations, searched),) = by_stage(result)
+    assert name == ""
+    assert tuple(generations) == result.generations
+    assert searched == [e for e in result.estimates if not e.fixed]

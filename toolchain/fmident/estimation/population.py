@@ -19,13 +19,16 @@ class Generation:
         Free parameters in physical units, shape (k, n).
     costs
         Shape (k,); infinite where the simulation failed.
+    stage
+        Name of the stage; empty in a problem without stages.
     """
 
     points: F64
     costs: F64
+    stage: str = ""
 
     @classmethod
-    def of(cls, points: F64, costs: F64) -> Generation:
+    def of(cls, points: F64, costs: F64, stage: str = "") -> Generation:
         """Return a generation with copies that cannot be written to.
 
         Raises
@@ -38,4 +41,4 @@ class Generation:
         if kept.ndim != 2 or values.shape != (kept.shape[0],):
             raise ValueError(f"points of shape {kept.shape} and costs of shape {values.shape}")
         kept.flags.writeable = values.flags.writeable = False
-        return cls(kept, values)
+        return cls(kept, values, stage)

@@ -271,7 +271,9 @@ def _combined(
         translate = _translation(names, one.stage.name, one.problem, held, done[:k])
         widen = _widening(names, one.problem, held)
         history += [translate(state) for state in one.result.history]
-        generations += [Generation.of(widen(g.points), g.costs) for g in one.result.generations]
+        generations += [
+            Generation.of(widen(g.points), g.costs, one.stage.name) for g in one.result.generations
+        ]
         held |= one.found
     final = {e.name: (d, e) for d in done for e in d.result.estimates if not e.fixed}
     covariance, correlation = _matrices(names, done)

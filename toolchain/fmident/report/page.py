@@ -123,7 +123,7 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         plots=[_plot(fit, plots.fit_plot(fit, strips, excerpt=excerpt)) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
         series=_series(result),
-        population=_population(result),
+        populations=_populations(result),
         histogram=_optional_image(plots.residual_histogram(result.fits)),
         history=_optional_image(plots.cost_history(result.history)),
         duration=duration(result.seconds),
@@ -158,18 +158,28 @@ def _series(result: EstimationResult) -> list[tuple[str, str]]:
     return [(s.experiment, _image(series_plot(s, final))) for s in result.series[:_MOST_PLOTS]]
 
 
-def _population(result: EstimationResult) -> tuple[str, str, int]:
-    """Return the plots of a population method, and how many parameters are not drawn."""
+@dataclass(frozen=True)
+class _Population:
+    stage: str
+    history: str
+    pairs: str
+    left_out: int
+
+
+def _populations(result: EstimationResult) -> list[_Population]:
+    """Return the plots of population methods; stages have costs of their own, so own plots."""
     if not result.generations:
-        return "", "", 0
+        return []
     from fmident.report import population_plot
 
-    free = [e for e in result.estimates if not e.fixed]
-    return (
-        _optional_image(population_plot.generations_plot(result.generations)),
-        _optional_image(population_plot.pairs_plot(result.generations, free)),
-        max(0, len(free) - population_plot.MOST_PARAMETERS),
-    )
+    found = []
+    for stage, generations, searched in population_plot.by_stage(result):
+        history = _optional_image(population_plot.generations_plot(generations))
+        pairs = _optional_image(population_plot.pairs_plot(generations, searched))
+        left_out = max(0, len(searched) - population_plot.MOST_PARAMETERS)
+        if history or pairs:
+            found.append(_Population(stage, history, pairs, left_out))
+    return found
 
 
 def _row(e: ParameterEstimate) -> _Row:

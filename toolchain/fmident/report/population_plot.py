@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from fmident._types import F64
+from fmident.estimation.population import Generation
 from fmident.report import plots
 from fmident.report.numbers import plain
 
 if TYPE_CHECKING:
-    from fmident.estimation.population import Generation
-    from fmident.estimation.result import ParameterEstimate
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
 
 MOST_PARAMETERS = 6
 """So many are drawn over pairs; more would be too small to read."""
@@ -28,6 +29,46 @@ _MOST_DRAWN = 20_000
 _DOTS_PER_INCH = 130
 _WIDE_RANGE = 100.0
 _COLORS = "viridis_r"
+
+
+def by_stage(
+    result: EstimationResult,
+) -> list[tuple[str, list[Generation], list[ParameterEstimate]]]:
+    """Return the generations of each stage and the parameters that it searched.
+
+    Stages minimise different costs, which have no scale in common. Without stages there is one
+    group, whose name is empty.
+
+    Returns
+    -------
+    list
+        Name of the stage, its generations with the columns of the searched parameters only, and
+        these parameters from the first vector of the stage to its result.
+    """
+    free = [e for e in result.estimates if not e.fixed]
+    found = {s.name: s.parameters for s in result.stages}
+    groups = []
+    for stage in dict.fromkeys(g.stage for g in result.generations):
+        own = [g for g in result.generations if g.stage == stage]
+        if not stage:
+            groups.append((stage, own, free))
+            continue
+        columns = [k for k, e in enumerate(free) if e.name in found[stage]]
+        kept = [Generation.of(g.points[:, columns], g.costs, stage) for g in own]
+        points = np.vstack([g.points for g in kept])
+        searched = [
+            # The bounds are those of the last stage that searched it; another may have had wider.
+            dataclasses.replace(
+                free[k],
+                initial=float(points[0, j]),
+                value=found[stage][free[k].name],
+                lower=min(free[k].lower, float(points[:, j].min())),
+                upper=max(free[k].upper, float(points[:, j].max())),
+            )
+            for j, k in enumerate(columns)
+        ]
+        groups.append((stage, kept, searched))
+    return groups
 
 
 def generations_plot(generations: Sequence[Generation]) -> bytes | None:

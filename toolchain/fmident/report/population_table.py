@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 def population_table(generations: Sequence[Generation], names: Sequence[str]) -> pd.DataFrame:
     """Return one row per vector: generation, cost and parameters.
 
-    Generation 0 is the initial point; infinite cost means that the simulation failed.
+    Generation 0 is the initial point; infinite cost means that the simulation failed. A run in
+    stages has a column with the stage's name, too, and counts the generations of each.
 
     Parameters
     ----------
@@ -25,11 +27,13 @@ def population_table(generations: Sequence[Generation], names: Sequence[str]) ->
         Of the free parameters.
     """
     parts = []
-    for number, generation in enumerate(generations):
-        columns: dict[str, object] = {
-            "generation": np.full(generation.costs.size, number),
-            "cost": generation.costs,
-        }
+    count: Counter[str] = Counter()
+    staged = any(g.stage for g in generations)
+    for generation in generations:
+        columns: dict[str, object] = {"stage": generation.stage} if staged else {}
+        columns["generation"] = np.full(generation.costs.size, count[generation.stage])
+        columns["cost"] = generation.costs
+        count[generation.stage] += 1
         for j, name in enumerate(names):
             columns[f"p:{name}"] = generation.points[:, j]
         parts.append(pd.DataFrame(columns))
