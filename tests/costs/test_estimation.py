@@ -108,6 +108,26 @@ def test_a_parameter_that_the_cost_does_not_see_is_told() -> None:
         run_estimation(asked, evaluator, estimator)
 
 
+@pytest.mark.parametrize("blind", ["gain", "offset"])
+def test_a_cost_that_is_blind_but_for_rounding_is_told(blind: str) -> None:
+    # The normalised signal changes in its last bits when the gain does.
+    asked = problem(Correlation())
+    (e,) = asked.experiments
+    changed = dataclasses.replace(e.measurements[0], **{blind: "free"})
+    asked = dataclasses.replace(
+        asked,
+        parameters=(*asked.parameters, Parameter("free", 1.0, 0.5, 2.0)),
+        experiments=(dataclasses.replace(e, measurements=(changed,)),),
+    )
+    estimator = load_plugins().estimators.get("least-squares")()
+    with (
+        Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator,
+        pytest.raises(ProblemError, match="'correlation' does not change with 'free'") as caught,
+    ):
+        run_estimation(asked, evaluator, estimator)
+    assert "time-domain" in (caught.value.hint or "")
+
+
 def test_standard_errors_only_where_they_follow_from_the_cost() -> None:
     estimator = load_plugins().estimators.get("least-squares")
     for cost in COSTS:

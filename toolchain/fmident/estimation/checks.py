@@ -12,6 +12,7 @@ from scipy import stats
 from fmident._types import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
+from fmident.evaluation.steps import NOTHING
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
     Parameters of the measurement model alone cost no simulation.
     """
     base = evaluator.residuals(problem.initial)
-    moved = evaluator.measure_steps(problem.initial).influence
+    sizes = evaluator.measure_steps(problem.initial)
+    moved, nothing = sizes.influence, NOTHING * sizes.rounding
     suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
     for relative in (_SMALL, _LARGE, -_LARGE):
         if suspects.size == 0:
@@ -104,10 +106,12 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
             points[row, j] = _moved(evaluator, problem.initial, int(j), relative)
         changed = evaluator.probe(points)
         # A failed simulation is NaN, which differs from everything: that is influence too.
-        suspects = suspects[(changed == base).all(axis=1)]
+        suspects = suspects[_rms(changed - base) <= nothing]
     return tuple(
         InertParameter(
-            problem.free[j].name, problem.free[j].variable, _active_at(problem, evaluator, int(j))
+            problem.free[j].name,
+            problem.free[j].variable,
+            _active_at(problem, evaluator, int(j), nothing),
         )
         for j in suspects
     )
@@ -125,7 +129,7 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
 
 
-def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None:
+def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: float) -> F64 | None:
     """Return a point inside the bounds at which a parameter acts, if one is found.
 
     First the parameter alone moves through its range, then all do.
@@ -134,7 +138,7 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None
     swept = np.tile(problem.initial, (len(_SWEEP), 1))
     swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
     found = evaluator.probe(swept)
-    acts = np.flatnonzero(np.isfinite(found).all(axis=1) & (found != base).any(axis=1))
+    acts = np.flatnonzero(_rms(found - base) > nothing)
     if acts.size:
         nearest = np.argmin(np.abs(swept[acts, index] - problem.initial[index]))
         point: F64 = swept[acts[nearest]]
@@ -145,9 +149,14 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int) -> F64 | None
         others[row, index] = _moved(evaluator, points[row], index, _SMALL)
     found = evaluator.probe(np.vstack([points, others]))
     first, second = found[:_ELSEWHERE], found[_ELSEWHERE:]
-    works = np.isfinite(first).all(axis=1) & np.isfinite(second).all(axis=1)
-    acts = np.flatnonzero(works & (first != second).any(axis=1))
+    acts = np.flatnonzero(_rms(first - second) > nothing)
     return points[acts[0]] if acts.size else None
+
+
+def _rms(rows: F64) -> F64:
+    """Return the root mean square of each row; NaN where a simulation failed."""
+    found: F64 = np.sqrt(np.mean(rows**2, axis=1))
+    return found
 
 
 def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:
@@ -206,13 +215,15 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
         message += f" around the initial values, but '{reached.name}' acts elsewhere in the bounds"
         hint = f"start where it acts, for example at {shown}"
     else:
-        if variables:
+        if variables and not blind:
             listed = ", ".join(map(repr, variables))
             message += f"; the FMU accepts values for {listed} but ignores them"
         hint = (
             "fix or remove the parameter, measure an output that depends on it, or build the "
             "FMU so that it stays a parameter (not final, not evaluated)"
         )
+        if blind:
+            hint = "fix or remove the parameter, or use a cost that sees it, such as time-domain"
     return Diagnostic("error", message, place, hint, "parameter-without-influence")
 
 

@@ -40,6 +40,10 @@ LARGEST = 2e-2
 _SMALLEST_SIZE = 0.1
 """Smallest size of a parameter in relation to its initial value."""
 
+NOTHING = 32.0
+"""Changes of so many roundings of the outputs are none: a cost that is blind to a parameter need
+not be so bit by bit."""
+
 _TRIALS = 4
 _EVENT = 15.0
 """Noise levels of a second difference that are no noise, six standard deviations."""
@@ -68,7 +72,8 @@ class StepSizes:
     reasons
         In words, one per parameter.
     influence
-        Whether any residual changed with the parameter, shape (n,); ``None`` if not measured.
+        Whether any residual changed with the parameter by more than rounding, shape (n,); ``None``
+        if not measured.
     central
         Steps of central differences, shape (n,); ``None``: `steps` serve both.
     size
@@ -334,7 +339,7 @@ def _measure_curvature(
         again = []
         probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns, noise)
         for j, probe in zip(open_columns, probes, strict=True):
-            influence[j] |= probe.change != 0.0  # NaN, a failure, is a change as well
+            influence[j] |= not probe.change <= NOTHING * _EPS * magnitude  # NaN, a failure, is one
             if not np.isfinite(probe.second):
                 trial[j] *= 0.1
                 again.append(j)
