@@ -259,6 +259,19 @@ def test_a_run_that_a_limit_ended_goes_on_with_a_higher_one(study: Study) -> Non
     assert found["served"]["restored"] > 0
 
 
+def test_a_search_goes_on_with_more_generations(study: Study) -> None:
+    def command(folder: str, generations: int) -> list[str]:
+        chosen = ["--set", "estimator.name=cma-es", "--set", f"estimator.generations={generations}"]
+        return ["estimate", "problem.toml", "-o", folder, "-q", *chosen]
+
+    assert main(command("out", 2)) == 0
+    assert main([*command("out", 5), "--resume"]) == 0
+    assert main(command("whole", 5)) == 0
+    resumed, whole = numbers(study.folder / "out"), numbers(study.folder / "whole")
+    assert resumed.pop("served")["restored"] > whole.pop("served")["restored"] == 0
+    assert resumed == whole
+
+
 @pytest.mark.slow
 def test_a_run_that_a_limit_ended_is_not_in_the_way(study: Study, capsys: Capture) -> None:
     limit = ["--set", "estimator.max_iterations=1"]

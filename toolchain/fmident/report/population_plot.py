@@ -47,7 +47,7 @@ def by_stage(
     """
     free = [e for e in result.estimates if not e.fixed]
     found = {s.name: s.parameters for s in result.stages}
-    groups = []
+    groups: list[tuple[str, list[Generation], list[ParameterEstimate]]] = []
     for stage in dict.fromkeys(g.stage for g in result.generations):
         own = [g for g in result.generations if g.stage == stage]
         if not stage:

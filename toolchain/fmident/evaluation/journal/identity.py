@@ -27,13 +27,13 @@ _SHOWN = 3
 def identity_of(problem: Problem) -> dict[str, Any]:
     """Return everything that the result depends on, as JSON's own types.
 
-    Limits of the estimator (``max_...``) and who runs the simulations are left out: a run may
-    well go on with others. Arrays and files are told by a digest.
+    Limits of the estimator (``max_...`` and ``generations``) and who runs the simulations are left
+    out: a run may well go on with others. Arrays and files are told by a digest.
     """
     from fmident import __version__
 
     settings = dataclasses.asdict(problem.evaluation)
-    options = {k: v for k, v in problem.estimator.options.items() if not k.startswith("max_")}
+    options = {k: v for k, v in problem.estimator.options.items() if not _is_limit(k)}
     # A cost may be a stranger's, with more state than its options.
     cost = problem.cost
     state = cost if dataclasses.is_dataclass(cost) else None
@@ -51,6 +51,10 @@ def identity_of(problem: Problem) -> dict[str, Any]:
         }
     )
     return found
+
+
+def _is_limit(option: str) -> bool:
+    return option.startswith("max_") or option == "generations"
 
 
 def identity_digest(problem: Problem) -> bytes:
