@@ -66,6 +66,17 @@ FAULTY = Exchange(
     ),
     indicators=1,
 )
+SWITCH = Exchange(
+    "switch.c",
+    (
+        *states("x"),
+        Signal("delay", 2, "parameter", 1e-3),
+        Signal("started", 3),
+        Signal("rang", 4),
+        Signal("passed", 6),
+    ),
+    indicators=2,
+)
 (
     SOUND, BAD_DISCARD, BAD_ERROR, BAD_FATAL, BAD_NAN, UNSETTLED, TERMINATE, CHATTER, STEPS,
     BLOW_UP, START_UNSETTLED, NARROW_DISCARD, FAST,
@@ -259,6 +270,15 @@ def test_time_events_within_and_at_instants(opened: Opened) -> None:
         assert found[-1, 2] == 8
 
 
+def test_a_state_event_starts_a_timer_within_the_integrators_step(opened: Opened) -> None:
+    setup = SimulationSetup(np.array([0.0, 1.0]), output_names=("started", "rang", "passed", "x"))
+    started, rang, passed, x = simulate(opened(SWITCH), setup)[-1]
+    assert started == pytest.approx(0.5, abs=1e-9)
+    assert rang == started + 1e-3
+    assert passed == pytest.approx(0.6, abs=1e-9)
+    assert x == pytest.approx(1.0, abs=1e-9)
+
+
 def test_time_may_start_anywhere(opened: Opened) -> None:
     t = 1000.0 + np.linspace(0.0, 1.0, 11)
     setup = SimulationSetup(t, ("u",), np.ones((11, 1)), ("x", "n"))
@@ -289,6 +309,18 @@ def test_what_fails_is_told_and_the_next_run_is_sound(opened: Opened, kind: int)
             simulator.simulate(setup, {"kind": kind})
         assert info.value.time == pytest.approx(0.0 if kind == START_UNSETTLED else 1.0, abs=0.11)
         np.testing.assert_array_equal(simulator.simulate(setup), good)
+
+
+def test_a_jacobian_that_fails_is_told_and_costs_the_instance(opened: Opened) -> None:
+    flags = {"providesDirectionalDerivative": "true"}
+    fmu = opened(replace(STIFF, flags=flags, defines=("BAD_JACOBIAN",)))
+    setup = SimulationSetup(np.linspace(0.0, 20.0, 3), output_names=("x0",))
+    with fmu.simulator() as simulator:
+        words = r"GetDirectionalDerivative returned Error at t = .*no derivative"
+        for _ in range(2):
+            with pytest.raises(SimulationError, match=words):
+                simulator.simulate(setup)
+        assert simulator.statistics.instantiations == 2
 
 
 def test_a_discarded_derivative_makes_the_step_smaller_only(opened: Opened) -> None:

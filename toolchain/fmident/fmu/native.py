@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
@@ -53,6 +54,12 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:  # no folder to be found that can be written: compile every time
         return njit(nogil=True, error_model="numpy")(function)
+
+
+@compiled
+def doubles(address: int, size: int) -> Any:
+    """Return the memory at an address as an array of floats, shape (size,)."""
+    return carray(as_pointer(address), (size,), np.float64)
 
 
 def callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:

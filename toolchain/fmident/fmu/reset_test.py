@@ -40,7 +40,7 @@ def try_reset(
     *,
     time_limit: float | None = None,
 ) -> ResetVerdict:
-    """Run, reset, run again: are the outputs the same to the last bit?
+    """Run, reset, run again, and tell whether the outputs are the same to the last bit.
 
     Where they are not, two fresh instances are compared, too: if these agree, the reset is to
     blame, and `simulator` instantiates for each run from now on. An FMU that does not even

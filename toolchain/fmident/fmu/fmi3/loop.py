@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import as_pointer, call_status, callback, carray, compiled
+from fmident.fmu.native import as_pointer, call_status, callback, carray, compiled, doubles
 
 # The shared table: addresses, sizes, what happened.
 (
@@ -37,11 +37,6 @@ MOST_ITERATIONS = 1_000
 """Updates of the discrete states in one event."""
 
 _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
-
-
-@compiled
-def _doubles(address: int, size: int) -> Any:
-    return carray(as_pointer(address), (size,), np.float64)
 
 
 @compiled
@@ -74,9 +69,9 @@ def intermediate(
     if wanted == 0 or width == 0:
         return
     row = table[ROW]
-    times = _doubles(table[TIMES], row + 2)
-    values = _doubles(table[INPUT_VALUES], (row + 2) * width)
-    work = _doubles(table[INPUT_WORK], width)
+    times = doubles(table[TIMES], row + 2)
+    values = doubles(table[INPUT_VALUES], (row + 2) * width)
+    work = doubles(table[INPUT_WORK], width)
     share = (t - times[row]) / (times[row + 1] - times[row])
     for k in range(width):
         before, after = values[row * width + k], values[(row + 1) * width + k]
@@ -125,7 +120,7 @@ def start(table: Any, reals: Any) -> Any:
         if flags[1] != 0:
             return TERMINATED
         if flags[0] == 0:
-            reals[NEXT_EVENT] = _doubles(info + 8, 1)[0] if flags[4] != 0 else np.inf
+            reals[NEXT_EVENT] = doubles(info + 8, 1)[0] if flags[4] != 0 else np.inf
             status = call_status(table[ENTER_STEP], (table[COMPONENT],))
             return CALL if _note(table, ENTER_STEP, status) != 0 else -1
     return UNSETTLED
@@ -154,7 +149,7 @@ def _step(table: Any, reals: Any, stop: float) -> Any:
     if _note(table, DO_STEP, status) != 0:
         return CALL
     if flags[2] != 0:
-        returned = _doubles(info + 8, 1)[0]
+        returned = doubles(info + 8, 1)[0]
         reals[RETURNED] = returned
         close = 1e-12 * max(abs(t), abs(stop))
         if not t - close <= returned <= stop + close:

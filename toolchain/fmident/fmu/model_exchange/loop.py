@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import as_pointer, call_address, call_status, callback, carray, compiled
+from fmident.fmu.native import (
+    as_pointer,
+    call_address,
+    call_status,
+    callback,
+    carray,
+    compiled,
+    doubles,
+)  # fmt: skip
 
 # The shared table of integers: sizes, addresses, what happened.
 (
@@ -23,8 +31,8 @@ from fmident.fmu.native import as_pointer, call_address, call_status, callback, 
     MEMORY, VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
     FAILED_FUNCTION, FAILED_STATUS, FLAG, STEPS, EVENTS, INTERVAL_STEPS, INTERVAL_EVENTS,
-    CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, SIZE,
-) = range(54)  # fmt: skip
+    CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, BUDGET, SIZE,
+) = range(55)  # fmt: skip
 
 # The table of reals: time, time of the next time event, last event, gap before it, tolerance.
 TIME, NEXT_EVENT, LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(6)
@@ -34,9 +42,6 @@ CALL, TERMINATED, UNSETTLED, ZENO, SOLVER, TOO_MANY, PAUSED = range(7)
 
 NOT_FINITE = -100
 """Status noted for a derivative that is NaN or infinite."""
-
-PAUSE_AFTER = 5_000
-"""Integrator steps after which the interpreter is asked for Ctrl-C and time limits."""
 
 MOST_STEPS = 2_000_000
 """Integrator steps in one communication step."""
@@ -48,16 +53,12 @@ MOST_ITERATIONS = 1_000
 """Updates of the discrete states in one event."""
 
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
+_TINY = 1e-300
 _FEW_STEPS = 4  # of the integrator between events that it can hardly tell apart any more
 
 # Columns of a program, as in fmident.fmu.program.
 _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
-
-
-@compiled
-def _doubles(address: int, size: int) -> Any:
-    return carray(as_pointer(address), (size,), np.float64)
 
 
 @compiled
@@ -77,9 +78,9 @@ def _note(table: Any, function: int, status: int) -> Any:
 def _set_line(table: Any, t: float) -> Any:
     """Set the inputs that follow straight lines to their values at `t`."""
     row, width = table[ROW], table[INPUT_WIDTH]
-    times = _doubles(table[TIMES], row + 2)
-    values = _doubles(table[INPUT_VALUES], (row + 2) * width)
-    work = _doubles(table[INPUT_WORK], width)
+    times = doubles(table[TIMES], row + 2)
+    values = doubles(table[INPUT_VALUES], (row + 2) * width)
+    work = doubles(table[INPUT_WORK], width)
     share = (t - times[row]) / (times[row + 1] - times[row])
     for k in range(width):
         before, after = values[row * width + k], values[(row + 1) * width + k]
@@ -106,19 +107,14 @@ def _place(table: Any, t: float, states: int) -> Any:
     return status
 
 
-@compiled
-def _table_at(address: int) -> Any:
-    return carray(as_pointer(address), (SIZE,), np.int64)
-
-
 @callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def derivatives(t: float, y: int, ydot: int, user: int) -> int:
     """CVODE's right-hand side: 0 good, 1 try a smaller step, -1 give up."""
-    table = _table_at(user)
+    table = carray(as_pointer(user), (SIZE,), np.int64)
     n = table[STATES]
     result = call_address(table[ARRAY_OF], (ydot,))
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
-    values = _doubles(result, max(n, 1))
+    values = doubles(result, max(n, 1))
     if n == 0:
         values[0] = 0.0
     elif status == 0:
@@ -136,28 +132,33 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
 
 @callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def indicators(t: float, y: int, found: int, user: int) -> int:
-    """CVODE's root functions: the FMU's event indicators."""
-    table = _table_at(user)
+    """CVODE's root functions: the FMU's event indicators.
+
+    FMI counts zero to the negative side, CVODE to neither: it would report a zero on the way
+    up, where no event is yet, and not the event after it. Where the integration starts, the
+    zero stays: there CVODE looks at a later point, so that leaving it is no event.
+    """
+    table = carray(as_pointer(user), (SIZE,), np.int64)
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
     if status == 0:
         count = table[INDICATORS]
         status = call_status(table[GET_INDICATORS], (table[COMPONENT], found, count))
         status = _note(table, GET_INDICATORS, status)
+        if t != doubles(table[RETURNED_TIME], 2)[1]:
+            values = doubles(found, count)
+            for k in range(count):
+                if values[k] == 0.0:
+                    values[k] = -_TINY
     return 0 if status == 0 else -1
 
 
-@callback(
-    types.int32(
-        types.float64, types.int64, types.int64, types.int64, types.int64, types.int64,
-        types.int64, types.int64,
-    )
-)  # fmt: skip
+@callback(types.int32(types.float64, *(types.int64,) * 7))
 def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int, w3: int) -> int:
     """CVODE's Jacobian, column by column, by the FMU's directional derivatives."""
-    table = _table_at(user)
+    table = carray(as_pointer(user), (SIZE,), np.int64)
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
-    n, count = table[STATES], table[REFERENCE_COUNT]
-    seed = _doubles(table[SEED], n)
+    n, count, component = table[STATES], table[REFERENCE_COUNT], table[COMPONENT]
+    seed = doubles(table[SEED], n)
     for j in range(n):
         if status != 0:
             break
@@ -169,18 +170,11 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
         if count == n:  # scalars: one is enough
             knowns, values, known_count, seeds = knowns + 4 * j, values + 8 * j, 1, 1
         if table[VERSION] == 3:
-            status = call_status(
-                table[DIRECTIONAL],
-                (
-                    table[COMPONENT], unknowns, count, knowns, known_count, values,
-                    seeds, column, n,
-                ),
-            )  # fmt: skip
+            sized = (component, unknowns, count, knowns, known_count, values, seeds, column, n)
+            status = call_status(table[DIRECTIONAL], sized)
         else:
-            status = call_status(
-                table[DIRECTIONAL],
-                (table[COMPONENT], unknowns, count, knowns, known_count, values, column),
-            )
+            plain = (component, unknowns, count, knowns, known_count, values, column)
+            status = call_status(table[DIRECTIONAL], plain)
         status = _note(table, DIRECTIONAL, status)
     if status == 0:
         return 0
@@ -237,37 +231,60 @@ def _update(table: Any, reals: Any) -> Any:
         if ends:
             return TERMINATED
         if not again:
-            reals[NEXT_EVENT] = _doubles(info + 24, 1)[0] if timed else np.inf
+            reals[NEXT_EVENT] = doubles(info + 24, 1)[0] if timed else np.inf
             return -2 if nominals else -1
     return UNSETTLED
 
 
 @compiled
 def _changed(table: Any) -> Any:
-    """Whether states or derivatives differ from those that :func:`_remember` noted."""
-    n, seed = table[STATES], table[SEED]
+    """Whether anything differs from what :func:`_remember` noted.
+
+    Of an indicator the side of zero counts: the integrator would compare it with the one before the
+    event, and so take a change in the event for a root, or overlook a root that undoes it.
+    """
+    n, count, seed = table[STATES], table[INDICATORS], table[SEED]
     status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
     if status < 0 or status > 1:
         return True
-    kept = _doubles(seed, 4 * n)
-    states = _doubles(table[VECTOR_DATA], n)
-    for k in range(n):  # noqa: SIM110 - compiled: a generator costs more
+    kept = doubles(seed, 4 * n + 2 * count)
+    states = doubles(table[VECTOR_DATA], n)
+    for k in range(n):
         if states[k] != kept[n + k] or kept[2 * n + k] != kept[3 * n + k]:
+            return True
+    if count == 0:
+        return False
+    after = seed + 8 * (4 * n + count)
+    status = call_status(table[GET_INDICATORS], (table[COMPONENT], after, count))
+    if status < 0 or status > 1:
+        return True
+    for k in range(4 * n, 4 * n + count):  # noqa: SIM110 - compiled: a generator costs more
+        if (kept[k] > 0.0) != (kept[k + count] > 0.0):
             return True
     return False
 
 
 @compiled
 def _remember(table: Any) -> Any:
-    """Note states and derivatives before an event; return whether that was possible."""
-    n, seed = table[STATES], table[SEED]
+    """Note states, derivatives, indicators before an event; return whether that was possible."""
+    n, count, seed = table[STATES], table[INDICATORS], table[SEED]
     if n == 0 or table[MEMORY] == 0:
         return False
-    kept, states = _doubles(seed, 4 * n), _doubles(table[VECTOR_DATA], n)
+    kept, states = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n)
     for k in range(n):
         kept[n + k] = states[k]
     status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
+    if 0 <= status <= 1 and count > 0:
+        status = call_status(table[GET_INDICATORS], (table[COMPONENT], seed + 32 * n, count))
     return 0 <= status <= 1
+
+
+@compiled
+def _restart(table: Any, t: float) -> None:
+    """Begin to integrate anew."""
+    call_status(table[REINIT], (table[MEMORY], t, table[VECTOR]))
+    doubles(table[RETURNED_TIME], 2)[1] = t
+    table[RESTARTS] += 1
 
 
 @compiled
@@ -275,7 +292,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     """Leave event mode and begin to integrate anew; return why to stop, or -1.
 
     The integrator keeps its order and step where the event changed neither states nor
-    derivatives.
+    derivatives nor the sign of an indicator.
     """
     component, n = table[COMPONENT], table[STATES]
     status = call_status(table[ENTER_CONTINUOUS], (component,))
@@ -289,7 +306,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
             status = call_status(table[GET_NOMINALS], (component, table[TOLERANCE_DATA], n))
             if _note(table, GET_NOMINALS, status) != 0:
                 return CALL
-            allowed = _doubles(table[TOLERANCE_DATA], n)
+            allowed = doubles(table[TOLERANCE_DATA], n)
             for k in range(n):
                 size = abs(allowed[k])
                 allowed[k] = reals[RELATIVE] * (size if 0.0 < size < np.inf else 1.0)
@@ -298,8 +315,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
                     table[TOLERANCES], (table[MEMORY], reals[RELATIVE], table[TOLERANCE_VECTOR])
                 )
     if table[MEMORY] != 0 and (nominals or not known or _changed(table)):
-        call_status(table[REINIT], (table[MEMORY], reals[TIME], table[VECTOR]))
-        table[RESTARTS] += 1
+        _restart(table, reals[TIME])
     return -1
 
 
@@ -349,8 +365,12 @@ def _integrate(table: Any, reals: Any, stop: float) -> Any:
     if table[MEMORY] == 0 or stop - t <= 1e-14 * max(abs(t), abs(stop)):
         reals[TIME] = stop  # nothing to integrate, or nothing that changes in so short a time
         return 0
-    returned = _doubles(table[RETURNED_TIME], 1)
-    call_status(table[STOP_TIME], (table[MEMORY], stop))
+    returned = doubles(table[RETURNED_TIME], 2)
+    if call_status(table[STOP_TIME], (table[MEMORY], stop)) != 0:
+        # An event that changed nothing else brought a time event nearer than the end of the
+        # step within which the integrator had found it: the rest of that step is not used.
+        _restart(table, t)
+        call_status(table[STOP_TIME], (table[MEMORY], stop))
     flag = call_status(
         table[CVODE],
         (table[MEMORY], stop, table[VECTOR], table[RETURNED_TIME], np.int32(_CV_ONE_STEP)),
@@ -382,14 +402,13 @@ def _completed(table: Any) -> Any:
 @compiled
 def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> Any:
     """Integrate from the present time to `end` with all events; return why to stop, or -1."""
-    budget = PAUSE_AFTER
     while reals[TIME] < end:
         stop = min(end, reals[NEXT_EVENT])
         event = stop <= reals[TIME]
         if not event:
-            if budget == 0:
+            if table[BUDGET] == 0:
                 return PAUSED
-            budget -= 1
+            table[BUDGET] -= 1
             table[STEPS] += 1
             table[INTERVAL_STEPS] += 1
             table[SINCE_EVENT] += 1
@@ -435,10 +454,8 @@ def run_steps(
 
     Parameters
     ----------
-    table, reals
-        The shared tables.
-    times
-        Communication points, s.
+    table, reals, times
+        The shared tables; communication points, s.
     between, jump, record
         Programs: inputs during a step where they are held at a mean; all inputs at an
         instant where they jump; outputs.
@@ -448,7 +465,8 @@ def run_steps(
         First step, and the one after the last.
     state
         int64, shape (4,), see :mod:`fmident.fmu.program`; element 0 is why it stopped.
-        When that is a pause, the same call goes on where it stopped.
+        When that is a pause, since the integrator's steps in ``table[BUDGET]`` are used up,
+        the same call goes on where it stopped.
 
     Returns
     -------

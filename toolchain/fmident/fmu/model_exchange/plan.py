@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop, ValueSetter
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.instance import BaseInstance, Instance
-from fmident.fmu.library import Library
+from fmident.fmu.library import DISCARD, Library
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
@@ -23,6 +24,11 @@ from fmident.fmu.tables import Group, InputTable, OutputTable, failed_call, pref
 
 DEFAULT_TOLERANCE = 1e-6
 """Relative tolerance where neither the setup nor the FMU has one."""
+
+PAUSE_SECONDS = 0.05
+"""The interpreter is asked for a pending Ctrl-C and the time limit about this often."""
+
+_FIRST_BUDGET = 100  # integrator steps until it is asked for the first time
 
 _FUNCTIONS = {
     loop.SET_TIME: ("fmi2SetTime", "fmi3SetTime"),
@@ -85,7 +91,7 @@ class ExchangePlan:
         self._table: I64 = np.zeros(loop.SIZE, np.int64)
         self._reals: F64 = np.zeros(loop.REALS)
         self._info: F64 = np.zeros(4)
-        self._returned: F64 = np.zeros(1)
+        self._returned: F64 = np.zeros(2)  # what CVODE says; where it began
         self._states: F64 = np.zeros(0)
         self._allowed: F64 = np.zeros(0)
         self._seed: F64 = np.zeros(0)
@@ -177,8 +183,9 @@ class ExchangePlan:
         states, indicators = self._sizes(instance)
         if states != self._states.size or table[loop.VECTOR_DATA] == 0:
             self._states, self._allowed = np.zeros(max(states, 1)), np.ones(max(states, 1))
-            self._seed = np.zeros(4 * max(states, 1))
+        self._seed = np.zeros(4 * max(states, 1) + 2 * indicators)
         table[loop.STATES], table[loop.INDICATORS] = states, indicators
+        self._returned[1] = begin
         table[loop.VECTOR_DATA] = self._states.ctypes.data
         table[loop.TOLERANCE_DATA] = self._allowed.ctypes.data
         table[loop.SEED] = self._seed.ctypes.data
@@ -228,17 +235,24 @@ class ExchangePlan:
         pause: Callable[[float], None],
     ) -> Runner:
         """Return what runs the steps; always compiled, since CVODE calls back very often."""
+        budget = _FIRST_BUDGET
 
         def run(begin: int, end: int, state: I64) -> bool:
-            while not loop.run_steps(
-                self._table, self._reals, self.times, self._between, self._jump,
-                self._record, self._jumps, begin, end, state,
-            ):  # fmt: skip
+            nonlocal budget
+            while True:
+                self._table[loop.BUDGET] = budget
+                began = perf_counter()
+                if loop.run_steps(
+                    self._table, self._reals, self.times, self._between, self._jump,
+                    self._record, self._jumps, begin, end, state,
+                ):  # fmt: skip
+                    return True
                 if state[0] != loop.PAUSED:
                     return False
+                per_step = max(perf_counter() - began, 1e-9) / budget
+                budget = max(1, min(int(PAUSE_SECONDS / per_step), 8 * budget))
                 begin = int(state[1])
                 pause(float(self._reals[loop.TIME]))
-            return True
 
         return run
 
@@ -257,7 +271,9 @@ class ExchangePlan:
     def _refuse(self, outcome: int, time: float) -> Stop:
         table = self._table
         status, flag = int(table[loop.FAILED_STATUS]), int(table[loop.FLAG])
-        blamed = outcome == loop.CALL or (outcome == loop.SOLVER and -12 <= flag <= -8)
+        # Error and Fatal end the run wherever CVODE was, even within its linear solver.
+        grave = status not in (0, DISCARD, loop.NOT_FINITE)
+        blamed = outcome == loop.CALL or (outcome == loop.SOLVER and (grave or -12 <= flag <= -8))
         if blamed and status not in (0, loop.NOT_FINITE):
             failed = failed_call(self._library, int(table[loop.FAILED_FUNCTION]), status)
             return Stop(failed, time, f" at t = {time!r} s")
