@@ -19,6 +19,7 @@ class Absolute(Cost):
 
     name: ClassVar[str] = "absolute"
     summary: ClassVar[str] = "sum of absolute differences"
+    by_sample: ClassVar[bool] = True
 
     factor: float = 1.0
 

@@ -27,6 +27,7 @@ class Correlation(Cost):
 
     name: ClassVar[str] = "correlation"
     summary: ClassVar[str] = "1 - correlation: blind to gain and offset"
+    by_sample: ClassVar[bool] = True
 
     def check(self, signals: Sequence[MeasuredSignal]) -> None:
         """Refuse measurements that are constant."""

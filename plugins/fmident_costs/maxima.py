@@ -35,6 +35,7 @@ class SquaresAndMaxima(Cost):
 
     name: ClassVar[str] = "squares-and-maxima"
     summary: ClassVar[str] = "weighted sums of squares and largest errors (the LuGre cost)"
+    by_sample: ClassVar[bool] = True
 
     squares: float | dict[str, float] = 1.0
     maxima: float | dict[str, float] = 1.0

@@ -9,7 +9,9 @@ import pytest
 
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.problem import TimeDomain
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
+from fmident_costs import FrequencyDomain
 from fmident_estimators.least_squares import LeastSquares
 
 TIMES = np.linspace(0.0, 2.0, 401)
@@ -242,3 +244,30 @@ def test_the_result_tells_steps_in_the_unit_of_the_parameter() -> None:
     with Evaluator(problem, PythonExecutor(problem, decay)) as evaluator:
         result = run_estimation(problem, evaluator, LeastSquares())
     assert result.settings["difference_steps"]["a"]["step"] == pytest.approx(0.02)
+
+
+def test_peaks_of_a_spectrum_are_no_events() -> None:
+    def ringing(times, inputs, k: float, d: float) -> dict[str, np.ndarray]:
+        return {"y": np.exp(-d * times) * np.sin(np.sqrt(k) * times)}
+
+    times = np.linspace(0.0, 40.0, 2000)
+    whole = python_problem(
+        ringing(times, {}, 9.0, 0.02),
+        times,
+        [
+            Parameter("k", 8.8, 1.0, 30.0, variable="k"),
+            Parameter("d", 0.03, 0.0, 1.0, variable="d"),
+        ],
+        evaluation=EvaluationSettings(check=False, difference="central"),
+    )
+    found = []
+    for cost in (TimeDomain("mean-square"), FrequencyDomain()):
+        problem = dataclasses.replace(whole, cost=cost)
+        evaluator = Evaluator(problem, PythonExecutor(problem, ringing))
+        jacobian = evaluator.jacobian(problem.initial)
+        found.append((evaluator.simulations, jacobian.T @ jacobian, evaluator.step_sizes.curvature))
+    (simulations, normal, curvature), (others, same, likewise) = found
+    # The spectrum is an orthogonal transform of the samples.
+    assert others == simulations
+    np.testing.assert_allclose(same, normal, rtol=1e-8)
+    np.testing.assert_allclose(likewise, curvature, rtol=0.01)

@@ -249,6 +249,7 @@ class Derivatives:
                 self._space.upper,
                 magnitude,
                 settings.difference,
+                jumps=bool(self._places.groups),
             )
         return chosen.with_own_steps(own, scheme)
 

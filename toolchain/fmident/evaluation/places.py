@@ -21,8 +21,8 @@ class Places:
     Parameters
     ----------
     problem
-        Its experiments, measurements and cost. Residuals of a cost that is not taken sample by
-        sample have no places: they form one group, and notes name no time.
+        Its experiments, measurements and cost. Only residuals whose cost gives intervals are
+        sure to be those of the samples one by one; else notes name no time.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -34,7 +34,12 @@ class Places:
 
     @cached_property
     def groups(self) -> tuple[slice, ...]:
-        """Rows of each measurement of each experiment."""
+        """Rows of each measurement of each experiment, which can be compared to find events.
+
+        All rows where the cost orders samples its own way; none where it mixes them.
+        """
+        if not self._problem.cost.by_sample:
+            return ()
         layout = self._layout
         if layout is None or layout.size == 0:
             return (slice(None),)

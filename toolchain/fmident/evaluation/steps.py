@@ -253,6 +253,8 @@ def choose_steps(
     upper: F64,
     magnitude: float,
     difference: Difference,
+    *,
+    jumps: bool = True,
 ) -> StepSizes:
     """Measure noise and curvature at `z` and choose the steps.
 
@@ -274,10 +276,12 @@ def choose_steps(
         Root mean square of the whitened outputs.
     difference
         Scheme.
+    jumps
+        Whether a residual that stands out is one that an event jumps across.
     """
     noise, origin = measure_noise(evaluate, base, z, size, lower, upper, magnitude)
     curvature, influence, events = _measure_curvature(
-        evaluate, base, z, size, lower, upper, noise, magnitude
+        evaluate, base, z, size, lower, upper, noise, magnitude, jumps=jumps
     )
     largest = np.minimum(LARGEST * size, 0.25 * (upper - lower))
     smallest = np.minimum(np.maximum(np.abs(z), size) * _EPS**0.75, largest)
@@ -319,6 +323,8 @@ def _measure_curvature(
     upper: F64,
     noise: float,
     magnitude: float,
+    *,
+    jumps: bool,
 ) -> tuple[F64, Flags, Flags]:
     """Return the root mean square second derivative, and two flags per parameter.
 
@@ -337,7 +343,9 @@ def _measure_curvature(
     open_columns = list(range(z.size))
     for _ in range(_TRIALS):
         again = []
-        probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns, noise)
+        # Nothing is infinitely large: no row is taken for one of an event.
+        floor = _EVENT * noise if jumps else np.inf
+        probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns, floor)
         for j, probe in zip(open_columns, probes, strict=True):
             influence[j] |= not probe.change <= NOTHING * _EPS * magnitude  # NaN, a failure, is one
             if not np.isfinite(probe.second):
@@ -374,9 +382,12 @@ def _second_differences(
     lower: F64,
     upper: F64,
     columns: Sequence[int],
-    noise: float,
+    floor: float,
 ) -> list[_Probe]:
-    """Return one probe per column; centred where the bounds allow it, else one-sided."""
+    """Return one probe per column; centred where the bounds allow it, else one-sided.
+
+    Rows that stand out and exceed `floor` are taken for those of events.
+    """
     points = []
     one_sided = []
     for j in columns:
@@ -399,9 +410,7 @@ def _second_differences(
         second = base - 2.0 * first + other if aside else first - 2.0 * base + other
         change = max(_rms(first - base), _rms(other - base), key=lambda x: (np.isnan(x), x))
         # A jump is no curvature; where one side fails nothing can be told apart.
-        jumps = (
-            standing_out_of_active(second, _EVENT * noise) if np.isfinite(second).all() else None
-        )
+        jumps = standing_out_of_active(second, floor) if np.isfinite(second).all() else None
         smooth = second if jumps is None else second[~jumps]
         probes.append(_Probe(_rms(smooth), change, jumps is not None and bool(jumps.any())))
     return probes

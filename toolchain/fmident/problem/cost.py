@@ -130,10 +130,15 @@ class Cost(ABC):
         Name in the ``[cost]`` table.
     summary
         One line for ``fmident plugins``.
+    by_sample
+        Whether residuals belong to one sample each. Finite differences then look for those that
+        an event of the model jumps across; in mixtures of samples, such as spectra, a residual
+        that stands out means nothing.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
+    by_sample: ClassVar[bool] = False
 
     @property
     def gives_intervals(self) -> bool:
@@ -190,6 +195,7 @@ class TimeDomain(Cost):
 
     name: ClassVar[str] = "time-domain"
     summary: ClassVar[str] = "squares of the differences, sample by sample (the default)"
+    by_sample: ClassVar[bool] = True
 
     normalisation: Literal["none", "mean-square"] = "none"
 
