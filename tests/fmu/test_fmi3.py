@@ -344,6 +344,28 @@ def test_an_input_without_intermediate_update_is_held(opened: Opened) -> None:
     np.testing.assert_array_equal(found[:, 1], np.cos(T))
 
 
+@pytest.mark.parametrize("interpolation", ["auto", "hold", "mean"])
+def test_continuous_inputs_that_jump_are_set_in_event_mode(
+    opened: Opened, interpolation: str
+) -> None:
+    """FMI 3.0.1, section 4.1.1: the importer raises an event where an input jumps."""
+    flags = {"providesIntermediateUpdate": "true", "hasEventMode": "true"}
+    u, w = np.sin(3.0 * T), np.where(T > 0.55, 2.0, 1.0)
+    setup = SimulationSetup(
+        T,
+        ("u", "w"),
+        np.column_stack([u, w]),
+        ("x", "u", "w"),
+        interpolation=interpolation,  # type: ignore[arg-type]
+    )
+    with opened("lines.c", LINES, flags).simulator() as simulator:
+        found = simulator.simulate(setup)
+        np.testing.assert_array_equal(simulator.simulate(setup), found)
+    area = 0.1 * np.sum(u[:-1]) if interpolation == "hold" else np.trapezoid(u, T)
+    assert found[-1, 0] == pytest.approx(area)
+    np.testing.assert_array_equal(found[:, 1:], np.column_stack([u, w]))
+
+
 # ------------------------------------------------------------------------- the rest
 
 

@@ -284,6 +284,7 @@ class InputTable:
         self.continuous = [g for g in self.groups if is_continuous(of[g])]
         self.lines = [g for g in self.continuous if may_follow(of[g])]
         self.held = [g for g in self.groups if g not in self.continuous]
+        self._rows = inputs.shape[0]
         self._others: list[tuple[Group, int, Variable]] = []
         for group in self.groups:
             for signal, column in group.columns:
@@ -309,6 +310,23 @@ class InputTable:
             replace(g, values=np.concatenate([0.5 * (g.values[1:] + g.values[:-1]), g.values[-1:]]))
             for g in self.continuous
         ]
+
+    def jumps(self, groups: Sequence[Group], means: Sequence[Group]) -> npt.NDArray[np.bool_]:
+        """Return for each instant whether an input jumps there.
+
+        Parameters
+        ----------
+        groups
+            Those that are held from instant to instant.
+        means
+            What continuous groups are held at instead; may be empty.
+        """
+        found = np.zeros(self._rows, dtype=np.bool_)
+        for group in groups:
+            found[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
+        for group, mean in zip(self.continuous if means else (), means, strict=True):
+            found[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
+        return found
 
     def fill_others(self, values: Mapping[str, Value]) -> None:
         """Give elements of driven arrays that no column drives the values of this run."""

@@ -105,6 +105,19 @@ def configure(description: ModelDescription, values: Mapping[str, Value]) -> Mod
     return replace(description, variables=variables, shapes=shapes)
 
 
+def resized(description: ModelDescription, values: Mapping[str, Value]) -> ModelDescription:
+    """Return the description with the sizes that the structural parameters among `values` give.
+
+    Raises
+    ------
+    FmuError
+        One of them is no size.
+    """
+    known = structural_parameters(description.declarations)
+    sizes = {name: value for name, value in values.items() if name in known}
+    return configure(description, sizes) if sizes else description
+
+
 def _size(name: str, value: object) -> int:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
     if not whole or value != int(value) or not 0 <= int(value) < 2**31:  # type: ignore[call-overload]

@@ -211,8 +211,8 @@ def run_steps(
     times
         Communication points, s.
     before, jump, after, record
-        Programs: inputs set before a step; inputs that can change in an event only; inputs
-        set after a step; outputs.
+        Programs: inputs set before a step, in event mode where there is one; inputs that
+        jump, which event mode is for; inputs set after a step; outputs.
     jumps
         For each instant, whether there is something to do for `jump`.
     begin, end
@@ -230,7 +230,11 @@ def run_steps(
         table[ROW] = i
         table[WARNED] = table[INTERVAL_EVENTS] = 0
         reals[TIME] = times[i]
-        outcome = CALL if _move(table, before, i) != 0 else -1
+        outcome = -1
+        if table[EVENT_MODE] != 0 and before.shape[0] > 0:
+            outcome = _event(table, reals, before, i)
+        elif _move(table, before, i) != 0:
+            outcome = CALL
         if outcome < 0:
             outcome = _advance(table, reals, nothing, times[i + 1])
         if outcome < 0 and _move(table, after, i) != 0:

@@ -16,7 +16,7 @@ from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.library import Library
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import InputTable, OutputTable, failed_call
+from fmident.fmu.tables import Group, InputTable, OutputTable, failed_call
 
 
 class StepPlan:
@@ -83,14 +83,17 @@ class StepPlan:
         self._jumps: npt.NDArray[np.bool_] = np.zeros(self.times.size, dtype=np.bool_)
         self._means = self.inputs.means() if self.interpolation == "mean" else []
         self._jump = mover.program(())
+        self._jumping: list[Group] = []
         if self.update == "before_step":
             self._before, self._after = mover.program(groups), mover.program(())
             return
         self._before = mover.program(self._means, 0)
         if self.capable.has_event_mode:
-            # What is not continuous can be set in event mode only.
-            self._after = mover.program(self.inputs.continuous)
-            self._jump = mover.program(self.inputs.held)
+            # What jumps is set in event mode: FMI demands it, also of continuous inputs.
+            on_lines = self.inputs.lines if self.interpolation == "linear" else []
+            self._jumping = [group for group in groups if group not in on_lines]
+            self._after = mover.program(on_lines)
+            self._jump = mover.program(self._jumping)
         else:
             self._after = mover.program(groups)
 
@@ -136,9 +139,7 @@ class StepPlan:
             Its initial events do not settle.
         """
         self.inputs.fill_others(values)
-        if self._jump.shape[0]:
-            for group in self.inputs.held:
-                self._jumps[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
+        self._jumps = self.inputs.jumps(self._jumping, self._means)
         self._claim_table(instance)
         assignment.apply(instance, values)
         begin, end = float(self.times[0]), float(self.times[-1])

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.fmu.description import ModelDescription, Value
@@ -136,16 +135,6 @@ class ExchangePlan:
             self._means = self._inputs.means()
             self._between = mover.program(self._means, 0)
 
-    def _find_jumps(self) -> npt.NDArray[np.bool_]:
-        """Return for each instant whether inputs jump there."""
-        groups = self._inputs.groups if self._interpolation == "hold" else self._inputs.held
-        jumps = np.zeros(self.times.size, dtype=np.bool_)
-        for group in groups:
-            jumps[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
-        for group, mean in zip(self._inputs.continuous, self._means, strict=False):
-            jumps[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
-        return jumps
-
     # ---------------------------------------------------------------- start of a run
 
     def initialise(
@@ -162,7 +151,8 @@ class ExchangePlan:
         """
         begin, end = float(self.times[0]), float(self.times[-1])
         self._inputs.fill_others(values)
-        self._jumps = self._find_jumps()
+        held = self._inputs.groups if self._interpolation == "hold" else self._inputs.held
+        self._jumps = self._inputs.jumps(held, self._means)
         if isinstance(instance, Instance):
             instance.setup_experiment(begin, end, self.tolerance)
             assignment.apply(instance, values)
