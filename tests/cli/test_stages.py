@@ -203,3 +203,18 @@ def test_progress_names_a_stage_once() -> None:
     lines = stream.getvalue().splitlines()
     assert [line for line in lines if line.startswith("stage")] == ["stage 'a'", "stage 'b'"]
     assert lines[-1].split()[:2] == ["2", "1"]
+
+
+def test_missing_bounds_of_a_later_stage_are_told_with_its_line(
+    staged: Study, capsys: Capture
+) -> None:
+    text = staged.problem.read_text() + (
+        '\n[stages.parameters.k]\nbounds = [1.0, inf]\n\n[stages.estimator]\nname = "cma-es"\n'
+    )
+    staged.problem.write_text(text)
+    line = len(text.splitlines()) - 1
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 2
+    error = capsys.readouterr().err
+    assert f"problem.toml:{line}: 'cma-es' searches inside finite bounds" in error
+    assert "'k' [1.0, inf]" in error
+    assert not (staged.folder / "out").exists()

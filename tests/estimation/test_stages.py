@@ -261,6 +261,24 @@ def test_wrong_options_of_the_last_stage_are_told_before_the_first() -> None:
     assert seen == []
 
 
+def test_missing_bounds_of_the_last_stage_are_told_before_the_first() -> None:
+    whole = two_steps()
+    last = whole.stages[2].problem
+    unbounded = tuple(
+        dataclasses.replace(q, upper=np.inf) if q.name == "w" else q for q in last.parameters
+    )
+    late = dataclasses.replace(
+        last, parameters=unbounded, estimator=EstimatorSettings("special-genetic", {})
+    )
+    executor = Counting(whole)
+    with pytest.raises(ProblemError, match=r"finite bounds, but these have none: 'w' \["):
+        solve(
+            dataclasses.replace(whole, stages=(*whole.stages[:2], Stage("late", late))),
+            executor_of=lambda asked: executor,
+        )
+    assert executor.count == 0
+
+
 def test_own_initial_value_and_bounds_of_a_stage() -> None:
     whole = problem()
     first = stage_of(whole, "first", free=["a"], experiments=["slow"])

@@ -13,7 +13,7 @@ from fmident.problem.model import Problem
 from fmident_estimators.binary_genetic.code import Bits, decode
 from fmident_estimators.binary_genetic.operators import crossover, mutate, roulette
 from fmident_estimators.binary_genetic.options import BinaryGeneticOptions
-from fmident_estimators.population import PopulationSearch
+from fmident_estimators.population import Box, PopulationSearch
 
 
 class BinaryGenetic(Estimator[BinaryGeneticOptions]):
@@ -27,6 +27,10 @@ class BinaryGenetic(Estimator[BinaryGeneticOptions]):
         "genetic algorithm on bit strings: roulette, uniform crossover, mutation of bits"
     )
     options_type: ClassVar[type[BinaryGeneticOptions]] = BinaryGeneticOptions
+
+    def check_problem(self, problem: Problem, options: BinaryGeneticOptions) -> None:
+        """Refuse parameters without finite bounds."""
+        Box.of(problem, self.name)
 
     def expected_simulations(self, options: BinaryGeneticOptions, problem: Problem) -> int:
         """Return the vectors of all generations; those that are known are not simulated."""

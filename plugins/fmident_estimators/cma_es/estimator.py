@@ -12,7 +12,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.cma_es.options import CmaEsOptions
-from fmident_estimators.population import PopulationSearch
+from fmident_estimators.population import Box, PopulationSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,10 @@ class CmaEs(Estimator[CmaEsOptions]):
     name: ClassVar[str] = "cma-es"
     summary: ClassVar[str] = "covariance matrix adaptation evolution strategy (cma), restarts"
     options_type: ClassVar[type[CmaEsOptions]] = CmaEsOptions
+
+    def check_problem(self, problem: Problem, options: CmaEsOptions) -> None:
+        """Refuse parameters without finite bounds."""
+        Box.of(problem, self.name)
 
     def expected_simulations(self, options: CmaEsOptions, problem: Problem) -> int:
         """Return a rough figure: a search takes some hundred generations (Hansen 2001)."""

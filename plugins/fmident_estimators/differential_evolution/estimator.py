@@ -12,7 +12,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
-from fmident_estimators.population import PopulationSearch
+from fmident_estimators.population import Box, PopulationSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -26,6 +26,10 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
     name: ClassVar[str] = "differential-evolution"
     summary: ClassVar[str] = "differential evolution (SciPy), a generation as one batch"
     options_type: ClassVar[type[DifferentialEvolutionOptions]] = DifferentialEvolutionOptions
+
+    def check_problem(self, problem: Problem, options: DifferentialEvolutionOptions) -> None:
+        """Refuse parameters without finite bounds."""
+        Box.of(problem, self.name)
 
     def expected_simulations(self, options: DifferentialEvolutionOptions, problem: Problem) -> int:
         """Return the vectors of all generations; the tolerances mostly end the run earlier."""

@@ -14,6 +14,7 @@ from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
+from fmident_estimators.population import without_bounds
 
 _SAME_COST = 1e-3
 """Relative difference of costs up to which two searches count as one minimum: the noise of a
@@ -31,6 +32,11 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         "Levenberg-Marquardt (Ceres) or trust region (SciPy), bounds, robust losses, multi-start"
     )
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
+
+    def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
+        """Refuse several starts where parameters have no finite bounds."""
+        if options.starts > 1:
+            _refuse_open_bounds(problem, options.starts)
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the steps of the differences and some iterations per start."""
@@ -114,22 +120,19 @@ def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquare
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
+    _refuse_open_bounds(problem, options.starts)
     space = evaluator.space
-    open_ones = [
-        f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
-        + (" with log scaling" if parameter.scaling == "log" else "")
-        for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
-        if not np.isfinite(low) or not np.isfinite(high)
-    ]
-    if open_ones:
-        raise ProblemError(
-            f"starts = {options.starts} needs finite bounds, but these have none: "
-            + ", ".join(open_ones),
-            hint="give each of them bounds = [low, high], or set starts = 1",
-        )
     unit = _latin_hypercube(options.starts - 1, len(problem.free), options.seed)
     points = space.to_physical(space.lower + unit * (space.upper - space.lower))
     return np.vstack([problem.initial, np.clip(points, problem.lower, problem.upper)])
+
+
+def _refuse_open_bounds(problem: Problem, starts: int) -> None:
+    if open_ones := without_bounds(problem):
+        raise ProblemError(
+            f"starts = {starts} needs finite bounds, but these have none: " + ", ".join(open_ones),
+            hint="give each of them bounds = [low, high], or set starts = 1",
+        )
 
 
 def _latin_hypercube(count: int, dimension: int, seed: int) -> F64:

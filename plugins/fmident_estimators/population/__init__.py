@@ -1,6 +1,6 @@
 """What the population methods share: the unit cube they search in, and book-keeping."""
 
-from fmident_estimators.population.box import Box
+from fmident_estimators.population.box import Box, without_bounds
 from fmident_estimators.population.search import PopulationSearch
 
-__all__ = ["Box", "PopulationSearch"]
+__all__ = ["Box", "PopulationSearch", "without_bounds"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident._types import F64
-from fmident.errors import Location, ProblemError
+from fmident.errors import ProblemError
 from fmident.problem import SearchSpace
 from fmident.problem.model import Problem
 
@@ -47,17 +47,10 @@ class Box:
             Parameters have no finite bounds; all of them are named.
         """
         space = SearchSpace.of(problem)
-        open_ones = [
-            f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
-            + (" with log scaling" if parameter.scaling == "log" else "")
-            for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
-            if not np.isfinite(low) or not np.isfinite(high)
-        ]
-        if open_ones:
+        if open_ones := without_bounds(problem):
             raise ProblemError(
                 f"'{method}' searches inside finite bounds, but these have none: "
                 + ", ".join(open_ones),
-                location=Location(str(problem.source)) if problem.source is not None else None,
                 hint="give each of them bounds = [low, high]; with log scaling, low is above 0",
             )
         return cls(space, problem.lower, problem.upper)
@@ -76,3 +69,14 @@ class Box:
         width = np.where(high > low, high - low, 1.0)
         inside: F64 = np.clip((self.space.from_physical(points) - low) / width, 0.0, 1.0)
         return inside
+
+
+def without_bounds(problem: Problem) -> list[str]:
+    """Return the free parameters whose bounds are not finite in the search space, in words."""
+    space = SearchSpace.of(problem)
+    return [
+        f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
+        + (" with log scaling" if parameter.scaling == "log" else "")
+        for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
+        if not np.isfinite(low) or not np.isfinite(high)
+    ]

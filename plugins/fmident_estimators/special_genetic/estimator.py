@@ -9,7 +9,7 @@ import numpy as np
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
-from fmident_estimators.population import PopulationSearch
+from fmident_estimators.population import Box, PopulationSearch
 from fmident_estimators.special_genetic.cycle import Cycle, Reason
 from fmident_estimators.special_genetic.operators import offspring
 from fmident_estimators.special_genetic.options import SpecialGeneticOptions
@@ -27,6 +27,10 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
         "special genetic algorithm (Ludwig, Gerstmayr): survivors, children, shrinking range"
     )
     options_type: ClassVar[type[SpecialGeneticOptions]] = SpecialGeneticOptions
+
+    def check_problem(self, problem: Problem, options: SpecialGeneticOptions) -> None:
+        """Refuse parameters without finite bounds."""
+        Box.of(problem, self.name)
 
     def expected_simulations(self, options: SpecialGeneticOptions, problem: Problem) -> int:
         """Return the vectors of all generations; a tolerance may end the run earlier."""

@@ -57,7 +57,7 @@ def check_estimators(problem: Problem, find: Find) -> None:
     fmident.errors.ProblemError
         With the place in the file.
     """
-    estimator = _check_estimator(problem, find, ())
+    estimator = _check_estimator(problem, find, (), solves=not problem.stages)
     if not problem.stages:
         refuse_cost(problem, estimator, _place(problem, "cost"))
     for position, stage in enumerate(problem.stages):
@@ -70,14 +70,22 @@ def check_estimators(problem: Problem, find: Find) -> None:
         refuse_cost(solved, estimator, _place(solved, *table, "cost"))
 
 
-def _check_estimator(problem: Problem, find: Find, owner: Keys) -> type[Estimator[Any]]:
+def _check_estimator(
+    problem: Problem, find: Find, owner: Keys, *, solves: bool = True
+) -> type[Estimator[Any]]:
     """Return the estimator; its table stands in the table `owner`."""
     try:
         estimator = find(problem.estimator.name)
     except PluginError as error:
         place = _place(problem, *owner, "estimator", "name")
         raise ProblemError(error.message, location=place, hint=error.hint) from error
-    estimator_options(problem, estimator, (*owner, "estimator"))
+    options = estimator_options(problem, estimator, (*owner, "estimator"))
+    if solves:
+        try:
+            estimator().check_problem(problem, options)
+        except ProblemError as error:
+            error.location = error.location or _place(problem, *owner, "estimator")
+            raise
     return estimator
 
 

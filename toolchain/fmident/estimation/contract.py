@@ -181,6 +181,25 @@ class Estimator(ABC, Generic[Options]):
             Inside the bounds.
         """
 
+    def check_problem(self, problem: Problem, options: Options) -> None:
+        """Refuse a problem that this estimator cannot solve; the default takes all.
+
+        Asked when the file is read, and before the first of several stages, so that a
+        mistake need not wait for hours of simulation. Nothing is simulated here.
+
+        Parameters
+        ----------
+        problem
+            As it would be estimated; the initial values of a later stage may still change.
+        options
+            An instance of `options_type`.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            What is missing. Without a location it gets that of the estimator's table.
+        """
+
     def expected_simulations(self, options: Options, problem: Problem) -> int | None:
         """Return how many runs of the FMU to expect, for the user's planning.
 

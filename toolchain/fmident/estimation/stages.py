@@ -93,7 +93,9 @@ def run_stages(
     """
     began = time.perf_counter()
     for stage in problem.stages:  # a mistake in the last one must not wait for the others
-        build_options(estimator_of(stage.problem.estimator.name), stage.problem.estimator.options)
+        estimator = estimator_of(stage.problem.estimator.name)
+        options = build_options(estimator, stage.problem.estimator.options)
+        estimator.check_problem(stage.problem, options)
     names = searched_names(problem)
     values = {q.name: q.initial for q in problem.parameters}
     done: list[_Done] = []
