@@ -13,6 +13,7 @@ import pytest
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
+from fmident.evaluation.journal.records import HEADER_BYTES, outcome_record
 from fmident.problem.model import Problem
 
 from .conftest import Recorded, task
@@ -41,8 +42,81 @@ def test_outcomes_come_back_to_the_last_bit(problem: Problem, tmp_path: Path) ->
         assert isinstance(two, np.ndarray)
         assert one.tobytes() == two.tobytes()
         assert one.shape == two.shape
-        two[0] = 0.0  # whoever gets outputs may change them, but not the journal
-    assert restored(problem, tmp_path)[0][0][0, 0] == before[0][0, 0]  # type: ignore[index]
+        # They may be served again, and the first ones still wait to be written.
+        assert not one.flags.writeable
+        assert not two.flags.writeable
+
+
+def test_more_come_back_at_once_than_files_may_be_open(problem: Problem, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    fill(problem, tmp_path, 75)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 20, limits[1]))
+    try:
+        assert restored(problem, tmp_path, 75)[1] == 75
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_room_set_aside_is_given_back(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Recorded(problem, tmp_path)
+    run.executor.run([task(1.0 + k) for k in range(5)])
+    assert run.journal is not None
+    run.journal.flush()
+    killed = (tmp_path / SIMULATIONS).read_bytes()
+    run.close()
+    whole = (tmp_path / SIMULATIONS).read_bytes()
+    assert len(whole) == run.journal.size - 16  # of the other file
+    assert killed.rstrip(b"\0") == whole.rstrip(b"\0")
+    if hasattr(os, "posix_fallocate"):
+        assert len(killed) > len(whole)
+    # A killed process leaves the zeros; they are no damage.
+    (tmp_path / SIMULATIONS).write_bytes(killed)
+    _, count, again = restored(problem, tmp_path)
+    assert count == 5
+    assert again.journal is not None
+    assert again.journal.found == ()
+    assert (tmp_path / SIMULATIONS).read_bytes() == whole
+    # Where no room can be set aside, the records are written all the same.
+    monkeypatch.setattr(os, "posix_fallocate", _refuse, raising=False)
+    assert fill(problem, tmp_path / "without", 3)
+    assert restored(problem, tmp_path / "without", 3)[1] == 3
+
+
+def _refuse(*_: object) -> None:
+    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+
+@pytest.mark.parametrize("change", ["bit", "page", "tail", "first"])
+def test_checksums_of_large_outputs_tell_damage(
+    problem: Problem, tmp_path: Path, change: str
+) -> None:
+    path = tmp_path / SIMULATIONS
+    outputs = np.random.default_rng(1).standard_normal((5000, 3))
+    file = RecordFile(path)
+    file.append(outcome_record(b"k" * 16, outputs))
+    (place,) = file.places.values()
+    payload = file.read(place)
+    assert payload is not None
+    begin = place.offset + HEADER_BYTES
+    old, position, new = payload, 0, b""
+    if change == "bit":
+        position, new = 70_007, bytes([old[70_007] ^ 0x80])
+    elif change == "page":
+        position, new = 40_960, bytes(4096)
+    elif change == "tail":
+        position, new = place.length - 1, bytes([old[-1] ^ 1])
+    else:
+        position, new = 0, bytes([old[0] ^ 1])
+    with path.open("r+b") as stream:
+        stream.seek(begin + position)
+        stream.write(new)
+    assert file.read(place) is None
+    file.close()
 
 
 def test_failures_come_back_but_those_that_are_not_final(problem: Problem, tmp_path: Path) -> None:

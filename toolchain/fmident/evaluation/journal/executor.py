@@ -106,7 +106,10 @@ class RecordedExecutor(Executor):
         return self._inner.isolated
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Serve the known ones, run the others; each is kept as soon as it is done."""
+        """Serve the known ones, run the others; each is kept as soon as it is done.
+
+        The outputs cannot be written to: they may be served again.
+        """
         keys = [self._keys.of(task) for task in tasks]
         found, missing = self._known(keys, done)
         if missing:
@@ -265,6 +268,9 @@ class _RecentOutcomes:
         return found
 
     def put(self, key: bytes, outcome: Simulated) -> None:
+        if not isinstance(outcome, SimulationFailure):
+            # Others hold the same array, and it may still have to be written.
+            outcome.flags.writeable = False
         before = self._items.pop(key, None)
         self._bytes += _size(outcome) - (0 if before is None else _size(before))
         self._items[key] = outcome

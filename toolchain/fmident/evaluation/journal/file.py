@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
-import zlib
 from pathlib import Path
+
+import numpy as np
 
 from fmident.evaluation.journal.records import (
     HEADER_BYTES,
@@ -15,9 +15,14 @@ from fmident.evaluation.journal.records import (
     Kind,
     Place,
     Record,
+    is_sound,
     place_at,
     scan,
+    written_bytes,
 )
+
+AHEAD_BYTES = 4_000_000
+"""Room that a file has beyond its end while it is written; zeros that a killed run leaves."""
 
 
 class RecordFile:
@@ -29,8 +34,6 @@ class RecordFile:
     ----------
     path
         Made when missing. A torn end, as a crash leaves it, is cut off.
-    grows_only
-        Whether :meth:`empty` is never called.
 
     Attributes
     ----------
@@ -49,15 +52,14 @@ class RecordFile:
         It can be neither read nor made.
     """
 
-    def __init__(self, path: Path, *, grows_only: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._grows_only = grows_only
         self.places: dict[tuple[Kind, bytes], Place] = {}
         self.notes: list[str] = []
         self.dirty = False
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            self.size = self._repair()
+            self.size = self._set_aside = self._repair()
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -71,20 +73,22 @@ class RecordFile:
         OSError
             Nothing of the record is left in the file.
         """
-        pieces = [memoryview(piece) for piece in record.pieces()]
-        whole = sum(piece.nbytes for piece in pieces)
-        place = place_at(bytes(pieces[0]), self.size)
+        head, rest = record.pieces()
+        whole = len(head) + len(rest)
+        place = place_at(head, self.size)
         assert place is not None
+        if self.size + whole > self._set_aside:
+            self._set_room_aside(self.size + whole)
         try:
-            written = os.pwritev(self._descriptor, pieces, self.size)
+            written = os.pwritev(self._descriptor, (head, rest), self.size)
             if written < whole:
-                rest = b"".join(pieces)[written:]
-                written += os.pwrite(self._descriptor, rest, self.size + written)
+                left = (head + bytes(rest))[written:]
+                written += os.pwrite(self._descriptor, left, self.size + written)
             if written < whole:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         except OSError:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, self.size)
+                self._cut()
             raise
         self.size += whole
         self.dirty = True
@@ -93,35 +97,33 @@ class RecordFile:
     def empty(self) -> None:
         """Forget all records."""
         self.places.clear()
-        os.ftruncate(self._descriptor, len(MAGIC))
         self.size = len(MAGIC)
+        self._cut()
 
     def read(self, place: Place) -> memoryview | None:
-        """Return the payload of a record; ``None`` if it is damaged or gone by now.
-
-        The payload may be changed; the file does not.
-        """
+        """Return a copy of the payload of a record; ``None`` if it is damaged or gone by now."""
+        # Not mapped: each map would hold a descriptor, of which there are often only 1024.
+        content = np.empty(HEADER_BYTES + place.length, np.uint8).data
         try:
-            content = self._mapped(place) if self._grows_only else self._copied(place)
-        except (OSError, ValueError):
+            count = os.preadv(self._descriptor, (content,), place.offset)
+        except OSError:
             return None
-        header, payload = content[:HEADER_BYTES], content[HEADER_BYTES:]
-        if len(payload) < place.length or place_at(bytes(header), place.offset) != place:
+        header, payload = bytes(content[:HEADER_BYTES]), content[HEADER_BYTES:]
+        if count < len(content) or place_at(header, place.offset) != place:
             return None
-        return payload if zlib.crc32(payload) == place.check else None
+        return payload if is_sound(payload, place) else None
 
-    def _mapped(self, place: Place) -> memoryview:
-        # Half the time of reading, which has to find new memory for what it copies.
-        begin = place.offset - place.offset % mmap.ALLOCATIONGRANULARITY
-        content = mmap.mmap(
-            self._descriptor, place.end - begin, access=mmap.ACCESS_COPY, offset=begin
-        )
-        return memoryview(content)[place.offset - begin :]
+    def _set_room_aside(self, needed: int) -> None:
+        """Have the file grow by many records at once, which nearly halves the time of writing."""
+        self._set_aside = needed + AHEAD_BYTES
+        if hasattr(os, "posix_fallocate"):
+            with contextlib.suppress(OSError):  # no room for that much, or not in such a file
+                os.posix_fallocate(self._descriptor, self.size, self._set_aside - self.size)
 
-    def _copied(self, place: Place) -> memoryview:
-        content = bytearray(place.end - place.offset)
-        count = os.preadv(self._descriptor, [content], place.offset)
-        return memoryview(content)[:count]
+    def _cut(self) -> None:
+        """Give back what was set aside."""
+        os.ftruncate(self._descriptor, self.size)
+        self._set_aside = self.size
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
@@ -132,6 +134,8 @@ class RecordFile:
 
     def close(self) -> None:
         """Close the file."""
+        with contextlib.suppress(OSError):
+            self._cut()
         os.close(self._descriptor)
 
     def _repair(self) -> int:
@@ -158,9 +162,11 @@ class RecordFile:
                 "there are run again"
             )
         if size > end:
+            torn = written_bytes(self._descriptor, end)
             os.ftruncate(self._descriptor, end)
-            self.notes.append(
-                f"the last {size - end} bytes of '{self.path}' were not completely written and "
-                "are cut off"
-            )
+            if torn:
+                self.notes.append(
+                    f"the last {torn} bytes of '{self.path}' were not completely written and "
+                    "are cut off"
+                )
         return end

@@ -79,7 +79,7 @@ class Journal:
         self._limit, self._thrifty, self._free = limit, thrifty, free
         self._main = RecordFile(folder / SIMULATIONS)
         try:
-            self._passing = RecordFile(folder / POPULATION, grows_only=False)
+            self._passing = RecordFile(folder / POPULATION)
         except BaseException:
             self._main.close()
             raise
@@ -163,6 +163,10 @@ class Journal:
             yield
         finally:
             self._in_population = False
+
+    def flush(self) -> None:
+        """Wait until everything that was given is in the files (not: on the disk)."""
+        self._writer.flush()
 
     def close(self, *, synchronise: bool = True) -> None:
         """Write what is left, and close the files; they can be asked for nothing after that.

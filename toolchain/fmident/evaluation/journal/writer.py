@@ -18,7 +18,7 @@ SYNC_SECONDS = 5.0
 _PENDING_BYTES = 32_000_000
 """Memory for records that wait for the disk; then the run waits, too."""
 
-_Job: TypeAlias = tuple[RecordFile, Record | None] | None
+_Job: TypeAlias = tuple[RecordFile, Record | None] | threading.Event | None
 
 
 class Writer:
@@ -61,6 +61,12 @@ class Writer:
         """Have a file emptied, after everything that was put before is written."""
         self._jobs.put((file, None))
 
+    def flush(self) -> None:
+        """Wait until everything that was put is written, or writing has failed."""
+        reached = threading.Event()
+        self._jobs.put(reached)
+        reached.wait()
+
     def close(self, *, synchronise: bool = True) -> None:
         """Write what is left, synchronise, end the threads."""
         if self._ending.is_set():
@@ -74,6 +80,9 @@ class Writer:
 
     def _write(self) -> None:
         while (job := self._jobs.get()) is not None:
+            if isinstance(job, threading.Event):
+                job.set()
+                continue
             file, record = job
             try:
                 if self._broken:
