@@ -43,6 +43,8 @@ tolerance = 1e-6
         ("model.start_values.g", -9.81),
         ("new", 'quote " and \\ and ü'),
         ("new.table.key", float("inf")),
+        ("cost.squares", {"x": 1.0, "arm[1].m": [1, 2]}),
+        ("cost.maxima", {}),
     ],
 )
 def test_sets_one_key_and_leaves_the_rest(key: str, value: object) -> None:

@@ -227,4 +227,7 @@ def _encoded(value: object) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_encoded, value)) + "]"
+    if isinstance(value, Mapping):
+        items = [f"{_quoted(str(key))} = {_encoded(item)}" for key, item in value.items()]
+        return "{ " + ", ".join(items) + " }" if items else "{}"
     return json.dumps(str(value), ensure_ascii=False)

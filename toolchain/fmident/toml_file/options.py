@@ -73,7 +73,8 @@ def build_dataclass(
         accepted, converted = _convert(value, hints[key])
         if not accepted:
             raise ProblemError(
-                f"{table}: option '{key}' of '{name}' must be {_noun(hints[key])}, not {value!r}",
+                f"{table}: option '{key}' of '{name}' must be {_noun(hints[key])}, not "
+                f"{_shown(value)}",
                 location=where(key),
                 hint=_value_hint(value, hints[key]),
             )
@@ -135,6 +136,11 @@ def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]
     return all(ok for ok, _ in pairs.values()), {key: item for key, (_, item) in pairs.items()}
 
 
+def _shown(value: Any) -> str:
+    """Return the value as it stands in the file."""
+    return ("false", "true")[value] if isinstance(value, bool) else repr(value)
+
+
 def _noun(hint: Any) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
@@ -143,7 +149,13 @@ def _noun(hint: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_noun(a) for a in arguments if a is not type(None))
     if origin in (tuple, list):
-        return f"a list, each item {_noun(arguments[0])}"
+        listed = f"a list, each item {_noun(arguments[0])}"
+        if origin is list or arguments[-1] is Ellipsis:
+            return listed
+        nouns = list(dict.fromkeys(map(_noun, arguments)))
+        if len(nouns) == 1:
+            return f"a list of {len(arguments)}, each item {nouns[0]}"
+        return "a list of " + " and ".join(map(_noun, arguments))
     if origin is dict and len(arguments) == 2 and arguments[1] is not Any:
         return f"a table, each value {_noun(arguments[1])}"
     if hint in _NOUNS:
