@@ -13,9 +13,11 @@ import pytest
 from fmident.catalog import Interface, ReferenceExperiment, Signal, SmokeExperiment
 from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
+from fmident.validation.description import check_description
 from fmident.validation.plan import Reference, read_trajectory
 
 from ..fmu.build import real
+from .conftest import VARIABLES
 
 BuildFlawed = Callable[..., Path]
 
@@ -89,13 +91,13 @@ def test_a_flaw_fails_its_own_check_only(
     [
         ("CRASHES", "native code crashed (SIGABRT); it said: last words"),
         ("ENDS", "native code ended the process with exit code 0"),
-        ("HANGS", "did not answer within 1 s and was ended"),
+        ("HANGS", "did not answer within 4 s and was ended"),
     ],
 )
 def test_native_code_that_dies_in_the_simulation(
     flawed: BuildFlawed, flaw: str, fragment: str
 ) -> None:
-    report = run(plan(flawed(flaw)), timeout=1.0 if flaw == "HANGS" else 20.0)
+    report = run(plan(flawed(flaw)), timeout=4.0 if flaw == "HANGS" else 20.0)
     checks = by_name(report)
     assert not checks["simulation"].passed
     assert checks["simulation"].detail.startswith(fragment)
@@ -107,6 +109,21 @@ def test_native_code_that_dies_in_the_simulation(
 
 def test_what_an_fmu_prints_does_no_harm(flawed: BuildFlawed) -> None:
     assert run(plan(flawed("NOISY"))).passed
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ('unit="kN.m"', "The unit 'kN.m' of variable 'k' (line "),
+        ('unit="kN.m" displayUnit="MN.m"', "the unit 'kN.m' of variable 'k' (line "),
+        ('displayUnit="MN.m"', "has the display unit 'MN.m', but no unit"),
+    ],
+)
+def test_a_unit_that_is_not_defined_is_named(flawed: BuildFlawed, unit: str, words: str) -> None:
+    broken = VARIABLES.replace('unit="1"', unit)
+    check = check_description(flawed(variables=broken))
+    assert not check.passed
+    assert words in check.detail.replace('"', "'")
 
 
 def test_interface_that_differs(flawed: BuildFlawed) -> None:

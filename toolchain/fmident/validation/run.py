@@ -22,9 +22,11 @@ from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks import SIMULATION, checks_of
+from fmident.validation.description import check_description
 from fmident.validation.plan import FmuPlan
 
 _START_UP = "start"
+_START_LIMIT = 60.0  # s at least for loading Python and the FMU, which is no check yet
 _LAST_WORDS = 300
 _DESCRIPTION_PLACE = 2
 
@@ -106,22 +108,8 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
             reason = f"not tried, for '{name}' {child.short}"
             done += [Check(n, True, reason, skipped=True) for n in names[len(done) :]]
     if plan.only is None:
-        done.insert(min(_DESCRIPTION_PLACE, len(done)), _description(plan.path))
+        done.insert(min(_DESCRIPTION_PLACE, len(done)), check_description(plan.path))
     return FmuReport(plan.path, tuple(done))
-
-
-def _description(path: Path) -> Check:
-    """Check the description against FMI's schema and rules, with FMPy."""
-    from fmpy.validation import validate_fmu as problems_of
-
-    began = time.perf_counter()
-    problems: list[str] = problems_of(str(path))
-    seconds = time.perf_counter() - began
-    if not problems:
-        return Check("model description", True, "no problem found by FMPy", seconds=seconds)
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    detail = " ".join(problems[0].split()) + more
-    return Check("model description", False, detail, seconds=seconds)
 
 
 class _Children:
@@ -192,13 +180,13 @@ class _Child:
         """
         at, began = _START_UP, time.perf_counter()
         while True:
+            limit = max(timeout, _START_LIMIT) if at == _START_UP else timeout
             try:
-                answer = self._answers.get(timeout=timeout)
+                answer = self._answers.get(timeout=limit)
             except queue.Empty:
                 self.short = "hung"
-                self._note(
-                    at, f"did not answer within {timeout:g} s and was ended (--timeout)", began
-                )
+                what = f"did not answer within {limit:g} s and was ended (--timeout)"
+                self._note(at, what, began)
                 return None
             if answer is None:
                 self._process.wait()

@@ -1,0 +1,46 @@
+"""Check an FMU's description against FMI's schema and rules, with FMPy."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from fmident.validation.check import Check
+
+
+def check_description(path: Path) -> Check:
+    """Return what FMPy's validation says of an FMU."""
+    from fmpy.validation import validate_fmu as problems_of
+
+    began = time.perf_counter()
+    problems: list[str] = problems_of(str(path))
+    seconds = time.perf_counter() - began
+    name = "model description"
+    if not problems:
+        return Check(name, True, "no problem found by FMPy", seconds=seconds)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    detail = " ".join(_in_words(problems[0], path).split()) + more
+    return Check(name, False, detail, seconds=seconds)
+
+
+def _in_words(problem: str, path: Path) -> str:
+    """Explain where FMPy gives no more than a unit's name, which it did not find."""
+    missing = re.fullmatch(r"'(.*)'|None", problem)
+    if missing is None:
+        return problem
+    import fmpy
+
+    unit = missing[1]
+    for variable in fmpy.read_model_description(str(path), validate=False).modelVariables:
+        declared = variable.declaredType
+        own = variable.unit or (None if declared is None else declared.unit)
+        if own == unit and variable.displayUnit is not None:
+            at = f"variable '{variable.name}' (line {variable.sourceline})"
+            if unit is None:
+                return f"{at} has the display unit '{variable.displayUnit}', but no unit"
+            return (
+                f"the unit '{unit}' of {at} is not among the <UnitDefinitions>, though it has"
+                f" the display unit '{variable.displayUnit}'"
+            )
+    return f"FMPy's validation stops and gives no other reason than {problem}"
