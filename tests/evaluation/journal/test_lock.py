@@ -48,6 +48,11 @@ def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
     lock = RunLock(path, tmp_path / "out")
     with pytest.raises(EstimationError, match=f"process {os.getpid()}"):
         RunLock(path, tmp_path / "out")
+    # Being asked has not given the lock away: other processes are still refused.
+    take = HOLD.replace("time.sleep(60)", "")
+    other = subprocess.run([sys.executable, "-c", take, path], capture_output=True, text=True)
+    assert other.returncode != 0
+    assert f"process {os.getpid()}" in other.stderr
     lock.release()
     RunLock(path, tmp_path / "out").release()
 

@@ -7,14 +7,21 @@ import errno
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import EstimationError
 
-_OWN: set[str] = set()
-"""Locks that this process holds: POSIX locks do not keep a process from its own files."""
+_OWN: dict[str, dict[str, Any]] = {}
+"""Locks that this process holds, and what their files tell.
+
+POSIX locks do not keep a process from its own files. Worse, they are gone as soon as it closes any
+descriptor of such a file: so it must not even read one that it has locked.
+"""
+
+_CHANGING = threading.Lock()
 
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
@@ -44,8 +51,26 @@ class RunLock:
         self.path = path
         self._name = str(path.resolve())
         self.note = ""
-        if self._name in _OWN:
-            raise _refusal(what, _holder(path))
+        with _CHANGING:
+            if self._name in _OWN:
+                raise _refusal(what, _OWN[self._name])
+            self._take(what)
+            _OWN[self._name] = _self()
+        with contextlib.suppress(OSError):  # a full disk; the lock itself needs no room
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(_OWN[self._name]).encode(), 0)
+
+    def release(self) -> None:
+        """Let others in."""
+        with _CHANGING:
+            if _OWN.pop(self._name, None) is None:
+                return
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            os.close(self._descriptor)
+
+    def _take(self, what: Path) -> None:
+        path = self.path
         while True:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
@@ -56,19 +81,6 @@ class RunLock:
                 os.close(self._descriptor)
                 raise
             os.close(self._descriptor)  # it was just released and removed: make a new one
-        _OWN.add(self._name)
-        with contextlib.suppress(OSError):  # a full disk; the lock itself needs no room
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, json.dumps(_self()).encode(), 0)
-
-    def release(self) -> None:
-        """Let others in."""
-        if self._name not in _OWN:
-            return
-        with contextlib.suppress(OSError):
-            self.path.unlink()
-        os.close(self._descriptor)
-        _OWN.discard(self._name)
 
     def _lock(self, what: Path) -> None:
         try:
