@@ -66,6 +66,21 @@ def test_crashes_for_some_parameters_only(fmu: Path, reference: list[Simulated])
         assert executor.report().crashes == 4
 
 
+class Deadly(float):
+    """A start value that ends whoever unpickles it: a worker that takes a setup."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.abort, ()
+
+
+def test_workers_that_die_of_a_setup_cost_what_they_would_have_run(fmu: Path) -> None:
+    # Both learn the setup for the same task at the same time.
+    problem = make_problem(fmu, start={"b": Deadly(0.5)})
+    with ProcessExecutor(problem) as executor:
+        found = executor.run([task(0.1 * k) for k in range(5)])
+    assert all("SIGABRT" in failure(lost).message for lost in found)
+
+
 def test_last_words_are_told(fmu: Path) -> None:
     with ProcessExecutor(make_problem(fmu)) as executor:
         (lost,) = executor.run([task(1.0, kind=float(faults.FATAL))])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,9 +59,16 @@ class Batch:
         if self._done is not None:
             self._done(index, outcome)
 
+    def withdraw(self, index: int) -> bool:
+        """Take a task that waits out of the queue; return whether it was there."""
+        try:
+            self.waiting.remove(index)
+        except ValueError:
+            return False
+        return True
+
     def refuse(self, index: int, error: FmuError) -> None:
         """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""
         self.refusal = self.refusal or error
         self._found[index] = None
-        with contextlib.suppress(ValueError):
-            self.waiting.remove(index)
+        self.withdraw(index)

@@ -414,9 +414,9 @@ class ProcessExecutor(Executor):
             # The crash will come again in a simulation, which can then tell of it.
             self._trying, self._verdict = False, ResetVerdict()
         elif head.index is not None:
+            if head.command is Command.SETUP and not batch.withdraw(head.index):
+                return  # another worker, which had learned meanwhile, has taken it
             prepared, values = batch.work[head.index]
-            if head.command is Command.SETUP:
-                batch.waiting.remove(head.index)
             batch.finish(head.index, lost.failure(values, prepared))
 
     def _abandon(self) -> None:
