@@ -271,3 +271,34 @@ def test_peaks_of_a_spectrum_are_no_events() -> None:
     assert others == simulations
     np.testing.assert_allclose(same, normal, rtol=1e-8)
     np.testing.assert_allclose(likewise, curvature, rtol=0.01)
+
+
+@pytest.mark.parametrize("difference", ["forward", "central", "auto"])
+@pytest.mark.parametrize("width", [0.3, 0.1, 0.03])
+@pytest.mark.parametrize("shape", ["peak", "step"])
+def test_a_narrow_peak_is_smooth_however_few_samples_it_has(
+    shape: str, width: float, difference: str
+) -> None:
+    times = np.linspace(0.0, 10.0, 2001)
+    sigma, jitter = 0.01, 1e-6
+
+    def model(times, inputs, c: float) -> dict[str, np.ndarray]:
+        s = (times - c) / width
+        y = np.exp(-(s**2)) if shape == "peak" else np.tanh(s)
+        seed = int(np.float64(c).view(np.uint64)) % 2**32
+        return {"y": y + jitter * np.random.default_rng(seed).normal(size=y.size)}
+
+    s = (times - 5.0) / width
+    slope = 2.0 * s * np.exp(-(s**2)) if shape == "peak" else -(np.cosh(np.clip(s, -9, 9)) ** -2.0)
+    exact = -slope / width / sigma
+    problem = python_problem(
+        {"y": model(times, {}, 5.1)["y"]},
+        times,
+        [Parameter("c", 5.0, 1.0, 9.0, variable="c")],
+        sigma=sigma,
+        evaluation=EvaluationSettings(check=False, difference=difference),
+    )
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    jacobian = evaluator.jacobian(problem.initial)
+    assert np.linalg.norm(jacobian[:, 0] - exact) < 0.02 * np.linalg.norm(exact)
+    assert evaluator.notes == ()

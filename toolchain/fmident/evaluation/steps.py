@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,17 @@ NOTHING = 32.0
 not be so bit by bit."""
 
 _TRIALS = 4
+_SHRINK = 0.1
+_LOOKS = 2
+"""Shorter trials that tell rows that an event jumps across from a narrow but smooth peak."""
+
+_SMOOTH = 5.0 * _SHRINK**2
+"""Part to which the second difference of a smooth row falls at least from trial to trial: it falls
+by the square, that of a bend in proportion, that of a jump not at all."""
+
+_SEEN = 20.0
+"""Times the floor for rows that stand out, from where on those of a smooth peak are sure to."""
+
 _EVENT = 15.0
 """Noise levels of a second difference that are no noise, six standard deviations."""
 
@@ -329,7 +340,8 @@ def _measure_curvature(
     """Return the root mean square second derivative, and two flags per parameter.
 
     They tell whether anything changed, and whether some rows changed as events make them; such
-    rows are left out of the curvature.
+    rows are left out of the curvature. Rows that stand out are looked at with shorter trials:
+    a smooth peak counts, however narrow it is.
 
     As in section 5.1 of the paper, the function must not change by more than a tenth of its
     size over the second difference. The paper wants the difference to stand out of the noise
@@ -337,41 +349,79 @@ def _measure_curvature(
     limit of the curvature, which is all that the choice of a step needs.
     """
     trial = np.minimum(LARGEST * size, 0.25 * (upper - lower))
-    curvature = np.full(z.size, np.nan)
-    influence = np.zeros(z.size, dtype=np.bool_)
-    events = np.zeros(z.size, dtype=np.bool_)
+    columns = [_Curve() for _ in range(z.size)]
     open_columns = list(range(z.size))
+    # Nothing is infinitely large: no row is taken for one of an event.
+    floor = _EVENT * noise if jumps else np.inf
     for _ in range(_TRIALS):
-        again = []
-        # Nothing is infinitely large: no row is taken for one of an event.
-        floor = _EVENT * noise if jumps else np.inf
         probes = _second_differences(evaluate, base, z, trial, lower, upper, open_columns, floor)
-        for j, probe in zip(open_columns, probes, strict=True):
-            influence[j] |= not probe.change <= NOTHING * _EPS * magnitude  # NaN, a failure, is one
-            if not np.isfinite(probe.second):
-                trial[j] *= 0.1
-                again.append(j)
-                continue
-            events[j] |= probe.events
-            curvature[j] = max(probe.second, noise) / trial[j] ** 2
-            if probe.change > _LARGE_CHANGE * magnitude and probe.second > _VISIBLE * noise:
-                trial[j] *= 0.1
-                again.append(j)
-        open_columns = again
+        open_columns = [
+            j
+            for j, probe in zip(open_columns, probes, strict=True)
+            if columns[j].take(probe, float(trial[j]), noise, floor, magnitude)
+        ]
+        trial[open_columns] *= _SHRINK
         if not open_columns:
             break
     # Where every trial failed nothing is known, so the step becomes the size of the trial.
     unknown = noise / np.maximum(trial, _EPS * size) ** 2
-    return np.where(np.isfinite(curvature), curvature, unknown), influence, events
+    curvature = np.array([c.curvature for c in columns])
+    return (
+        np.where(np.isfinite(curvature), curvature, unknown),
+        np.array([c.influence for c in columns], dtype=np.bool_),
+        np.array([c.events for c in columns], dtype=np.bool_),
+    )
 
 
 @dataclass(frozen=True)
 class _Probe:
-    """Root mean squares of second difference and change of one column; NaN if it failed."""
+    """Second difference and change of one column; NaN if it failed.
+
+    Root mean squares without the rows that stand out, with them, and of the change; the largest
+    of the rows that stand out, 0 if none does.
+    """
 
     second: float
+    whole: float
     change: float
-    events: bool
+    peak: float
+
+
+@dataclass
+class _Curve:
+    """What the trials so far tell of one column."""
+
+    curvature: float = np.nan
+    influence: bool = False
+    events: bool = False
+    _settled: bool = False
+    _probes: list[_Probe] = field(default_factory=list)
+
+    def take(
+        self, probe: _Probe, trial: float, noise: float, floor: float, magnitude: float
+    ) -> bool:
+        """Take in a trial; return whether a shorter one is needed."""
+        self.influence |= not probe.change <= NOTHING * _EPS * magnitude  # NaN, a failure, is one
+        if not np.isfinite(probe.second):
+            self._probes.clear()
+            return True
+        before = self._probes[-1] if self._probes else None
+        self._probes.append(probe)
+        second, undecided = probe.second, False
+        if before is None or before.peak == 0.0:
+            self.events = undecided = probe.peak > 0.0
+        elif 0.0 < probe.peak <= _SMOOTH * before.peak:
+            second, self.events = probe.whole, False
+        elif probe.peak == 0.0 and _SHRINK**2 * before.peak < _SEEN * floor:
+            # Too small to be seen by now, were it smooth: the trial before tells its curvature.
+            second, self.events = _SHRINK**2 * before.whole, False
+        else:
+            undecided = probe.peak > 0.0 and len(self._probes) <= _LOOKS
+        if not (self.events and self._settled):
+            self.curvature = max(second, noise) / trial**2
+        large = probe.change > _LARGE_CHANGE * magnitude and second > _VISIBLE * noise
+        self._settled = not large
+        return undecided or large
 
 
 def _second_differences(
@@ -410,9 +460,12 @@ def _second_differences(
         second = base - 2.0 * first + other if aside else first - 2.0 * base + other
         change = max(_rms(first - base), _rms(other - base), key=lambda x: (np.isnan(x), x))
         # A jump is no curvature; where one side fails nothing can be told apart.
-        jumps = standing_out_of_active(second, floor) if np.isfinite(second).all() else None
-        smooth = second if jumps is None else second[~jumps]
-        probes.append(_Probe(_rms(smooth), change, jumps is not None and bool(jumps.any())))
+        if np.isfinite(second).all():
+            out = standing_out_of_active(second, floor)
+        else:
+            out = np.zeros(second.shape, dtype=np.bool_)
+        peak = float(np.max(np.abs(second[out]), initial=0.0))
+        probes.append(_Probe(_rms(second[~out]), _rms(second), change, peak))
     return probes
 
 
