@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
+from fmident.fmu import (
+    Fmu,
+    SimulationSetup,
+    check_survives,
+    open_fmu,
+    read_description,
+    resized,
+)
 
 from .slave3 import CONTACT, GRID, GRID_TYPES, LINES, Slave3, build_slave3
 from .test_model_exchange import ball
@@ -405,3 +412,10 @@ def test_fmpy_comes_to_the_same(fmu_folder: Path) -> None:
     with open_fmu(path) as fmu, fmu.simulator() as simulator:
         ours = simulator.simulate(SimulationSetup(t, output_names=("h", "ticks")))
     np.testing.assert_allclose(ours[:, 0], np.interp(t, theirs["time"], theirs["h"]), atol=1e-9)
+
+
+def test_a_description_has_the_sizes_that_are_given(grid: Fmu) -> None:
+    larger = resized(grid.description, {"n": 3, "a[3]": 1.0})
+    assert larger.variable("x[3]").unit == "m"
+    assert "x[3]" not in grid.description.by_name
+    assert resized(grid.description, {"a[1]": 2.0}) is grid.description

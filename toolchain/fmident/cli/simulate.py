@@ -77,14 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
     import pandas as pd
 
-    from fmident.fmu import SimulationSetup, open_fmu
+    from fmident.fmu import SimulationSetup, open_fmu, resized
     from fmident.fmu.guard import check_survives
 
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
     named = assignments(arguments.inputs, "--inputs")
     data = _read(arguments) if arguments.data is not None else None
     with open_fmu(arguments.fmu) as fmu:
-        description = fmu.description
+        description = resized(fmu.description, values)
         times = _regular_times(arguments, description) if data is None else data.times
         inputs = _inputs(named, data, times, description)
         outputs = tuple(arguments.outputs) or tuple(v.name for v in description.outputs)

@@ -1,6 +1,7 @@
 """An FMU as an object: its description, what can be set, and fast simulation.
 
-FMI 2.0 for Co-Simulation. The package knows nothing of estimation. Reading order:
+FMI 2.0 and 3.0, Co-Simulation and Model Exchange. The package knows nothing of estimation.
+Reading order:
 ``fmu`` (open a file), ``description``, ``setup`` (what to simulate), ``simulator`` (life
 cycle and failures), ``plan`` and ``program`` (what happens in a step), ``loop`` (the
 compiled loop).
@@ -8,6 +9,7 @@ compiled loop).
 
 from fmident.fmu.archive import ArchiveLimits
 from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.fmi3.declarations import resized
 from fmident.fmu.fmu import Fmu, open_fmu, read_description
 from fmident.fmu.guard import Survival, check_survives
 from fmident.fmu.log import LogRecord
@@ -34,5 +36,6 @@ __all__ = [
     "interpolates_inputs",
     "open_fmu",
     "read_description",
+    "resized",
     "with_ramps",
 ]

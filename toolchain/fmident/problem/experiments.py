@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ def read_experiments(
     reader: Reader | None,
     *,
     held: bool = False,
+    given: Collection[str] = (),
 ) -> tuple[Experiment, ...]:
     """Read all experiments.
 
@@ -46,6 +47,8 @@ def read_experiments(
     held
         Inputs are held between samples, not interpolated: so they are at instants that
         another file of outputs adds.
+    given
+        Variables with a start value for all experiments.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def read_experiments(
     experiments: list[Experiment] = []
     for position, table in enumerate(tables):
         section = Section(source, ("experiments", position), table)
-        experiment = _experiment(section, position, description, base, reader, held)
+        experiment = _experiment(section, position, description, base, reader, held, given)
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
                 f"two experiments are called '{experiment.name}'",
@@ -84,6 +87,7 @@ def _experiment(
     base: Path,
     reader: Reader | None,
     held: bool,
+    given: Collection[str],
 ) -> Experiment:
     path = base / section.text("data")
     name = section.text("name", path.stem or f"experiment {position + 1}")
@@ -104,6 +108,7 @@ def _experiment(
     refuse_partial_sigma(outputs, drafts)
     times = grid.times
     inputs = _inputs(section, description, main, times, held)
+    _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
     measurements = measurements_of(drafts, grid)
     section.finish()
     notes = (*main.notes, *_notes_on_units(section, description, main, drafts))
@@ -173,7 +178,6 @@ def _inputs(
         unit = unit or main.table.units.get(column)
         values = to_unit(main.values(column), unit, variable.unit, f"column '{column}'", place)
         inputs[name] = _without_gaps(values, column, main, times, fill, held)
-    _refuse_missing_inputs(section, description, inputs)
     return inputs
 
 
@@ -204,12 +208,12 @@ def _without_gaps(
 
 
 def _refuse_missing_inputs(
-    section: Section, description: ModelDescription, inputs: Mapping[str, F64]
+    section: Section, description: ModelDescription, given: Collection[str]
 ) -> None:
-    missing = [v.name for v in description.inputs if v.name not in inputs and v.start is None]
+    missing = [v.name for v in description.inputs if v.name not in given and v.start is None]
     if missing:
         raise section.error(
             f"no column for the FMU's input {', '.join(map(repr, missing[:5]))}",
             "inputs",
-            hint="add it to [experiments.inputs]: FMU variable = column",
+            hint="add it to [experiments.inputs]: FMU variable = column; or to start_values",
         )

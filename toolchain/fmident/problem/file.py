@@ -19,7 +19,7 @@ from fmident.errors import (
     ProblemError,
     did_you_mean,
 )
-from fmident.fmu import ModelDescription, Variable, read_description
+from fmident.fmu import ModelDescription, Variable, read_description, resized
 from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.evaluation_file import read_evaluation
 from fmident.problem.experiments import read_experiments
@@ -94,6 +94,7 @@ def load_problem(
         reader,
         held=evaluation.interpolation == "hold"
         or (evaluation.interpolation == "auto" and not straight),
+        given=shared,
     )
     parameters = read_parameters(root, description, experiments)
     problem = Problem(
@@ -143,13 +144,20 @@ def read_model(
     Returns
     -------
     fmu, description, start_values
+        The description has arrays of the sizes that the start values give.
     """
     model = root.table("model")
     has_start_values = model.has("start_values")
     fmu = _fmu(model, base, resolve_model)
     description = read_description(fmu)
-    shared = start_values(model.table("start_values"), description) if has_start_values else {}
-    return fmu, description, dict(shared)
+    if not has_start_values:
+        return fmu, description, {}
+    given = model.table("start_values")
+    try:
+        description = resized(description, dict(given.items()))
+    except FmuError as error:
+        raise given.error(error.message, hint=error.hint) from error
+    return fmu, description, dict(start_values(given, description))
 
 
 def read_toml(path: str | Path, text: str | None = None) -> Section:
