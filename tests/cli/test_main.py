@@ -151,7 +151,6 @@ def state(number: int) -> Iteration:
 def test_progress_is_plain_lines_in_a_file() -> None:
     stream = io.StringIO()
     progress = Progress(stream)
-    progress.start()
     for number in range(3):
         progress.iteration(state(number))
     progress.finish()
@@ -170,8 +169,8 @@ def test_progress_in_a_file_repeats_no_line_that_tells_nothing_new() -> None:
         progress.iteration(Iteration(number, np.zeros(1), 1.0, number, 0, 0.0, details))
     progress.finish()
     lines = stream.getvalue().splitlines()
-    assert len(lines) == 4
-    assert lines[1].endswith("start 2 of 3, its cost 7")
+    assert len(lines) == 5
+    assert lines[2].endswith("start 2 of 3, its cost 7")
     assert lines[-1].split()[0] == "299"
 
 
@@ -184,7 +183,7 @@ def test_progress_tells_of_long_work_between_iterations(monkeypatch: pytest.Monk
         progress.activity("measuring the noise", done, 20)
         now += 2.0
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "measuring the noise: 1 of 20 simulations"
+    assert lines[1] == "measuring the noise: 1 of 20 simulations"
     assert 5 <= len(lines) <= 10
     stream.truncate(0)
     for done in range(21):
@@ -201,7 +200,6 @@ class Terminal(io.StringIO):
 def test_progress_rewrites_its_line_on_a_terminal_and_ends_it() -> None:
     stream = Terminal()
     progress = Progress(stream)
-    progress.start()
     for number in range(200):
         progress.iteration(state(number))
     progress.finish()

@@ -194,7 +194,6 @@ def test_another_cost_is_told_and_gives_no_standard_errors(study: Study, capsys:
 def test_progress_names_a_stage_once() -> None:
     stream = io.StringIO()
     progress = Progress(stream)
-    progress.start()
     for number, stage in enumerate(["a", "a", "b"]):
         progress.iteration(
             Iteration(number, np.zeros(1), 3.0 - number, number, 0, 0.1 * number, stage=stage)

@@ -131,7 +131,6 @@ def run(arguments: argparse.Namespace) -> int:
             tell(_announcement(problem))
             if arguments.resume:
                 tell(f"resuming: {_count(workspace.simulations, 'simulation')} in the journal")
-            progress.start()
         try:
             result = api.estimate(
                 problem, host=host, observers=observers, report=show, workspace=workspace

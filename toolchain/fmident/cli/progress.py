@@ -37,20 +37,17 @@ class Progress:
         self._rewrites = self._stream.isatty()
         self._last = -math.inf
         self._pending: Iteration | None = None
+        self._begun = False
         self._unfinished = False
         self._shown: tuple[float, ...] = ()
         self._stage = ""
         self._doing = ""
         self._doing_since = -math.inf
 
-    def start(self) -> None:
-        """Show the header: the first iteration may take a while."""
-        self._stream.write(_HEADER + "\n")
-        self._stream.flush()
-
     def iteration(self, state: Iteration) -> None:
         """Show an iteration."""
         now = time.monotonic()
+        self._begin()
         if state.stage != self._stage:
             self._begin_stage(state.stage)
         new = (state.cost, state.details.get("start", 1.0))
@@ -72,6 +69,7 @@ class Progress:
         if now - self._doing_since < _PATIENCE or now - self._last < pause:
             return
         self._last = now
+        self._begin()
         if self._pending is not None:
             self._show(self._pending)
         self._write(f"{text}: {done}{f' of {expected}' if done <= expected else ''} simulations")
@@ -84,6 +82,12 @@ class Progress:
             self._stream.write("\n")
             self._stream.flush()
             self._unfinished = False
+
+    def _begin(self) -> None:
+        """Write the header before the first line, behind what was told before the run."""
+        if not self._begun:
+            self._begun = True
+            self._stream.write(_HEADER + "\n")
 
     def _begin_stage(self, name: str) -> None:
         """End what the stage before has shown, and name the new one."""
