@@ -126,11 +126,18 @@ def test_delays_below_a_sample_and_beyond_the_record(check: Check) -> None:
 
 
 def test_an_input_that_does_not_move(check: Check) -> None:
-    still = problem_with(force=np.ones(TIMES.size))
+    still = problem_with(force=np.zeros(TIMES.size))
     report = check(still)
     assert "the input 'F' is constant: nothing drives the model" in message(
         report, "input-constant"
     )
+    assert [d.severity for d in report.findings if d.rule == "input-constant"] == ["warning"]
+
+
+def test_an_input_that_is_a_step_at_the_start_drives_the_model(check: Check) -> None:
+    report = check(problem_with(force=np.ones(TIMES.size)))
+    assert "only a step at the start" in message(report, "input-constant")
+    assert [d.severity for d in report.findings if d.rule == "input-constant"] == ["note"]
 
 
 def test_one_of_several_inputs_that_does_not_move(check: Check) -> None:

@@ -42,6 +42,23 @@ def _without_motion(subject: Subject) -> list[Diagnostic]:
     if not still:
         return []
     everywhere = len(still) == len(given)
+    # Held at another value from the beginning is a step, which may well excite the model.
+    stepped = [n for n in still if _differs_from_start(subject, n)]
+    if everywhere and stepped:
+        return [
+            subject.finding(
+                "note",
+                "input-constant",
+                f"the input{'' if len(still) == 1 else 's'} {several(still)}"
+                f" {'is' if len(still) == 1 else 'are'} constant: only a step at the start and"
+                " the start values drive the model",
+                "right if the experiment was a step",
+                "experiments",
+                0,
+                "inputs",
+                stepped[0],
+            )
+        ]
     only = len(subject.problem.experiments) == 1
     verb = "is" if len(still) == 1 else "are"
     return [
@@ -60,6 +77,18 @@ def _without_motion(subject: Subject) -> list[Diagnostic]:
             *(still[:1]),
         )
     ]
+
+
+def _differs_from_start(subject: Subject, name: str) -> bool:
+    """Return whether an input is held at another value than the one that the FMU starts with."""
+    variable = subject.variable(name)
+    start = variable.start if variable is not None else None
+    rest = float(start) if isinstance(start, (int, float)) else 0.0
+    return any(
+        bool(np.any(e.inputs[name] != rest))
+        for e in subject.problem.experiments
+        if name in e.inputs
+    )
 
 
 def _alike(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
