@@ -49,6 +49,8 @@ def test_the_end_of_a_worker_costs_one_simulation(
         assert words in lost.message
         assert lost.parameters == {"a": 7.0, "b": 0.5, "kind": float(kind)}
         assert lost.experiment == "long"
+        assert lost.time == pytest.approx(1.0)
+        assert " at 1 s" in str(lost)
         assert lost.hint
         report = executor.report()
         assert report.crashes == 1

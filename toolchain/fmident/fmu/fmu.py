@@ -27,6 +27,7 @@ from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
 from fmident.fmu.library import Library
 
 if TYPE_CHECKING:
+    from fmident.fmu.driver import I64
     from fmident.fmu.log import LogBuffer
     from fmident.fmu.simulator import Simulator
 
@@ -78,6 +79,7 @@ class Fmu:
         compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
         log_buffer: LogBuffer | None = None,
+        loop_state: I64 | None = None,
         interface: InterfaceChoice = "auto",
     ) -> Simulator:
         """Instantiate the FMU; arguments as for :class:`fmident.fmu.Simulator`.
@@ -98,6 +100,7 @@ class Fmu:
             compiled=compiled,
             progress=progress,
             log_buffer=log_buffer,
+            loop_state=loop_state,
             interface=interface,
         )
 

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import types
 
+from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_status, compiled
 from fmident.fmu.program import (
     ADDRESS,
     COUNT,
@@ -31,22 +29,6 @@ from fmident.fmu.program import (
     VALUES,
     WARNINGS,
 )
-
-
-def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
-    """Call the C function at `address` with a tuple of arguments; it returns an ``int``."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
-        function = ir.FunctionType(ir.IntType(32), kinds)
-        pointer = builder.inttoptr(values[0], function.as_pointer())
-        unpack: Any = cgutils.unpack_tuple
-        return builder.call(pointer, unpack(builder, values[1]))
-
-    return types.int32(types.int64, arguments), generate
-
-
-_call_status: Any = intrinsic(_call)
 
 
 def _define() -> Callable[..., bool]:
@@ -77,7 +59,8 @@ def _define() -> Callable[..., bool]:
         begin, end
             First step, and the one after the last.
         state
-            int64, shape (4,): what stopped the loop, and the number of steps with warnings.
+            int64, shape (4,): what stopped the loop, and the number of steps with warnings;
+            while it runs, where it is.
 
         Returns
         -------
@@ -88,6 +71,7 @@ def _define() -> Callable[..., bool]:
         calls, outputs = program.shape[0], reals.shape[1]
         done = end
         for i in range(begin, end):
+            state[failed_step] = i  # for whoever looks when this process is gone
             t = times[i]
             h = times[i + 1] - t
             worst = 0
@@ -95,13 +79,13 @@ def _define() -> Callable[..., bool]:
                 row = program[c]
                 values = row[address] + row[stride] * i
                 if row[kind] == values_kind:
-                    status = _call_status(
+                    status = call_status(
                         row[function], (component, row[references], row[count], values)
                     )
                 elif row[kind] == step_kind:
-                    status = _call_status(row[function], (component, t, h, np.int32(1)))
+                    status = call_status(row[function], (component, t, h, np.int32(1)))
                 else:
-                    status = _call_status(
+                    status = call_status(
                         row[function],
                         (component, row[references], row[count], row[orders], values),
                     )
@@ -134,12 +118,7 @@ def _define() -> Callable[..., bool]:
     return run_steps
 
 
-def _compile() -> Callable[..., bool]:
-    try:
-        compiled = njit(nogil=True, cache=True)(_define())
-    except RuntimeError:  # no folder to be found that can be written: compile every time
-        compiled = njit(nogil=True)(_define())
-    return compiled
-
-
-run_steps = _compile()
+run_steps: Callable[..., bool] = compiled(
+    _define(),
+    types.boolean(types.int64, PROGRAM, VECTOR, MATRIX, types.int64, types.int64, TABLE),
+)

@@ -39,6 +39,7 @@ def run_steps(
     """Run steps `begin` to `end`; parameters as for :func:`fmident.fmu.loop.run_steps`."""
     calls = [[int(cell) for cell in row] for row in program]
     for i in range(begin, end):
+        state[FAILED_STEP] = i
         worst = 0
         for c, row in enumerate(calls):
             values = row[ADDRESS] + row[STRIDE] * i

@@ -19,7 +19,10 @@ KIND, FUNCTION, REFERENCES, COUNT, ADDRESS, STRIDE, ORDERS = range(7)
 COLUMNS = 7
 
 FAILED_CALL, FAILED_STEP, FAILED_STATUS, WARNINGS = range(4)
-"""Elements of the loop's state: row of the program and step at which it stopped, status
-that was returned (or :data:`NOT_FINITE` minus the output's column), steps with warnings."""
+"""Elements of the loop's state: row of the program and step at which it stopped (while it runs:
+the step that it is in), status that was returned (or :data:`NOT_FINITE` minus the output's
+column), steps with warnings."""
+
+STATE_SIZE = 4
 
 NOT_FINITE = -1

@@ -23,7 +23,7 @@ from fmident.fmu.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.library import DISCARD
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
-from fmident.fmu.program import FAILED_STEP
+from fmident.fmu.program import FAILED_STEP, STATE_SIZE
 from fmident.fmu.setup import SimulationSetup
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class Simulator:
         steps one by one.
     log_buffer
         Where the FMU's messages go; default private memory.
+    loop_state
+        int64, shape (4,): memory for the loop's state, from which another process can see in
+        which step this one is, or ended: element 1, -1 before the first step.
     interface
         ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``: Co-Simulation where the
         FMU offers it, else Model Exchange with SUNDIALS CVODE.
@@ -104,6 +107,7 @@ class Simulator:
         compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
         log_buffer: LogBuffer | None = None,
+        loop_state: I64 | None = None,
         interface: InterfaceChoice = "auto",
     ) -> None:
         self.fmu = fmu
@@ -115,6 +119,7 @@ class Simulator:
         self.captures_output = capture_output
         self._compiled = compiled
         self._progress = progress
+        self._state = np.zeros(STATE_SIZE, dtype=np.int64) if loop_state is None else loop_state
         self._lock = threading.Lock()
         self._plans: weakref.WeakKeyDictionary[SimulationSetup, dict[Driver, RunPlan]]
         self._plans = weakref.WeakKeyDictionary()
@@ -183,6 +188,7 @@ class Simulator:
         self, setup: SimulationSetup, values: Mapping[str, Value], time_limit: float | None
     ) -> F64:
         self._buffer.clear()
+        self._state[FAILED_STEP] = -1
         merged = {**self._touched, **setup.start_values, **values}
         driver = self._driver.configured(merged)
         assignment = self._assignment(driver, merged)
@@ -237,7 +243,8 @@ class Simulator:
                 )
 
         run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)
-        state = np.zeros(4, dtype=np.int64)
+        state = self._state
+        state[:] = 0
         steps = plan.times.size - 1
         begin = 0
         started = now = time.perf_counter()

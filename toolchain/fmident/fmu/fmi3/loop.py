@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import as_pointer, call_status, callback, carray, compiled, doubles
+from fmident.fmu.native import (
+    PROGRAM,
+    TABLE,
+    VECTOR,
+    as_pointer,
+    call_status,
+    callback,
+    carray,
+    compiled,
+    compiled_as,
+    doubles,
+)
 
 # The shared table: addresses, sizes, what happened.
 (
@@ -105,7 +116,7 @@ def _move(table: Any, program: Any, i: int) -> Any:
     return 0
 
 
-@compiled
+@compiled_as(types.int64(TABLE, VECTOR))
 def start(table: Any, reals: Any) -> Any:
     """Settle an event and go on to step mode; return why to stop, or -1."""
     info = table[INFO]
@@ -188,7 +199,11 @@ def _advance(table: Any, reals: Any, nothing: Any, end: float) -> Any:
     return -1
 
 
-@compiled
+@compiled_as(
+    types.boolean(
+        TABLE, VECTOR, VECTOR, *(PROGRAM,) * 4, types.boolean[::1], types.int64, types.int64, TABLE
+    )
+)
 def run_steps(
     table: Any,
     reals: Any,
@@ -227,7 +242,7 @@ def run_steps(
     """
     nothing = before[:0]
     for i in range(begin, end):
-        table[ROW] = i
+        state[1] = table[ROW] = i
         table[WARNED] = table[INTERVAL_EVENTS] = 0
         reals[TIME] = times[i]
         outcome = -1

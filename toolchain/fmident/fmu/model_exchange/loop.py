@@ -12,14 +12,18 @@ import numpy as np
 from numba import types
 
 from fmident.fmu.native import (
+    PROGRAM,
+    TABLE,
+    VECTOR,
     as_pointer,
     call_address,
     call_status,
     callback,
     carray,
     compiled,
+    compiled_as,
     doubles,
-)  # fmt: skip
+)
 
 # The shared table of integers: sizes, addresses, what happened.
 (
@@ -28,7 +32,7 @@ from fmident.fmu.native import (
     ENTER_EVENT, UPDATE, ENTER_CONTINUOUS, COMPLETED,
     SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES, INPUT_WORK,
     DIRECTIONAL, STATE_REFERENCES, DERIVATIVE_REFERENCES, REFERENCE_COUNT, SEED,
-    MEMORY, VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
+    MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
     FAILED_FUNCTION, FAILED_STATUS, FLAG, STEPS, EVENTS, INTERVAL_STEPS, INTERVAL_EVENTS,
     CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, BUDGET, SIZE,
@@ -282,7 +286,7 @@ def _remember(table: Any) -> Any:
 @compiled
 def _restart(table: Any, t: float) -> None:
     """Begin to integrate anew."""
-    call_status(table[REINIT], (table[MEMORY], t, table[VECTOR]))
+    call_status(table[REINIT], (table[MEMORY], t, table[STATE_VECTOR]))
     doubles(table[RETURNED_TIME], 2)[1] = t
     table[RESTARTS] += 1
 
@@ -333,7 +337,7 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     return _resume(table, reals, outcome == -2, known)
 
 
-@compiled
+@compiled_as(types.int64(TABLE, VECTOR))
 def start(table: Any, reals: Any) -> Any:
     """Settle the events of initialisation; the FMU is in event mode."""
     outcome = _update(table, reals)
@@ -373,7 +377,7 @@ def _integrate(table: Any, reals: Any, stop: float) -> Any:
         call_status(table[STOP_TIME], (table[MEMORY], stop))
     flag = call_status(
         table[CVODE],
-        (table[MEMORY], stop, table[VECTOR], table[RETURNED_TIME], np.int32(_CV_ONE_STEP)),
+        (table[MEMORY], stop, table[STATE_VECTOR], table[RETURNED_TIME], np.int32(_CV_ONE_STEP)),
     )
     if flag >= 0:
         # CVODE may miss its stop by rounding.
@@ -437,7 +441,11 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
     return -1
 
 
-@compiled
+@compiled_as(
+    types.boolean(
+        TABLE, VECTOR, VECTOR, *(PROGRAM,) * 3, types.boolean[::1], types.int64, types.int64, TABLE
+    )
+)
 def run_steps(
     table: Any,
     reals: Any,
@@ -475,6 +483,7 @@ def run_steps(
     """
     nothing = between[:0]
     for i in range(begin, end):
+        state[1] = i
         outcome = -1
         if table[INSIDE] == 0:
             table[ROW] = i

@@ -108,10 +108,13 @@ class _Server:
 
     def open(self, _slot: int, _number: int, body: bytes) -> None:
         """Load and instantiate the FMU; load what the simulations need."""
-        from fmident.evaluation.executors.processes.protocol import TRACE_BYTES, Reply
+        import numpy as np
+
+        from fmident.evaluation.executors.processes.protocol import STATE_AT, TRACE_BYTES, Reply
         from fmident.fmu.fmu import open_fmu
         from fmident.fmu.log import LogBuffer
         from fmident.fmu.loop import run_steps
+        from fmident.fmu.program import STATE_SIZE
 
         assert run_steps is not None
         request = pickle.loads(body)
@@ -120,7 +123,11 @@ class _Server:
         self.fmu = open_fmu(request["fmu"])
         self.trace = mmap.mmap(self.log_file, TRACE_BYTES)
         log = LogBuffer(self.trace)
-        self.simulator = self.fmu.simulator(capture_output=False, log_buffer=log)
+        self.simulator = self.fmu.simulator(
+            capture_output=False,
+            log_buffer=log,
+            loop_state=np.frombuffer(self.trace, np.int64, STATE_SIZE, STATE_AT),
+        )
         self.reply(Reply.READY)
 
     def setup(self, _slot: int, number: int, body: bytes) -> None:

@@ -384,6 +384,7 @@ class ProcessExecutor(Executor):
         """Charge the death of a worker to the simulation that it was busy with."""
         self._workers.remove(worker)
         records, begun, printed = worker.log(), worker.begun(), worker.printed
+        step = worker.step()
         end = worker.finish()
         head = worker.outstanding.popleft() if worker.outstanding else None
         for sent in reversed(worker.outstanding):
@@ -417,7 +418,8 @@ class ProcessExecutor(Executor):
             if head.command is Command.SETUP and not batch.withdraw(head.index):
                 return  # another worker, which had learned meanwhile, has taken it
             prepared, values = batch.work[head.index]
-            batch.finish(head.index, lost.failure(values, prepared))
+            reached = step if head.command is Command.RUN else -1
+            batch.finish(head.index, lost.failure(values, prepared, reached))
 
     def _abandon(self) -> None:
         """Kill the workers that are at work: their answers would come to the wrong batch."""

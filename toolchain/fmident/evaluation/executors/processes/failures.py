@@ -39,10 +39,13 @@ class Crash:
     hint: str
     final: bool = True
 
-    def failure(self, values: Mapping[str, float], prepared: Prepared) -> SimulationFailure:
-        """Return the failure of the simulation that it was busy with."""
+    def failure(
+        self, values: Mapping[str, float], prepared: Prepared, step: int = -1
+    ) -> SimulationFailure:
+        """Return the failure of the simulation that it was busy with, in a communication step."""
+        time = float(prepared.setup.times[step]) if step >= 0 else None
         return SimulationFailure(
-            self.message, None, dict(values), self.log, prepared.experiment, self.hint, self.final
+            self.message, time, dict(values), self.log, prepared.experiment, self.hint, self.final
         )
 
 

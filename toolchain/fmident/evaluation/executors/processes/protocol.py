@@ -18,6 +18,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.fmu.log import BUFFER_BYTES
+from fmident.fmu.program import STATE_SIZE
 
 HEADER = struct.Struct("<iiqq")
 """Kind, slot, a number, the length of the payload."""
@@ -25,8 +26,10 @@ HEADER = struct.Struct("<iiqq")
 SLOTS = 2
 """Tasks that a worker may hold: one that runs, one that waits."""
 
-TRACE_BYTES = BUFFER_BYTES + 8
-"""What outlives a worker: the ring of log messages, and how many runs it has begun (i64)."""
+STATE_AT = BUFFER_BYTES + 8
+TRACE_BYTES = STATE_AT + 8 * STATE_SIZE
+"""What outlives a worker: the ring of log messages, how many runs it has begun (i64), and the
+state of the simulation's loop, which tells the step."""
 
 PRINTED = 64 * 1024
 """About this many bytes of what the FMU prints last are kept, per simulation."""

@@ -19,6 +19,7 @@ from fmident._types import F64
 from fmident.evaluation.executors.processes.protocol import (
     PRINTED,
     SLOTS,
+    STATE_AT,
     TRACE_BYTES,
     Command,
     Frames,
@@ -29,6 +30,7 @@ from fmident.evaluation.executors.processes.protocol import (
 from fmident.evaluation.executors.resident import ResidentSize
 from fmident.fmu.guard import end_of_process
 from fmident.fmu.log import BUFFER_BYTES
+from fmident.fmu.program import FAILED_STEP
 
 _SCRIPT = Path(__file__).with_name("child.py")
 _FAREWELL = 2.0
@@ -257,6 +259,11 @@ class Worker:
     def begun(self) -> int:
         """Return how many runs the worker has begun."""
         return int.from_bytes(os.pread(self._log_file, 8, BUFFER_BYTES), "little")
+
+    def step(self) -> int:
+        """Return the communication step in which the last run is, or ended; -1 before the first."""
+        place = STATE_AT + 8 * FAILED_STEP
+        return int.from_bytes(os.pread(self._log_file, 8, place), "little", signed=True)
 
     # -------------------------------------------------------------------- ending
 
