@@ -43,7 +43,7 @@ def test_a_problem_with_an_array_of_another_size(grid: Path, tmp_path: Path) -> 
     problem = tmp_path / "problem.toml"
     problem.write_text(
         f"[model]\nfmu = '{grid}'\nstart_values = {{ n = 3, 'a[1]' = 1.0, 'a[2]' = 1.0,"
-        " 'u[1]' = 0.0, 'u[2]' = 0.0 }\n"
+        " 'u[1]' = 0.0, 'u[2]' = 0.0, 'u[3]' = 0.0 }\n"
         "[parameters.a]\nvariable = 'a[3]'\ninitial = 1.0\n"
         "[[experiments]]\ndata = 'data.csv'\n[experiments.inputs]\n'u[3]' = 'u'\n"
         "[experiments.outputs]\n'x[3]' = { column = 'x', sigma = 0.1 }\n"
