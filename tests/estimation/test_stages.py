@@ -261,6 +261,22 @@ def test_wrong_options_of_the_last_stage_are_told_before_the_first() -> None:
     assert seen == []
 
 
+def test_a_stage_without_intervals_says_nothing_of_them() -> None:
+    whole = two_steps()
+    bounded = dataclasses.replace(
+        whole,
+        parameters=tuple(
+            dataclasses.replace(q, initial=0.5, upper=0.6) if q.name == "k" else q
+            for q in whole.parameters
+        ),
+    )
+    first = stage_of(bounded, "first")
+    wide = stage_of(whole, "last")
+    found = solve(dataclasses.replace(bounded, stages=(first, wide)))
+    (note,) = [n for n in found.notes if "on a bound" in n]
+    assert note == "Stage 'first': 'k' lies on a bound."
+
+
 def test_missing_bounds_of_the_last_stage_are_told_before_the_first() -> None:
     whole = two_steps()
     last = whole.stages[2].problem

@@ -140,3 +140,14 @@ def test_the_rank_is_that_of_the_last_stage(make_result: MakeResult) -> None:
     assert verdict(staged).grade == "good"
     unknown = with_first(staged, standard_error=np.nan)
     assert "there is no uncertainty for mass" in verdict(unknown).headline
+
+
+def test_a_cost_that_stayed_did_not_fall(make_result: MakeResult) -> None:
+    assert (
+        "The cost stayed at 12.5."
+        in verdict(make_result(cost_initial=12.5, cost_final=12.5)).reasons
+    )
+    assert (
+        "The cost fell from 12.5 to 2."
+        in verdict(make_result(cost_initial=12.5, cost_final=2.0)).reasons
+    )

@@ -98,7 +98,7 @@ def summarise(
             scale = float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
     check: ResidualCheck | None = None
     fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
-    notes += _bound_notes(problem, held)
+    notes += _bound_notes(problem, held, statistics is not None)
     if evaluator.failures:
         runs = "1 simulation" if evaluator.failures == 1 else f"{evaluator.failures} simulations"
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
@@ -169,11 +169,13 @@ def _parameter_estimates(
     return tuple(estimates)
 
 
-def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_]) -> list[str]:
+def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: bool) -> list[str]:
     names = [f"'{q.name}'" for q, at in zip(problem.free, held, strict=True) if at]
     if not names:
         return []
     verb = "lies on a bound" if len(names) == 1 else "lie on bounds"
+    if not has_intervals:
+        return [f"{', '.join(names)} {verb}."]
     return [
         f"{', '.join(names)} {verb}: no interval is given there, and the intervals of the other "
         "parameters hold for that value."

@@ -92,10 +92,9 @@ def verdict(result: EstimationResult) -> Verdict:
             "the data fix their combination better than each of them."
         )
     if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
-        reasons.append(
-            f"The cost{_kind(result)} fell from {plain(result.cost_initial, 4)} to "
-            f"{plain(result.cost_final, 4)}."
-        )
+        before, after = plain(result.cost_initial, 4), plain(result.cost_final, 4)
+        change = f"stayed at {after}" if before == after else f"fell from {before} to {after}"
+        reasons.append(f"The cost{_kind(result)} {change}.")
     if worst is not None:
         reasons.append(
             f"Largest relative error of an output: {percent(worst.relative_error)} "
