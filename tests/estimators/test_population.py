@@ -222,6 +222,31 @@ def test_cma_says_of_each_restart_how_it_ended(run: Run) -> None:
     assert "best of 3 searches" in result.message
 
 
+def test_cma_ends_where_only_the_noise_of_the_simulation_moves_the_cost(run: Run) -> None:
+    """A cost far above zero, as noise in the data leaves it, and a simulation with noise."""
+    times = np.linspace(0.0, 1.0, 200)
+    rng = np.random.default_rng(5)
+    measured = 2.0 + 0.5 * times + rng.normal(0.0, 0.1, times.size)
+    parameters = [
+        Parameter("a", 1.0, 0.0, 5.0, variable="a"),
+        Parameter("b", 1.0, 0.0, 5.0, variable="b"),
+    ]
+    problem = python_problem({"y": measured}, times, parameters, sigma=0.1)
+
+    def noisy(times, inputs, a, b):
+        bits = np.frombuffer(np.array([a, b]).tobytes(), np.uint32)
+        return {"y": a + b * times + np.random.default_rng(bits).normal(0.0, 1e-6, times.size)}
+
+    options = {"seed": 1, "generations": 400}
+    found = run(problem, noisy, estimator("cma-es"), options)
+    assert found.status == "converged"
+    assert "relative_tolerance" in found.message
+    best = np.polynomial.Polynomial.fit(times, measured, 1).convert().coef
+    np.testing.assert_allclose([found.values["a"], found.values["b"]], best, atol=1e-4)
+    longer = run(problem, noisy, estimator("cma-es"), {**options, "relative_tolerance": 0.0})
+    assert longer.simulations > 3 * found.simulations
+
+
 def test_differential_evolution_ends_when_the_cost_goes_to_zero(run: Run) -> None:
     result = run(box_problem(), line, estimator("differential-evolution"), {})
     assert result.status == "converged"

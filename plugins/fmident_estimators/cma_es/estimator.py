@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,8 @@ from fmident_estimators.population import Box, PopulationSearch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness")
-"""The package's conditions that mean that costs or steps no longer change."""
+_CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
+"""The package's conditions, and our own, that mean that costs or steps no longer change."""
 
 _USUAL_GENERATIONS = 100
 """Of one search in few parameters, to the default tolerances."""
@@ -27,6 +28,7 @@ _REASONS = {
     "tolx": "the steps became shorter than parameter_tolerance",
     "tolfun": "the costs came within cost_tolerance",
     "tolfunhist": "the best costs of the last generations came within cost_tolerance",
+    "relative": "the best costs of the last generations came within relative_tolerance",
     "tolflatfitness": "all vectors of a generation cost the same",
     "tolstagnation": "the costs stopped falling",
 }
@@ -99,6 +101,8 @@ def _one_search(
 ) -> str:
     """Run until the package stops; return the name of the condition."""
     strategy = _strategy(start, size, options, generator)
+    # As many generations as the package looks at for an absolute tolerance.
+    bests: deque[float] = deque(maxlen=10 + math.ceil(30.0 * start.size / size))
     while not (stop := strategy.stop()):
         if search.generations >= options.generations:
             return "generations"
@@ -107,9 +111,18 @@ def _one_search(
         search.end_generation(costs, restart=float(run), step=float(strategy.sigma))
         if options.target_cost is not None and search.cost <= options.target_cost:
             return "target"
+        bests.append(float(np.min(costs)))
+        if _settled(bests, options.relative_tolerance):
+            return "relative"
         strategy.tell(asked, _ranked(costs).tolist())
     names = [name for name in stop if name in _CONVERGED]
     return names[0] if names else str(next(iter(stop)))
+
+
+def _settled(bests: deque[float], tolerance: float) -> bool:
+    low, high = min(bests), max(bests)
+    full = len(bests) == bests.maxlen
+    return full and math.isfinite(high) and high - low < tolerance * abs(low)
 
 
 def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random.Generator) -> Any:

@@ -24,6 +24,10 @@ class CmaEsOptions:
         Factor on the population from one search to the next (IPOP).
     cost_tolerance
         A search ends when the costs of its last generations differ by less.
+    relative_tolerance
+        A search ends when the best costs of its last generations differ by less than this
+        fraction. With noise in the data the cost does not go to zero, and the noise of the
+        simulation keeps its last digits, and with them the steps, from settling. 0: never.
     parameter_tolerance
         A search ends when its steps are shorter than this fraction of the bounds.
     target_cost
@@ -38,6 +42,7 @@ class CmaEsOptions:
     restarts: int = 0
     population_growth: float = 2.0
     cost_tolerance: float = 1e-11
+    relative_tolerance: float = 1e-5
     parameter_tolerance: float = 1e-8
     target_cost: float | None = None
     seed: int = 0
@@ -52,6 +57,6 @@ class CmaEsOptions:
             raise ValueError(f"generations must be at least 1, not {self.generations}")
         if self.population_growth < 1.0:
             raise ValueError(f"population_growth must be at least 1, not {self.population_growth}")
-        for name in ("restarts", "seed"):
+        for name in ("restarts", "seed", "relative_tolerance"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
