@@ -48,12 +48,38 @@ as_pointer: Any = intrinsic(_pointer)
 """``as_pointer(address)``: for :func:`numba.carray`."""
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a function that runs without the interpreter; keep its code on disk."""
+def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
+    """Compile a function that runs without the interpreter; keep its code on disk.
+
+    With a signature that happens at once, otherwise at the first call. What is called from
+    Python needs one: else compiling would count as time of the first simulation, which may
+    have a limit.
+    """
     try:
-        return njit(nogil=True, cache=True, error_model="numpy")(function)
+        return njit(signature, nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:  # no folder to be found that can be written: compile every time
-        return njit(nogil=True, error_model="numpy")(function)
+        return njit(signature, nogil=True, error_model="numpy")(function)
+
+
+def compiled_as(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function for these types, at once."""
+    return lambda function: compiled(function, signature)
+
+
+VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
+"""Arrays of floats."""
+
+TABLE, PROGRAM = types.int64[::1], types.int64[:, ::1]
+"""Arrays of integers: shared tables and states; programs."""
+
+START = types.int64(TABLE, VECTOR)
+"""Signature of what settles the initial events: shared tables of integers and reals."""
+
+
+def run_steps_of(programs: int) -> Any:
+    """Return the signature of a loop that takes so many programs after tables and times."""
+    steps = (types.boolean[::1], types.int64, types.int64, TABLE)
+    return types.boolean(TABLE, VECTOR, VECTOR, *(PROGRAM,) * programs, *steps)
 
 
 @compiled

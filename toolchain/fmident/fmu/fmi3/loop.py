@@ -12,9 +12,7 @@ import numpy as np
 from numba import types
 
 from fmident.fmu.native import (
-    PROGRAM,
-    TABLE,
-    VECTOR,
+    START,
     as_pointer,
     call_status,
     callback,
@@ -22,6 +20,7 @@ from fmident.fmu.native import (
     compiled,
     compiled_as,
     doubles,
+    run_steps_of,
 )
 
 # The shared table: addresses, sizes, what happened.
@@ -116,7 +115,7 @@ def _move(table: Any, program: Any, i: int) -> Any:
     return 0
 
 
-@compiled_as(types.int64(TABLE, VECTOR))
+@compiled_as(START)
 def start(table: Any, reals: Any) -> Any:
     """Settle an event and go on to step mode; return why to stop, or -1."""
     info = table[INFO]
@@ -199,11 +198,7 @@ def _advance(table: Any, reals: Any, nothing: Any, end: float) -> Any:
     return -1
 
 
-@compiled_as(
-    types.boolean(
-        TABLE, VECTOR, VECTOR, *(PROGRAM,) * 4, types.boolean[::1], types.int64, types.int64, TABLE
-    )
-)
+@compiled_as(run_steps_of(4))
 def run_steps(
     table: Any,
     reals: Any,

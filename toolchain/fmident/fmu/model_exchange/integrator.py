@@ -70,7 +70,7 @@ class Integrator:
             self._set("CVodeSetNoInactiveRootWarn", memory)
         for place, value in (
             (loop.MEMORY, memory),
-            (loop.VECTOR, self._vector),
+            (loop.STATE_VECTOR, self._vector),
             (loop.TOLERANCE_VECTOR, self._allowed),
             (loop.CVODE, sundials.address("CVode")),
             (loop.REINIT, sundials.address("CVodeReInit")),

@@ -12,9 +12,7 @@ import numpy as np
 from numba import types
 
 from fmident.fmu.native import (
-    PROGRAM,
-    TABLE,
-    VECTOR,
+    START,
     as_pointer,
     call_address,
     call_status,
@@ -23,6 +21,7 @@ from fmident.fmu.native import (
     compiled,
     compiled_as,
     doubles,
+    run_steps_of,
 )
 
 # The shared table of integers: sizes, addresses, what happened.
@@ -57,8 +56,7 @@ MOST_ITERATIONS = 1_000
 """Updates of the discrete states in one event."""
 
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
-_TINY = 1e-300
-_FEW_STEPS = 4  # of the integrator between events that it can hardly tell apart any more
+_TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
 
 # Columns of a program, as in fmident.fmu.program.
 _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
@@ -138,9 +136,8 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
 def indicators(t: float, y: int, found: int, user: int) -> int:
     """CVODE's root functions: the FMU's event indicators.
 
-    FMI counts zero to the negative side, CVODE to neither: it would report a zero on the way
-    up, where no event is yet, and not the event after it. Where the integration starts, the
-    zero stays: there CVODE looks at a later point, so that leaving it is no event.
+    FMI counts zero as negative, CVODE as neither: it would report a zero on the way up, and not
+    the event after it. Where integration starts it stays: leaving it there is no event.
     """
     table = carray(as_pointer(user), (SIZE,), np.int64)
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
@@ -180,9 +177,7 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
             plain = (component, unknowns, count, knowns, known_count, values, column)
             status = call_status(table[DIRECTIONAL], plain)
         status = _note(table, DIRECTIONAL, status)
-    if status == 0:
-        return 0
-    return 1 if status == 2 else -1
+    return 0 if status == 0 else 1 if status == 2 else -1
 
 
 @compiled
@@ -244,7 +239,7 @@ def _update(table: Any, reals: Any) -> Any:
 def _changed(table: Any) -> Any:
     """Whether anything differs from what :func:`_remember` noted.
 
-    Of an indicator the side of zero counts: the integrator would compare it with the one before the
+    Of an indicator the side of zero counts: the integrator would compare with that before the
     event, and so take a change in the event for a root, or overlook a root that undoes it.
     """
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
@@ -337,7 +332,7 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     return _resume(table, reals, outcome == -2, known)
 
 
-@compiled_as(types.int64(TABLE, VECTOR))
+@compiled_as(START)
 def start(table: Any, reals: Any) -> Any:
     """Settle the events of initialisation; the FMU is in event mode."""
     outcome = _update(table, reals)
@@ -441,11 +436,7 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
     return -1
 
 
-@compiled_as(
-    types.boolean(
-        TABLE, VECTOR, VECTOR, *(PROGRAM,) * 3, types.boolean[::1], types.int64, types.int64, TABLE
-    )
-)
+@compiled_as(run_steps_of(3))
 def run_steps(
     table: Any,
     reals: Any,
