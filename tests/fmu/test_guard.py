@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -66,6 +67,18 @@ def test_messages_survive_the_crash(trouble: Path) -> None:
 def test_a_hanging_fmu_is_ended(trouble: Path) -> None:
     with pytest.raises(SimulationError, match=r"did not answer within 4 s, in a .* t = 1\.0 s"):
         check_survives(trouble, SETUP, {"kind": HANG}, timeout=4.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for Python")
+def test_loading_is_no_part_of_the_time_limit(
+    trouble: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a new machine the loops are compiled first, which can take longer than a simulation."""
+    late = tmp_path / "python"
+    late.write_text(f'#!/bin/sh\nsleep 1.2\nexec {sys.executable} "$@"\n')
+    late.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(late))
+    assert check_survives(trouble, SETUP, timeout=1.0).complete
 
 
 def test_a_slow_fmu_passes_after_its_budget(trouble: Path) -> None:

@@ -15,7 +15,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,12 +25,16 @@ from fmident.errors import FmuError, SimulationError
 from fmident.fmu.description import Value
 from fmident.fmu.fmu import read_description
 from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
+from fmident.fmu.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
 
 TRACE_BYTES = BUFFER_BYTES + 64
 """Size of the trace: the ring of log messages, the time reached (f64), the stage (text)."""
 
 REQUEST, TRACE, OUTPUT, RESULT = "request.pickle", "trace.bin", "output.txt", "result.json"
+
+START_LIMIT = 60.0
+"""Wall-clock seconds that the child may take at least to load Python and the FMU."""
 
 _STAGES = {
     "": "before it was loaded",
@@ -79,7 +82,8 @@ def check_survives(
     setup, values
         What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
     timeout
-        Wall-clock seconds after which the child is ended and the FMU is said to hang.
+        Wall-clock seconds after which the child is ended and the FMU is said to hang. They
+        begin when the FMU is instantiated; before, :data:`START_LIMIT` holds where it is longer.
     budget
         Wall-clock seconds of simulation after which the check ends well, even before the
         end of the setup.
@@ -100,8 +104,8 @@ def check_survives(
         The FMU cannot be opened or does not fit the setup.
     """
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="fmident-guard-") as folder:
-        place = Path(folder)
+    with ScratchFolder() as scratch:
+        place, folder = scratch.path, str(scratch.path)
         request = (str(Path(path).resolve()), setup, dict(values or {}), budget, memory_limit)
         (place / REQUEST).write_bytes(pickle.dumps(request))
         with (place / TRACE).open("wb") as trace:
@@ -116,20 +120,17 @@ def check_survives(
                 # What the child unpacks goes with this folder, however the child ends.
                 env={**os.environ, "TMPDIR": folder, "TEMP": folder, "TMP": folder},
             )
-            hung = False
+            limit: float | None = None
             try:
-                child.wait(timeout)
-            except subprocess.TimeoutExpired:
-                hung = True
+                limit = _exceeded(child, Trace(place / TRACE), timeout)
             finally:
                 if child.poll() is None:
                     child.kill()
                     child.wait()
         outcome = _read_result(place)
+        hung = limit is not None
         if hung or outcome is None:
-            end = (
-                f"did not answer within {timeout:g} s" if hung else end_of_process(child.returncode)
-            )
+            end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
             raise _lost(path, place, end, hung=hung)
     if "error" in outcome:
         if outcome["kind"] == "FmuError":
@@ -139,6 +140,22 @@ def check_survives(
         )
     wall_time = time.perf_counter() - began
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
+
+
+def _exceeded(child: subprocess.Popen[bytes], trace: Trace, timeout: float) -> float | None:
+    """Wait for the child; return the limit that it has exceeded, or ``None`` when it ended."""
+    limit, began, loading = max(timeout, START_LIMIT), time.monotonic(), True
+    while True:
+        try:
+            child.wait(0.05)
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+        else:
+            return None
+        if loading and trace.stage not in ("", "instantiate"):
+            limit, began, loading = timeout, now, False
+        if now - began > limit:
+            return limit
 
 
 def _read_result(place: Path) -> dict[str, Any] | None:
@@ -198,6 +215,12 @@ class Trace:
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
             self.memory = mmap.mmap(file.fileno(), TRACE_BYTES)
+
+    @property
+    def stage(self) -> str:
+        """What was reported last."""
+        text = bytes(self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56])
+        return text.split(b"\0", 1)[0].decode()
 
     def report(self, stage: str, reached: float) -> None:
         """Note what is about to happen."""
