@@ -13,6 +13,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.cma_es.options import CmaEsOptions
+from fmident_estimators.cma_es.package import imported_whole
 from fmident_estimators.population import Box, PopulationSearch
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ def _settled(bests: deque[float], tolerance: float) -> bool:
 
 
 def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random.Generator) -> Any:
-    # The import takes a second and needs nobody who does not use it.
-    import cma
+    cma = imported_whole("cma")  # here, since nobody needs it who does not use it
 
     def normal(*shape: int) -> F64:
         return generator.standard_normal(shape)
