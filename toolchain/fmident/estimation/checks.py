@@ -12,7 +12,7 @@ from scipy import stats
 from fmident._types import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.evaluation.steps import NOTHING
+from fmident.evaluation.curvature import NOTHING
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:

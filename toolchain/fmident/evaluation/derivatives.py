@@ -14,6 +14,7 @@ from fmident.evaluation.directions import (
 )
 from fmident.evaluation.events import Crossing
 from fmident.evaluation.memory import Recent
+from fmident.evaluation.neighbourhood import Neighbourhood
 from fmident.evaluation.noise import POINTS
 from fmident.evaluation.places import Places
 from fmident.evaluation.runs import Runs
@@ -89,24 +90,19 @@ class Derivatives:
                 hint="start elsewhere, or narrow the bounds",
             )
         steps = self.measure_steps(point)
+        z = self._space.from_physical(point)
         found = difference_columns(
-            self._in_space,
-            base,
-            self._space.from_physical(point),
+            self._around(base, z),
             steps,
-            self._space.lower,
-            self._space.upper,
             [q.name for q in self._problem.free],
             self._problem.evaluation.difference,
             self._runs.reason,
-            self._places.groups,
         )
         self.count += 1
         self._last = (point.tobytes(), found)
         jacobian: F64 = found.jacobian / self._space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
         if self._problem.evaluation.broyden:
-            z = self._space.from_physical(point)
             self._basis = Basis(z, base, found.jacobian, 0, self._runs.candidates)
         return jacobian.copy()
 
@@ -240,17 +236,8 @@ class Derivatives:
         if relative is not None or bool(np.isfinite(own).all()):
             chosen = fixed_steps(relative or _UNUSED, size, magnitude, settings.difference)
         else:
-            chosen = choose_steps(
-                self._in_space,
-                base,
-                z,
-                size,
-                self._space.lower,
-                self._space.upper,
-                magnitude,
-                settings.difference,
-                jumps=bool(self._places.groups),
-            )
+            around = self._around(base, z)
+            chosen = choose_steps(around, size, magnitude, settings.difference)
         return chosen.with_own_steps(own, scheme)
 
     def _own_steps(self, z: F64) -> F64:
@@ -262,6 +249,10 @@ class Derivatives:
 
     def _parameter_size(self, z: F64) -> F64:
         return parameter_size(self._space, self._space.from_physical(self._problem.initial), z)
+
+    def _around(self, base: F64, z: F64) -> Neighbourhood:
+        lower, upper = self._space.lower, self._space.upper
+        return Neighbourhood(self._in_space, base, z, lower, upper, self._places.groups)
 
     def _in_space(self, points: F64) -> F64:
         """Return residuals at points of the search space that are no candidates for the best."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.errors import EstimationError
+from fmident.evaluation.curvature import LARGEST
 from fmident.evaluation.events import Crossing, disagreeing, jumping, resolve
 from fmident.evaluation.neighbourhood import Neighbourhood, Sample
 from fmident.evaluation.outliers import Flags
-from fmident.evaluation.steps import LARGEST, Difference, Scheme, StepSizes
+from fmident.evaluation.steps import Difference, Scheme, StepSizes
 
 _RETRIES = ((-1.0, 1.0), (1.0, 0.1), (-1.0, 0.1), (1.0, 0.01), (-1.0, 0.01))
 """Side and factor on the step, tried in turn for a column whose simulation failed."""
@@ -68,16 +69,11 @@ class _Column:
 
 
 def difference_columns(
-    evaluate: Callable[[F64], F64],
-    base: F64,
-    z: F64,
+    around: Neighbourhood,
     sizes: StepSizes,
-    lower: F64,
-    upper: F64,
     names: Sequence[str],
     difference: Difference,
     reason: Callable[[], str] = str,
-    groups: Sequence[slice] = (slice(None),),
 ) -> Columns:
     """Return the derivative of the residuals with respect to the search space.
 
@@ -89,33 +85,25 @@ def difference_columns(
 
     Parameters
     ----------
-    evaluate
-        Residuals at points of the search space, (k, n) -> (k, m); NaN rows where it failed.
-    base
-        Residuals at `z`, shape (m,), finite.
-    z
-        Point, shape (n,).
+    around
+        The point.
     sizes
         Steps, noise and curvature.
-    lower, upper
-        Bounds, shape (n,).
     names
         Of the parameters, for the message.
     difference
         Scheme.
     reason
         Tells why the last simulation failed.
-    groups
-        Rows that are compared to find events, such as those of one output.
 
     Raises
     ------
     JacobianError
         A column cannot be computed; the message names the parameter.
     """
-    around = Neighbourhood(evaluate, base, z, lower, upper, groups)
-    columns = [_Column(np.full(base.size, np.nan)) for _ in range(z.size)]
-    everyone = range(z.size)
+    base = around.base
+    everyone = range(around.z.size)
+    columns = [_Column(np.full(base.size, np.nan)) for _ in everyone]
     central = sizes.steps if sizes.central is None else sizes.central
     if difference == "central":
         _fill(columns, around, sizes, {j: _both(around, j, float(central[j])) for j in everyone})

@@ -45,7 +45,8 @@ class Neighbourhood:
     lower, upper
         Bounds, shape (n,).
     groups
-        Rows that belong together, such as those of one output.
+        Rows that belong together, such as those of one output; none where rows that stand out
+        are not those that an event jumps across.
     """
 
     def __init__(
@@ -58,18 +59,18 @@ class Neighbourhood:
         groups: Sequence[slice] = (slice(None),),
     ) -> None:
         self.base, self.z, self.groups = base, z, groups
-        self._evaluate = evaluate
-        self._lower, self._upper = lower, upper
+        self.evaluate = evaluate
+        self.lower, self.upper = lower, upper
 
     def room(self, column: int) -> tuple[float, float]:
         """Return how far the parameter can go down and up."""
         z = float(self.z[column])
-        return z - float(self._lower[column]), float(self._upper[column]) - z
+        return z - float(self.lower[column]), float(self.upper[column]) - z
 
     def contains(self, column: int, offset: float) -> bool:
         """Return whether the parameter moved by `offset` is within its bounds."""
         moved = self.z[column] + offset
-        return bool(self._lower[column] <= moved <= self._upper[column])
+        return bool(self.lower[column] <= moved <= self.upper[column])
 
     def inside(self, column: int, step: float) -> float:
         """Return the step with the sign, and if need be the size, that keeps to the bounds."""
@@ -99,7 +100,7 @@ class Neighbourhood:
         for row, (column, offset) in enumerate(probes):
             points[row, column] += offset
         found: list[Sample | None] = []
-        for (column, _), point, values in zip(probes, points, self._evaluate(points), strict=True):
+        for (column, _), point, values in zip(probes, points, self.evaluate(points), strict=True):
             offset = float(point[column] - self.z[column])
             good = offset != 0.0 and bool(np.isfinite(values).all())
             found.append(Sample(offset, values - self.base) if good else None)

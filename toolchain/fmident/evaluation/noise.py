@@ -16,13 +16,23 @@ from typing import Literal
 import numpy as np
 
 from fmident._types import F64
+from fmident.evaluation.neighbourhood import Neighbourhood
 from fmident.evaluation.outliers import standing_out_of_active
 
 POINTS = 7
 """Points on the line, as recommended by More and Wild (6 to 8)."""
 
+SPACING = 1e-4
+"""Relative spacing of the noise table that is tried first: about the size of the steps that
+simulations want, so that the noise is that of such steps."""
+
+_NARROWER, _WIDER = 1e-2, 1e2
+_WIDEST = SPACING * _WIDER
+_ATTEMPTS = 3
+
 _SPREAD = 4.0
 _ALTERNATING = 0.5
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -86,3 +96,41 @@ def noise_level(values: F64) -> NoiseEstimate:
         if alternating[index] and max(window) <= _SPREAD * min(window):
             return NoiseEstimate(levels[index], "found", index + 1)
     return NoiseEstimate(math.nan, "too-large")
+
+
+def measure_noise(around: Neighbourhood, size: F64, magnitude: float) -> tuple[float, str]:
+    """Return the noise level along one direction, and in words how it was found.
+
+    Parameters
+    ----------
+    around
+        The point.
+    size
+        Size of the parameters in the search space, shape (n,).
+    magnitude
+        Root mean square of the whitened outputs.
+    """
+    floor = _EPS * magnitude
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=size.size)
+    room_up, room_down = around.upper - around.z, around.z - around.lower
+    reach = (POINTS - 1) * _WIDEST * size
+    signs = np.where((signs > 0) & (room_up < reach) & (room_down > room_up), -1.0, signs)
+    signs = np.where((signs < 0) & (room_down < reach) & (room_up > room_down), 1.0, signs)
+    room = np.where(signs > 0, room_up, room_down)
+    spacing = SPACING
+    offsets = np.arange(1, POINTS)[:, np.newaxis]
+    for _ in range(_ATTEMPTS):
+        step = signs * np.minimum(spacing * size, room / (POINTS - 1))
+        values = np.vstack([around.base, around.evaluate(around.z + offsets * step)])
+        if not bool(np.isfinite(values).all()):
+            spacing *= _NARROWER
+            continue
+        found = noise_level(values)
+        if found.outcome == "found":
+            level = max(found.level, floor)
+            return level, f"noise {level:.2g} measured at relative spacing {spacing:g}"
+        spacing *= _NARROWER if found.outcome == "too-large" else _WIDER
+        if spacing > 1.5 * _WIDEST:
+            break
+    assumed = _EPS ** (2.0 / 3.0) * magnitude
+    return assumed, f"noise could not be measured; {assumed:.2g} assumed"
