@@ -85,7 +85,17 @@ class FrequencyDomain(_Spectral):
 
 
 @dataclass(frozen=True)
-class SmoothedSpectrum(_Spectral):
+class _Smoothed(_Spectral):
+    smoothing: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.smoothing < 0:
+            raise ValueError(f"'smoothing' is {self.smoothing}; it is a number of lines, 0 or more")
+
+
+@dataclass(frozen=True)
+class SmoothedSpectrum(_Smoothed):
     """Amplitude spectrum of the difference, smoothed by a moving average.
 
     Smoothing fills the valleys between the minima of an oscillating signal's cost, so that a
@@ -104,10 +114,6 @@ class SmoothedSpectrum(_Spectral):
 
     smoothing: int = 4
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_smoothing(self.smoothing)
-
     def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
         """Return the smoothed amplitudes in the band, signal by signal."""
         parts = []
@@ -120,7 +126,7 @@ class SmoothedSpectrum(_Spectral):
 
 
 @dataclass(frozen=True)
-class SeparateSpectra(_Spectral):
+class SeparateSpectra(_Smoothed):
     """Difference of the smoothed amplitude spectra of measurement and simulation.
 
     Phases do not count, and so neither does a constant delay, as far as the record is periodic or
@@ -137,12 +143,6 @@ class SeparateSpectra(_Spectral):
     name: ClassVar[str] = "separate-spectra"
     summary: ClassVar[str] = "difference of the amplitude spectra: forgives a constant delay"
 
-    smoothing: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_smoothing(self.smoothing)
-
     def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
         """Return the differences of the smoothed amplitudes in the band, signal by signal."""
         parts = []
@@ -156,8 +156,3 @@ class SeparateSpectra(_Spectral):
             # The average is linear: that of the difference is the difference of the averages.
             parts.append(weights * smooth(measured - simulated, self.smoothing))
         return np.concatenate(parts)
-
-
-def _check_smoothing(lines: int) -> None:
-    if lines < 0:
-        raise ValueError(f"'smoothing' is {lines}; it is a number of lines, 0 or more")
