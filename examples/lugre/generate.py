@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ F64 = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
 FMUS = HERE.parents[1] / "fmus"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
+SLIDE_FMU = FMUS / f"{SLIDE}.fmu"
 
 TRUTH = {
     "sigma0": 1e5,
@@ -40,12 +42,7 @@ TRUTH = {
 }
 """Actual values of the paper's Table 5-2: N/m, N.s/m, N.s/m, N, N, m/s."""
 
-TOLERANCE = 1e-9
-"""Of the FMU, here and in the problem files: without noise the data are as good as it is."""
-
 PERIOD = 2 * np.pi / 5
-SAMPLE = 2e-3
-"""s; the mass on its bristles swings in 20 ms."""
 
 
 def published(times: F64) -> F64:
@@ -58,19 +55,33 @@ def break_away(times: F64) -> F64:
     return (0.6 + 2.0 * times) * np.sin(20 * times)
 
 
-RUNS: dict[str, tuple[Callable[[F64], F64], float]] = {
-    "published": (published, PERIOD),
-    "break-away": (break_away, 0.65),
+@dataclass(frozen=True)
+class Run:
+    """A dynamic run: input (N) over time (s), duration, sampling (s), tolerance of the FMU.
+
+    The problem files take the same tolerance: without noise the data are as good as it is.
+    """
+
+    force: Callable[[F64], F64]
+    duration: float
+    sample: float
+    tolerance: float
+
+
+RUNS = {
+    "published": Run(published, PERIOD, 8e-3, 1e-12),
+    "break-away": Run(break_away, 0.65, 2e-3, 1e-9),
 }
-"""Input and duration, s."""
+"""What ``Fc`` and ``vs`` do one by one to the published run is a 1e-8 of its range."""
 
 
-def run(name: str, fmu_file: Path = FMUS / f"{SLIDE}.fmu") -> pd.DataFrame:
+def run(name: str, fmu_file: Path = SLIDE_FMU) -> pd.DataFrame:
     """Return the measurements of one dynamic run, from the FMU with the true parameters."""
-    force, duration = RUNS[name]
-    times = np.arange(0.0, duration, SAMPLE)
-    u = force(times)
-    setup = SimulationSetup(times, ("u",), u[:, None], ("x", "frictionForce"), tolerance=TOLERANCE)
+    made = RUNS[name]
+    times = np.arange(0.0, made.duration, made.sample)
+    u = made.force(times)
+    outputs = ("x", "frictionForce")
+    setup = SimulationSetup(times, ("u",), u[:, None], outputs, tolerance=made.tolerance)
     with fmident.open_fmu(fmu_file) as fmu, fmu.simulator() as simulator:
         x, friction = simulator.simulate(setup, TRUTH).T
     columns = {"time [s]": times, "force [N]": u, "position [m]": x, "friction [N]": friction}

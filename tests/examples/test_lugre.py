@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,11 +18,26 @@ FOLDER = Path(__file__).parents[2] / "examples" / "lugre"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
 ELEMENT = "Mechanisms.Friction.TranslationalLuGre"
 ONE_TENTH_OF_A_PERCENT = 1e-3
+INLINE = {"evaluation.executor": "inline"}
+"""Small problems: worker processes would take longer to start."""
 
 
 @pytest.fixture
 def generate(load_script: Callable[[Path], ModuleType]) -> ModuleType:
     return load_script(FOLDER / "generate.py")
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """Return the study, which imports the scripts beside it by their short names."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("generate", "study"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import study
+
+    yield study
+    for name in ("generate", "study"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -64,6 +80,41 @@ def test_steady_sliding_follows_the_stribeck_curve(
 
 
 def test_two_steps_find_all_parameters(generate: ModuleType, folder: Path) -> None:
-    result = fmident.estimate(fmident.load_problem(folder / "two-step.toml"))
+    result = fmident.estimate(fmident.load_problem(folder / "two-step.toml", overrides=INLINE))
+    assert errors(generate, result.parameters).max() < ONE_TENTH_OF_A_PERCENT
+    assert result.simulations < 500
+
+
+def test_the_published_input_does_not_show_all_parameters(
+    study: ModuleType, build_fmu: Callable[[str], Path]
+) -> None:
+    """With noise it says nothing of Fc, vs and sigma2; the input that breaks away shows all."""
+    singular, errors = study.identifiability(build_fmu(SLIDE))
+    assert (errors.loc["published", ["Fc", "vs", "sigma2"]] > 100.0).all()
+    assert (errors.loc["published", ["sigma0", "Fs"]] < 1.0).all()
+    assert (errors.loc["break-away"] < 1.0).all()
+    assert singular.loc["published"].min() < 1e-7
+    assert singular.loc["break-away"].min() > 1e-3
+
+
+def test_only_the_fall_of_the_curve_at_low_speed_acts_on_the_published_run(
+    study: ModuleType, build_fmu: Callable[[str], Path]
+) -> None:
+    """Fc and vs act through (Fs - Fc)/vs^2 alone: the direction that keeps it is not seen."""
+    position = study.sensitivities("published", build_fmu(SLIDE))[:, 0]
+    truth = study.generate.TRUTH
+    fc, fs, vs = (position[:, study.NAMES.index(name)] for name in ("Fc", "Fs", "vs"))
+    # d log vs = -1/2 Fc/(Fs - Fc) d log Fc leaves the fall as it is; Fs is held. What remains
+    # is the next term of the exponential function, smaller by (v/vs)^2.
+    run = study.generate.run("published", build_fmu(SLIDE))
+    speed = np.gradient(run["position [m]"], run["time [s]"])
+    kept = fc - 0.5 * truth["Fc"] / (truth["Fs"] - truth["Fc"]) * vs
+    assert np.linalg.norm(kept) < np.max((speed / truth["vs"]) ** 2) * np.linalg.norm(fc)
+    assert np.linalg.norm(fs) > 10 * np.linalg.norm(fc)
+
+
+@pytest.mark.slow
+def test_an_input_that_breaks_away_shows_all_parameters(generate: ModuleType, folder: Path) -> None:
+    result = fmident.estimate(fmident.load_problem(folder / "break-away.toml", overrides=INLINE))
     assert errors(generate, result.parameters).max() < ONE_TENTH_OF_A_PERCENT
     assert result.simulations < 500

@@ -1,0 +1,303 @@
+"""What each input identifies, and how surely each way finds it.
+
+    python examples/lugre/study.py identifiability      # half a minute
+    python examples/lugre/study.py profile              # some minutes
+    python examples/lugre/study.py starts --seeds 20    # from random starts; half an hour
+    python examples/lugre/study.py tenth                # 10 000 simulations a run; an hour
+    python examples/lugre/study.py figures              # the pictures of what is there
+
+Tables go to ``results/``; runs that stand there already are not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+import fmident
+from fmident.fmu import SimulationSetup
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import generate  # noqa: E402 - the script beside this one
+
+F64 = npt.NDArray[np.float64]
+NAMES = tuple(generate.TRUTH)
+SIGMA = {"x": 1e-8, "frictionForce": 1e-3}
+"""Noise of a good encoder, m, and of a good load cell, N: for what noise does to an input."""
+
+PAPER = pd.DataFrame(
+    {
+        "two-step": [0.0287, 1.07, 2.775, 2.64, 0.62, 2.0],
+        "one-step": [0.0931, 0.991, 1.15, 2.12, 0.0, 0.0],
+    },
+    index=["sigma0", "sigma1", "sigma2", "Fc", "Fs", "vs"],
+)
+"""Relative errors of Table 5-3, %, after 100 000 simulations; 0: exact in the digits printed."""
+
+STARTS = ("two-step", "break-away", "break-away-global")
+TENTH: dict[str, tuple[str, dict[str, object]]] = {
+    "published, binary-genetic, eq. 11": ("published-one-step", {}),
+    "published, cma-es then least squares": ("published-global", {}),
+    "two steps, binary-genetic": ("published-two-step", {}),
+    "break-away, binary-genetic, eq. 11": (
+        "published-one-step",
+        {"experiments.0.data": "data/break-away.csv"},
+    ),
+}
+"""Runs of at most 10 000 simulations: problem file and overrides."""
+
+
+def sensitivities(name: str, fmu_file: Path = generate.SLIDE_FMU, step: float = 3e-4) -> F64:
+    """Return the change of both outputs per relative change of each parameter.
+
+    Central differences in the logarithm of the parameters at their true values, shape
+    (samples, 2, 6): x in m, friction force in N.
+    """
+    made = generate.RUNS[name]
+    times = np.arange(0.0, made.duration, made.sample)
+    inputs = made.force(times)[:, None]
+    setup = SimulationSetup(
+        times, ("u",), inputs, ("x", "frictionForce"), tolerance=min(made.tolerance, 1e-11)
+    )
+    columns = []
+    with (
+        fmident.open_fmu(fmu_file) as fmu,
+        fmu.simulator() as simulator,
+    ):
+        for q in NAMES:
+            high, low = (
+                simulator.simulate(
+                    setup, {**generate.TRUTH, q: generate.TRUTH[q] * np.exp(sign * step)}
+                )
+                for sign in (1.0, -1.0)
+            )
+            columns.append((high - low) / (2.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def stribeck_sensitivities() -> F64:
+    """Return the same of the steady-state points, by eq. 14, shape (points, 6)."""
+    v = generate.stribeck()["speed [m/s]"].to_numpy()
+    p = generate.TRUTH
+    fall, sign = np.exp(-((v / p["vs"]) ** 2)), np.sign(v)
+    return np.column_stack(
+        [
+            np.zeros_like(v),
+            np.zeros_like(v),
+            p["sigma2"] * v,
+            p["Fc"] * (1.0 - fall) * sign,
+            p["Fs"] * fall * sign,
+            (p["Fs"] - p["Fc"]) * fall * 2.0 * (v / p["vs"]) ** 2 * sign,
+        ]
+    )
+
+
+def standard_errors(jacobian: F64) -> F64:
+    """Return the relative standard errors of a whitened Jacobian; infinite without influence."""
+    errors = np.full(jacobian.shape[1], np.inf)
+    moved = np.linalg.norm(jacobian, axis=0) > 0.0
+    # The rows of R^-1, by QR: J^T J would square a condition number of 1e7.
+    r = np.linalg.qr(jacobian[:, moved], mode="r")
+    errors[moved] = np.linalg.norm(np.linalg.inv(r), axis=1)
+    return errors
+
+
+def identifiability(
+    fmu_file: Path = generate.SLIDE_FMU,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return per input the singular values, and the standard errors that noise leaves, %.
+
+    Singular values are those of the sensitivities per relative change of the parameters,
+    each output over its range, root mean square over the samples.
+    """
+    singular, errors = {}, {}
+    for name in generate.RUNS:
+        found = sensitivities(name, fmu_file)
+        table = generate.run(name, fmu_file)
+        spread = np.ptp(table[["position [m]", "friction [N]"]].to_numpy(), axis=0)
+        scaled = (found / spread[:, None]).reshape(-1, len(NAMES)) / np.sqrt(len(found))
+        singular[name] = np.linalg.svd(scaled, compute_uv=False)
+        sigma = np.array(list(SIGMA.values()))
+        errors[name] = 100 * standard_errors((found / sigma[:, None]).reshape(-1, len(NAMES)))
+    points = stribeck_sensitivities()
+    errors["stribeck"] = 100 * standard_errors(points / SIGMA["frictionForce"])
+    return (
+        pd.DataFrame(singular, index=range(1, len(NAMES) + 1)).T,
+        pd.DataFrame(errors, index=list(NAMES)).T,
+    )
+
+
+def profile_at(name: str, value: float) -> dict[str, object]:
+    """Return what a fixed Fc costs when all other parameters adapt.
+
+    The data are without noise and the residuals divided by :data:`SIGMA`, so that this is
+    what the log-likelihood ratio is in the mean: above 3.84 the value is rejected at 95 %.
+    """
+    file = HERE / ("break-away.toml" if name == "break-away" else "published-global.toml")
+    problem = fmident.load_problem(file, overrides=QUICK, report=lambda found: None)
+    experiment = next(e for e in problem.experiments if e.name == name)
+    measurements = tuple(
+        dataclasses.replace(m, sigma=np.array(SIGMA[m.variable]), weight=1.0)
+        for m in experiment.measurements
+    )
+    # Start where the curve's fall at low speed, (Fs - Fc)/vs^2, is the true one.
+    truth = dict(generate.TRUTH, Fc=value)
+    fall = (truth["Fs"] - value) / (generate.TRUTH["Fs"] - generate.TRUTH["Fc"])
+    truth["vs"] *= np.sqrt(fall)
+    problem = dataclasses.replace(
+        problem,
+        experiments=(dataclasses.replace(experiment, measurements=measurements),),
+        stages=(),
+        parameters=tuple(
+            dataclasses.replace(q, initial=truth[q.name], fixed=q.name == "Fc")
+            for q in problem.parameters
+        ),
+        estimator=dataclasses.replace(
+            problem.estimator, name="least-squares", options={"max_iterations": 30}
+        ),
+    )
+    result = fmident.estimate(problem, report=lambda found: None)
+    return {"input": name, "Fc": value, "ratio": 2.0 * result.cost_final}
+
+
+QUICK: dict[str, object] = {"evaluation.check": False, "evaluation.executor": "inline"}
+
+
+def random_start(problem: fmident.Problem, seed: int) -> fmident.Problem:
+    """Return the problem, and its stages, from a point uniform in the search space."""
+    rng = np.random.default_rng(seed)
+    start = {
+        q.name: float(np.exp(rng.uniform(np.log(q.lower), np.log(q.upper))))
+        for q in problem.parameters
+    }
+
+    def moved(part: fmident.Problem) -> fmident.Problem:
+        parameters = tuple(dataclasses.replace(q, initial=start[q.name]) for q in part.parameters)
+        return dataclasses.replace(part, parameters=parameters)
+
+    stages = tuple(dataclasses.replace(s, problem=moved(s.problem)) for s in problem.stages)
+    return dataclasses.replace(moved(problem), stages=stages)
+
+
+def one_estimate(
+    file: str, seed: int | None, overrides: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """Return simulations and relative errors (%) of a run; with a seed from a random start."""
+    chosen = QUICK | dict(overrides or {})
+    if seed is not None and file == "break-away-global":
+        chosen["stages.0.estimator.seed"] = seed + 1
+    problem = fmident.load_problem(
+        HERE / f"{file}.toml", overrides=chosen, report=lambda found: None
+    )
+    if seed is not None:
+        problem = random_start(problem, seed)
+    result = fmident.estimate(problem, report=lambda found: None)
+    truth = pd.Series(generate.TRUTH)
+    errors = 100 * (result.parameters.loc[list(NAMES), "value"] / truth - 1.0).abs()
+    return {
+        "simulations": result.simulations,
+        "cost": result.cost_final,
+        **errors[list(NAMES)].to_dict(),
+        "largest": float(errors.max()),
+    }
+
+
+Row = dict[str, object]
+
+
+def collect(file: Path, todo: Sequence[tuple[Row, Callable[[], Row]]]) -> pd.DataFrame:
+    """Run what `file` does not hold yet; it is complete after every run.
+
+    Parameters
+    ----------
+    file
+        CSV.
+    todo
+        Keys of a row, and the function that computes the rest of it.
+    """
+    file.parent.mkdir(exist_ok=True)
+    rows = pd.read_csv(file).to_dict("records") if file.exists() else []
+    for key, compute in todo:
+        if any(all(row[k] == v for k, v in key.items()) for row in rows):
+            continue
+        rows.append(key | compute())
+        print(rows[-1], flush=True)
+        pd.DataFrame(rows).to_csv(file, index=False)
+    return pd.DataFrame(rows)
+
+
+def starts_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Return per problem file how many random starts end below 0.1 %, and what they cost."""
+    groups = found.groupby("file", sort=False)
+    return pd.DataFrame(
+        {
+            "starts": groups.size(),
+            "below 0.1 %": groups["largest"].apply(lambda e: int((e < 0.1).sum())),
+            "and below 500": groups[["largest", "simulations"]].apply(
+                lambda g: int(((g["largest"] < 0.1) & (g["simulations"] < 500)).sum())
+            ),
+            "median simulations": groups["simulations"].median(),
+            "most simulations": groups["simulations"].max(),
+        }
+    )
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parts = ("identifiability", "profile", "starts", "tenth", "figures")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts) + "; all")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", help="one problem file of 'starts', one run of 'tenth'")
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    args = parser.parse_args()
+    for part in args.parts or parts:
+        if part not in parts:
+            parser.error(f"'{part}' is none of {', '.join(parts)}")
+        if part == "identifiability":
+            singular, errors = identifiability()
+            args.results.mkdir(exist_ok=True)
+            singular.to_csv(args.results / "singular-values.csv")
+            errors.to_csv(args.results / "standard-errors.csv")
+            print(singular.to_string(float_format="%.2g"))
+            print(errors.to_string(float_format="%.2g"))
+        elif part == "profile":
+            grid = (0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4)
+            todo = [
+                ({"input": name, "Fc": value}, functools.partial(profile_at, name, value))
+                for name in generate.RUNS
+                for value in grid
+            ]
+            print(collect(args.results / "profile.csv", todo).to_string())
+        elif part == "starts":
+            for file in STARTS if args.only is None else (args.only,):
+                todo = [
+                    ({"file": file, "seed": seed}, functools.partial(one_estimate, file, seed))
+                    for seed in range(args.seeds)
+                ]
+                found = collect(args.results / f"starts-{file}.csv", todo)
+                print(starts_table(found).to_string())
+        elif part == "tenth":
+            for number, (name, (file, overrides)) in enumerate(TENTH.items()):
+                if args.only in (None, name):
+                    key: Row = {"run": name}
+                    run = [(key, functools.partial(one_estimate, file, None, overrides))]
+                    collect(args.results / f"tenth-{number}.csv", run)
+        else:
+            from figures import draw
+
+            draw(args.results, HERE / "figures")
+
+
+if __name__ == "__main__":
+    main()
