@@ -136,7 +136,11 @@ def test_standard_errors_only_where_they_follow_from_the_cost() -> None:
             found = run_estimation(asked, evaluator, estimator())
         errors = found.parameters["standard_error"]
         assert np.isfinite(errors).all() == (cost == TimeDomain()), cost
-        assert any("standard errors" in n for n in found.notes) == (cost != TimeDomain())
+        notes = [n for n in found.notes if "standard errors" in n]
+        assert len(notes) == (cost != TimeDomain())
+        if cost == TimeDomain("mean-square"):
+            assert "with normalisation = 'mean-square'" in notes[0]
+            assert "the time-domain cost as it is by default" in notes[0]
 
 
 def test_a_cost_that_the_data_do_not_allow_is_refused() -> None:

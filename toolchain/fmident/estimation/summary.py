@@ -15,6 +15,7 @@ from fmident.estimation.fits import check_residuals, output_fits, residual_notes
 from fmident.estimation.result import OutputFit, ParameterEstimate, ResidualCheck
 from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
+from fmident.problem.cost import TimeDomain
 from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
@@ -72,10 +73,16 @@ def summarise(
     statistics: ParameterStatistics | None = None
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
+        chosen = f"'{problem.cost.name}'"
+        plain = "the time-domain cost"
+        if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
+            chosen += " with " + ", ".join(
+                f"{k} = {v!r}" for k, v in problem.cost.options().items()
+            )
+            plain += " as it is by default"
         notes.append(
-            f"There are no standard errors: they do not follow from the cost "
-            f"'{problem.cost.name}'. A further stage with least-squares and the time-domain cost "
-            "gives them."
+            f"There are no standard errors: they do not follow from the cost {chosen}. A further "
+            f"stage with least-squares and {plain} gives them."
         )
     try:
         if (
