@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +22,7 @@ from fmident.fmu.description_xml import parse_description
 from fmident.fmu.functions import functions_of
 from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
 from fmident.fmu.library import Library
+from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from fmident.fmu.driver import I64
@@ -41,18 +39,19 @@ class Fmu:
         The checked zip file.
     description
         Its model description.
-    folder
-        Private folder with its content; removed by :meth:`close`.
+    scratch
+        Folder with its content; removed by :meth:`close`.
     """
 
-    def __init__(self, archive: Archive, description: ModelDescription, folder: Path) -> None:
+    def __init__(
+        self, archive: Archive, description: ModelDescription, scratch: ScratchFolder
+    ) -> None:
         self.path = archive.path
         self.description = description
-        self._folder = folder
+        self._scratch, self._folder = scratch, scratch.path
         self._libraries: dict[InterfaceKind, Library] = {}
         self._simulators: list[Simulator] = []
         self._closed = False
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, True)
 
     @property
     def resources(self) -> str:
@@ -150,7 +149,7 @@ class Fmu:
         for library in self._libraries.values():
             library.unload()
         self._libraries.clear()
-        self._remove()
+        self._scratch.close()
 
     def __enter__(self) -> Self:
         return self
@@ -221,7 +220,7 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
             hint="export the FMU on this platform",
         )
     try:
-        folder = Path(tempfile.mkdtemp(prefix="fmident-"))
+        scratch = ScratchFolder()
     except OSError as error:
         raise FmuError(
             f"no temporary folder to unpack the FMU into: {error}",
@@ -229,9 +228,9 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
             hint="let TMPDIR name a folder that can be written to",
         ) from error
     try:
-        archive.extract(folder)
-        (folder / "resources").mkdir(exist_ok=True)
-        fmu = Fmu(archive, description, folder)
+        archive.extract(scratch.path)
+        (scratch.path / "resources").mkdir(exist_ok=True)
+        fmu = Fmu(archive, description, scratch)
         if not fmu.library_path.is_file():
             raise FmuError(
                 f"the FMU's binaries for '{here}' lack '{fmu.library_path.name}'",
@@ -239,7 +238,7 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
                 hint="the file must be named like the attribute modelIdentifier",
             )
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        scratch.close()
         raise
     return fmu
 

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import select
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from fmident.evaluation.tasks import (
 )
 from fmident.fmu.fmu import read_description
 from fmident.fmu.reset_test import ResetVerdict
+from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -98,7 +98,7 @@ class ProcessExecutor(Executor):
         self._failed_starts = self._started = 0
         self._renewals = self._crashes = self._timeouts = 0
         self._duration = 0.0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
 
     # ------------------------------------------------------------- the interface
 
@@ -163,7 +163,7 @@ class ProcessExecutor(Executor):
             raise
         finally:
             if self._folder is not None:
-                self._folder.cleanup()
+                self._folder.close()
                 self._folder = None
 
     # ----------------------------------------------------------------- one batch
@@ -200,11 +200,9 @@ class ProcessExecutor(Executor):
         wanted = min(self.simultaneous, batch.unfinished)
         for _ in range(wanted - able):
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(
-                    prefix="fmident-workers-", ignore_cleanup_errors=True
-                )
+                self._folder = ScratchFolder()
             self._started += 1
-            folder = Path(self._folder.name, str(self._started))
+            folder = self._folder.path / str(self._started)
             folder.mkdir()
             request = {
                 "fmu": str(self._path),

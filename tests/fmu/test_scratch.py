@@ -1,0 +1,79 @@
+"""Temporary folders of processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fmident.fmu import scratch
+from fmident.fmu.scratch import PREFIX, ScratchFolder
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
+
+MAKE = """\
+import time
+from fmident.fmu.scratch import ScratchFolder
+folder = ScratchFolder()
+(folder.path / "content").write_text("x")
+print(folder.path, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_swept", set())
+    return tmp_path
+
+
+def test_a_folder_goes_when_it_is_closed_or_forgotten() -> None:
+    with ScratchFolder() as folder:
+        assert folder.path.stat().st_mode & 0o077 == 0
+    assert not folder.path.exists()
+    other = ScratchFolder()
+    path = other.path
+    del other
+    assert not path.exists()
+
+
+def test_the_folder_of_a_killed_process_goes_with_the_next_but_no_others(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> tuple[subprocess.Popen[str], Path]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", MAKE],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(place)},
+        )
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    (killed, left), (alive, held) = made(), made()
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    strange = place / "something else"
+    strange.mkdir()
+    linked = place / f"{PREFIX}link"
+    linked.symlink_to(strange)
+    try:
+        with ScratchFolder():
+            assert left.exists()  # it is young: perhaps somebody is about to lock it
+        monkeypatch.setattr(scratch, "_YOUNG", -10.0)
+        monkeypatch.setattr(scratch, "_swept", set())
+        with ScratchFolder() as folder:
+            assert folder.path.exists()
+            assert not left.exists()
+            assert (held / "content").exists()
+            assert strange.exists()
+            assert linked.is_symlink()
+    finally:
+        alive.kill()
+        alive.communicate()
