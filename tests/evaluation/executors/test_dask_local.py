@@ -146,7 +146,7 @@ def test_a_script_without_a_guard_and_killed(trouble: Path, tmp_path: Path) -> N
 # ------------------------------------------------------------------------ refusals
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://somewhere", "127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1:1"])
 def test_a_scheduler_that_cannot_be_reached(
     trouble: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +159,25 @@ def test_a_scheduler_that_cannot_be_reached(
     assert address in str(caught.value)
     assert "dask scheduler" in (caught.value.hint or "")
     assert time.monotonic() - begin < 10.0
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://10.0.0.1:8786", "tcp://head", "a b:1"])
+def test_what_is_no_address_is_told_at_once(trouble: Path, address: str) -> None:
+    with pytest.raises(EstimationError, match=f"'{address}' is no address") as caught:
+        DaskExecutor(make_problem(trouble, scheduler=address))
+    assert "tcp://10.0.0.1:8786" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("address", ["tls://[::1]:1", "head-node.cluster:1"])
+def test_addresses_of_other_forms_are_tried(
+    trouble: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def client(address: str, **_: object) -> None:
+        raise OSError(f"tried {address}")
+
+    monkeypatch.setattr("distributed.Client", client)
+    with pytest.raises(EstimationError, match="within 5 s: tried"):
+        DaskExecutor(make_problem(trouble, scheduler=address))
 
 
 def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> None:

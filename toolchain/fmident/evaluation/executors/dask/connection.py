@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,9 @@ CONNECT_SECONDS = 5.0
 
 _PACKAGE = "fmident"
 _NAMED = 3
+_ADDRESS = re.compile(
+    r"((tcp|tls|ucx|ws|wss)://)?(\[[^]\s]+\]|[^]\[:/\s]+):[0-9]{1,5}|inproc://\S+"
+)
 
 
 class Patience:
@@ -106,9 +110,17 @@ def connect(
     Raises
     ------
     fmident.errors.EstimationError
-        No scheduler answers there.
+        No scheduler answers there, or this is no address.
     """
     distributed = import_distributed(place)
+    if not _ADDRESS.fullmatch(address):
+        # A client of Dask would wait, and complain of itself when it is thrown away.
+        raise EstimationError(
+            f"'{address}' is no address of a Dask scheduler",
+            location=place,
+            hint="it consists of protocol, host and port, such as tcp://10.0.0.1:8786; "
+            "'dask scheduler' prints its own when it starts",
+        )
     timeout = CONNECT_SECONDS if timeout is None else timeout
     try:
         client: Client = distributed.Client(
