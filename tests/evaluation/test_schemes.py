@@ -302,3 +302,35 @@ def test_a_narrow_peak_is_smooth_however_few_samples_it_has(
     jacobian = evaluator.jacobian(problem.initial)
     assert np.linalg.norm(jacobian[:, 0] - exact) < 0.02 * np.linalg.norm(exact)
     assert evaluator.notes == ()
+
+
+@pytest.mark.parametrize(("difference", "each"), [("forward", 2), ("central", 4)])
+def test_narrow_peaks_are_looked_at_in_the_first_jacobian_only(difference: str, each: int) -> None:
+    times = np.linspace(0.0, 10.0, 2001)
+
+    def peak(times, inputs, c: float, a: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-(((times - c) / 0.05) ** 2))}
+
+    def jumping(times, inputs, c: float, a: float) -> dict[str, np.ndarray]:
+        late = 0.5 * (times > 2.0 * c - 0.1 - 1e-10)
+        return {"y": peak(times, inputs, c, a)["y"] + late}
+
+    problem = python_problem(
+        peak(times, {}, 4.1, 2.2),
+        times,
+        [Parameter("c", 4.0, 1.0, 9.0, variable="c"), Parameter("a", 2.0, 0.1, 9.0, variable="a")],
+        evaluation=EvaluationSettings(check=False, difference=difference),
+    )
+    first, second = problem.initial, np.array([4.05, 2.1])
+    evaluator = Evaluator(problem, PythonExecutor(problem, peak))
+    evaluator.jacobian(first)
+    evaluator.residuals(second)
+    before = evaluator.simulations
+    smooth = evaluator.jacobian(second)
+    assert evaluator.simulations - before == each
+    # An event that comes up later is found all the same: at `second` on a sample, at 8.0 s.
+    evaluator = Evaluator(problem, PythonExecutor(problem, jumping))
+    evaluator.jacobian(first - [0.0012, 0.0])
+    found = evaluator.jacobian(second)
+    assert "moves an event across 1 sample" in evaluator.notes[0]
+    np.testing.assert_allclose(found, smooth, atol=1e-3 * np.abs(smooth).max())

@@ -97,6 +97,7 @@ class Derivatives:
             [q.name for q in self._problem.free],
             self._problem.evaluation.difference,
             self._runs.reason,
+            None if self._last is None else self._last[1].smooth,
         )
         self.count += 1
         self._last = (point.tobytes(), found)

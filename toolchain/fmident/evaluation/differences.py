@@ -10,7 +10,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.errors import EstimationError
 from fmident.evaluation.curvature import LARGEST
-from fmident.evaluation.events import Crossing, disagreeing, jumping, resolve
+from fmident.evaluation.events import Crossing, disagreeing, exceeding, jumping, resolve
 from fmident.evaluation.neighbourhood import Neighbourhood, Sample
 from fmident.evaluation.outliers import Flags
 from fmident.evaluation.steps import Difference, Scheme, StepSizes
@@ -54,6 +54,14 @@ class Columns:
     errors: F64
     crossings: tuple[Crossing, ...]
 
+    @property
+    def smooth(self) -> F64:
+        """The Jacobian with 0 where events crossed, shape (m, n)."""
+        found = self.jacobian.copy()
+        for crossing in self.crossings:
+            found[crossing.rows, crossing.column] = 0.0
+        return found
+
 
 @dataclass
 class _Column:
@@ -74,6 +82,7 @@ def difference_columns(
     names: Sequence[str],
     difference: Difference,
     reason: Callable[[], str] = str,
+    known: F64 | None = None,
 ) -> Columns:
     """Return the derivative of the residuals with respect to the search space.
 
@@ -95,6 +104,9 @@ def difference_columns(
         Scheme.
     reason
         Tells why the last simulation failed.
+    known
+        The smooth derivatives somewhere else, shape (m, n): rows that stand out no more than these
+        are not suspected of events.
 
     Raises
     ------
@@ -122,7 +134,7 @@ def difference_columns(
         crude = _too_inexact(columns, base)
         better = {j: _both(around, j, float(central[j])) for j in crude}
         _fill(columns, around, sizes, better)
-    crossings = _separate_events(columns, around, sizes)
+    crossings = _separate_events(columns, around, sizes, known)
     return Columns(
         np.column_stack([c.values for c in columns]) if columns else np.empty((base.size, 0)),
         np.array([c.error for c in columns]),
@@ -232,16 +244,21 @@ def _too_inexact(columns: Sequence[_Column], base: F64) -> list[int]:
 
 
 def _separate_events(
-    columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes
+    columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes, known: F64 | None
 ) -> list[Crossing]:
     """Correct rows that an event crossed; costs nothing where none is suspected."""
     noise = sizes.noise_or_rounding
     watched = sizes.events if sizes.events is not None else np.zeros(len(columns), dtype=np.bool_)
     groups = around.groups
+
+    def new(j: int) -> Flags:
+        slopes = np.max([np.abs(s.slope) for s in columns[j].samples], axis=0)
+        return exceeding(slopes, None if known is None or watched[j] else known[:, j], groups)
+
     suspicious = [
         j
         for j, c in enumerate(columns)
-        if watched[j] or bool(jumping(c.samples[0], noise, groups).any())
+        if watched[j] or bool((jumping(c.samples[0], noise, groups) & new(j)).any())
     ]
     if suspicious:
         # As a rule all parameters move an event, though only some of them by much.
@@ -257,6 +274,8 @@ def _separate_events(
         samples = [*column.samples, *([other[j]] if j in other else [])]
         if len(samples) == 2:
             rows = disagreeing(samples[0], samples[1], noise, groups)
+            if j not in suspicious:
+                rows &= new(j)
         elif j in suspicious:
             rows = jumping(samples[0], noise, groups)
         else:

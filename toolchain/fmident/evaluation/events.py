@@ -25,6 +25,10 @@ from fmident.evaluation.outliers import Flags, standing_out
 _SCREEN = 10.0
 """Factor for changes on one side, which only decides whether the other side is looked at."""
 
+_FAMILIAR = 4.0
+"""Times the largest derivative of a group that is known, up to which none is that of a jump: the
+quotient of a jump is larger by about the width of a smooth peak over the step."""
+
 _DEVIATIONS = 6.0
 """Noise levels that are taken for noise."""
 
@@ -84,6 +88,28 @@ def disagreeing(up: Sample, down: Sample, noise: float, groups: Sequence[slice])
     width = min(abs(up.offset), abs(down.offset))
     gap = width * (up.slope - down.slope)
     return standing_out(gap, _DEVIATIONS * np.sqrt(6.0) * noise, groups=groups)
+
+
+def exceeding(slopes: F64, known: F64 | None, groups: Sequence[slice]) -> Flags:
+    """Return the rows that are far beyond all known derivatives of their group.
+
+    A narrow peak of a smooth model stands out in every Jacobian; it is looked at in the first.
+
+    Parameters
+    ----------
+    slopes
+        Sizes of the difference quotients, shape (m,).
+    known
+        Derivatives somewhere else, shape (m,); ``None`` for all rows.
+    groups
+        Rows that are compared with each other.
+    """
+    found = np.ones(slopes.shape, dtype=np.bool_)
+    if known is not None:
+        for rows in groups:
+            largest = float(np.max(np.abs(known[rows]), initial=0.0))
+            found[rows] = slopes[rows] > _FAMILIAR * largest
+    return found
 
 
 def resolve(
