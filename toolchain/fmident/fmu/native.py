@@ -53,7 +53,7 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
 
     With a signature that happens at once, otherwise at the first call. What is called from
     Python needs one: else compiling would count as time of the first simulation, which may
-    have a limit.
+    have a limit. What is called with constants wants one, or it is compiled for each of them.
     """
     try:
         return njit(signature, nogil=True, cache=True, error_model="numpy")(function)

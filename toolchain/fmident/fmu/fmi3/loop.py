@@ -12,7 +12,10 @@ import numpy as np
 from numba import types
 
 from fmident.fmu.native import (
+    PROGRAM,
     START,
+    TABLE,
+    VECTOR,
     as_pointer,
     call_status,
     callback,
@@ -49,7 +52,7 @@ MOST_ITERATIONS = 1_000
 _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 
 
-@compiled
+@compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
     if status == 0:
@@ -96,7 +99,7 @@ def intermediate(
     _note(table, SET_INPUTS, status)
 
 
-@compiled
+@compiled_as(types.int64(TABLE, PROGRAM, types.int64))
 def _move(table: Any, program: Any, i: int) -> Any:
     """Set or get the values of step `i`."""
     for c in range(program.shape[0]):
@@ -136,7 +139,7 @@ def start(table: Any, reals: Any) -> Any:
     return UNSETTLED
 
 
-@compiled
+@compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     status = call_status(table[ENTER_EVENT], (table[COMPONENT],))

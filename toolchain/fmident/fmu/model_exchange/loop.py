@@ -12,7 +12,10 @@ import numpy as np
 from numba import types
 
 from fmident.fmu.native import (
+    PROGRAM,
     START,
+    TABLE,
+    VECTOR,
     as_pointer,
     call_address,
     call_status,
@@ -46,14 +49,8 @@ CALL, TERMINATED, UNSETTLED, ZENO, SOLVER, TOO_MANY, PAUSED = range(7)
 NOT_FINITE = -100
 """Status noted for a derivative that is NaN or infinite."""
 
-MOST_STEPS = 2_000_000
-"""Integrator steps in one communication step."""
-
-MOST_EVENTS = 10_000
-"""Events in one communication step."""
-
-MOST_ITERATIONS = 1_000
-"""Updates of the discrete states in one event."""
+MOST_STEPS, MOST_EVENTS, MOST_ITERATIONS = 2_000_000, 10_000, 1_000
+"""Integrator steps and events in one communication step; updates of the states in one event."""
 
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
 _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
@@ -63,7 +60,7 @@ _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
 
-@compiled
+@compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
     if status == 0:
@@ -180,7 +177,7 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
     return 0 if status == 0 else 1 if status == 2 else -1
 
 
-@compiled
+@compiled_as(types.int64(TABLE, PROGRAM, types.int64))
 def _move(table: Any, program: Any, i: int) -> Any:
     """Set or get the values of step `i`."""
     for c in range(program.shape[0]):
@@ -286,7 +283,7 @@ def _restart(table: Any, t: float) -> None:
     table[RESTARTS] += 1
 
 
-@compiled
+@compiled_as(types.int64(TABLE, VECTOR, types.boolean, types.boolean))
 def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     """Leave event mode and begin to integrate anew; return why to stop, or -1.
 
@@ -318,7 +315,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     return -1
 
 
-@compiled
+@compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     known = _remember(table)
