@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,7 +98,7 @@ def interrupted(study: Study, count: int = 12, *more: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
     """What is lost is at most what was running; the result is the same to the last bit."""
@@ -109,9 +110,9 @@ def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
     running = 2 if kind == "processes" else 1
     resume: list[str] = []
     done = 0
-    for _ in range(3):
+    for _ in range(2):
         with start(study, *settings, *resume, seconds=0.01) as process:
-            wait_for(study, marks(study) + draw.randrange(1, total // 3), process)
+            wait_for(study, marks(study) + draw.randrange(1, total // 2), process)
             time.sleep(draw.uniform(0.0, 0.02))
             process.kill()
         assert process.returncode == -signal.SIGKILL
@@ -120,8 +121,7 @@ def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
         assert done + marks(study) - kept <= running, f"{marks(study)} done, {kept} kept"
         done, _ = kept, (study.folder / "marks").unlink()
         resume = ["--resume"]
-    with start(study, *settings, *resume) as process:
-        assert process.wait() == 0, process.stderr.read() if process.stderr else ""
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", *settings, *resume]) == 0
     found = numbers(study.folder / "out")
     assert found["served"]["restored"] == done
     assert found["served"]["simulated"] == total - done
@@ -171,43 +171,50 @@ def test_force_replaces_an_unfinished_run(study: Study) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (["--set", "parameters.m.initial=2.6"], "parameters.m.initial was '2.5' and is '2.6'"),
-        (["--set", "estimator.solver=ceres"], "estimator.solver is new"),
-        (["--set", "evaluation.tolerance=1e-7"], "evaluation.tolerance was None and is '1e-07'"),
-        ("data", "the numbers of experiments.push.measurements.x.values differ"),
-        ("fmu", "the FMU is another one"),
-        (["--set", "estimator.max_iterations=50"], ""),
-        (["--set", "evaluation.timeout=30"], ""),
-        (["--set", "evaluation.executor=processes"], ""),
-    ],
-)
-def test_another_problem_is_refused(
-    study: Study, capsys: Capture, change: list[str] | str, told: str
-) -> None:
+def test_another_problem_is_refused_and_the_same_is_not(study: Study, capsys: Capture) -> None:
     interrupted(study)
-    before = (study.folder / ".out.run" / SIMULATIONS).read_bytes()
-    if change == "data":
-        text = study.data.read_text().splitlines()
-        columns = text[5].split(",")
-        columns[-1] = repr(float(np.nextafter(float(columns[-1]), 1.0)))
-        study.data.write_text("\n".join([*text[:5], ",".join(columns), *text[6:]]) + "\n")
-    elif change == "fmu":
-        study.fmu.write_bytes(study.fmu.read_bytes() + b"\0")
-    more = change if isinstance(change, list) else []
-    code = main(["estimate", "problem.toml", "-o", "out", "--resume", "-q", *more])
-    shown = capsys.readouterr().err
-    if not told:
+    journal = study.folder / ".out.run" / SIMULATIONS
+    before, data, fmu = journal.read_bytes(), study.data.read_text(), study.fmu.read_bytes()
+
+    def resume(*more: str) -> tuple[int, str]:
+        code = main(["estimate", "problem.toml", "-o", "out", "--resume", "-q", *more])
+        return code, capsys.readouterr().err
+
+    def refused(told: str, *more: str) -> None:
+        code, shown = resume(*more)
+        assert code == 2
+        assert told in shown
+        assert "of another problem" in shown
+        assert "hint" in shown
+        assert journal.read_bytes() == before
+
+    for setting, told in (
+        ("parameters.m.initial=2.6", "parameters.m.initial was '2.5' and is '2.6'"),
+        ("estimator.solver=ceres", "estimator.solver is new"),
+        ("evaluation.tolerance=1e-7", "evaluation.tolerance was None and is '1e-07'"),
+    ):
+        refused(told, "--set", setting)
+    text = data.splitlines()
+    columns = text[5].split(",")
+    columns[-1] = repr(float(np.nextafter(float(columns[-1]), 1.0)))
+    study.data.write_text("\n".join([*text[:5], ",".join(columns), *text[6:]]) + "\n")
+    refused("the numbers of experiments.push.measurements.x.values differ")
+    study.data.write_text(data)
+    study.fmu.write_bytes(fmu + b"\0")
+    refused("the FMU is another one")
+    study.fmu.write_bytes(fmu)
+
+    left = study.folder / "left"
+    (study.folder / ".out.run").rename(left)
+    for setting in (
+        "estimator.max_iterations=50",
+        "evaluation.timeout=30",
+        "evaluation.executor=processes",
+    ):
+        shutil.copytree(left, study.folder / ".out.run")
+        code, shown = resume("--set", setting)
         assert code == 0, shown
         assert numbers(study.folder / "out")["served"]["restored"] >= 11
-        return
-    assert code == 2
-    assert told in shown
-    assert "of another problem" in shown
-    assert "hint" in shown
-    assert (study.folder / ".out.run" / SIMULATIONS).read_bytes() == before
 
 
 def test_nothing_to_resume(study: Study, capsys: Capture) -> None:

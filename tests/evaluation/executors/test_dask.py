@@ -19,6 +19,7 @@ import pytest
 from fmident.errors import Diagnostic, EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask
 from fmident.evaluation.executors.dask import DaskExecutor
+from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.tasks import Simulated
 from fmident.problem.model import Problem
 
@@ -206,7 +207,7 @@ def test_a_worker_lost_in_the_middle_of_a_batch(problem: Problem, client: Any) -
 
 
 def test_ctrl_c_stops_the_workers_as_well(problem: Problem) -> None:
-    long = slow_tasks(6, 20.0)
+    long = slow_tasks(6, 25.0)
     with DaskExecutor(problem) as executor:
         executor.run(some_tasks(2))
         threading.Timer(1.0, _thread.interrupt_main).start()
@@ -215,7 +216,7 @@ def test_ctrl_c_stops_the_workers_as_well(problem: Problem) -> None:
             executor.run(long)
         tasks = some_tasks(10)
         assert_same(executor.run(tasks), inline(problem, tasks))
-        assert time.monotonic() - begin < 10.0
+        assert time.monotonic() - begin < 20.0
 
 
 def test_a_scheduler_without_workers_is_waited_for_and_told_of(
@@ -334,11 +335,22 @@ def test_a_worker_that_cannot_import_fmident_is_left_out(trouble: Path, lonely: 
     assert lonely.workers[1].wait(10.0) is not None
 
 
-def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(problem: Problem) -> None:
-    arrived: list[float] = []
+def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks: list[tuple[int, int]] = []
+    keep = Batch._keep
+
+    def noted(self: Batch, part: Any, ran: Any) -> None:
+        chunks.append((part.end - part.begin, len(ran.outcomes)))
+        keep(self, part, ran)
+
+    monkeypatch.setattr(Batch, "_keep", noted)
     with DaskExecutor(problem) as executor:
         for _ in range(3):
             executor.run([SimulationTask(0, {"a": float(k)}) for k in range(40)])
-        executor.run(slow_tasks(24, 0.2), lambda *_: arrived.append(time.monotonic()))
-    # Expected in a moment, sent as 6 at once, which would be more than a second.
-    assert max(np.diff(arrived)) < 1.0
+        chunks.clear()
+        found = executor.run(slow_tasks(24, 0.2))
+    # Expected in a moment, sent as 6 at once, which would take more than a second.
+    assert any(asked >= 6 and got < asked for asked, got in chunks)
+    assert sum(got for _, got in chunks) == len(found) == 24
