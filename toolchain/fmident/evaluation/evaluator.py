@@ -145,6 +145,7 @@ class Evaluator:
         tuple
             Outputs of shape (instants, outputs), in the order of
             :func:`~fmident.evaluation.output_variables`, or a :class:`SimulationFailure`.
+            Arrays that are remembered cannot be written to: copy them.
         """
         return self._runs.outputs(self._checked(p)[0])
 
