@@ -208,7 +208,7 @@ def test_values_outside_of_the_models_range(check: Check) -> None:
         J=dataclasses.replace(INVERSE.by_name["J"], maximum=0.55, start=1e-3),
     )
     report = check(inverse(1.0), torque, description=narrow)
-    assert "runs from -1 to 1, but the model allows -0.5 to 0.5 rad" in message(
+    assert "runs from -1 to 1, while the model allows -0.5 to 0.5 rad" in message(
         report, "input-outside-range"
     )
     assert "'J' lies outside of the range 0 to 0.55 kg.m2" in message(
@@ -257,7 +257,9 @@ def test_measured_in_another_unit(check: Check, factor: float, words: str) -> No
 
 
 def test_a_sign(check: Check) -> None:
-    assert "is the sign reversed?" in message(check(problem_with(factor=-1.0)), "sign-suspicious")
+    report = check(problem_with(factor=-1.0))
+    assert "is the sign reversed?" in message(report, "sign-suspicious")
+    assert "?." not in report.headline
 
 
 def test_a_huge_ratio_counts_without_the_same_shape(check: Check) -> None:
@@ -360,7 +362,7 @@ def test_a_record_that_is_too_short(check: Check) -> None:
     y = slow(TIMES, {}, 1.0, 60.0)["y"] + noise(TIMES.size)
     problem = python_problem({"y": y}, TIMES, parameters(a=1.1, tau=55.0), sigma=1e-3)
     text = message(check(problem, slow), "record-too-short")
-    assert "lasts 9.98 s, but the slowest time constant of the model is about 55 s" in text
+    assert "lasts 9.98 s, while the slowest time constant of the model is about 55 s" in text
 
 
 def test_fast_modes_between_the_samples(check: Check) -> None:

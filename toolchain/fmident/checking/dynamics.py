@@ -188,9 +188,9 @@ def sampling_findings(
             subject.finding(
                 "warning",
                 "record-too-short",
-                f"experiment '{e.name}' lasts {check.duration:.3g} s, but the slowest time constant"
-                f" of the model is about {check.slowest:.3g} s: what settles that slowly is hardly"
-                " in the data",
+                f"experiment '{e.name}' lasts {check.duration:.3g} s, while the slowest time"
+                f" constant of the model is about {check.slowest:.3g} s: what settles that slowly"
+                " is hardly in the data",
                 "measure for about three time constants, or start from rest",
                 *keys,
             )

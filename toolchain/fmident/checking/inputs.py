@@ -195,7 +195,7 @@ def _ranges(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
                     "warning",
                     "input-outside-range",
                     f"the input '{name}' of experiment '{e.name}' runs from {values.min():.4g} to"
-                    f" {values.max():.4g}, but the model allows {low:.4g} to {high:.4g}"
+                    f" {values.max():.4g}, while the model allows {low:.4g} to {high:.4g}"
                     f" {variable.unit or ''}".rstrip(),
                     "look at the unit of the column",
                     "experiments",

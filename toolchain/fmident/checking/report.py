@@ -259,10 +259,10 @@ class CheckReport:
         errors, warnings = self.of("error"), self.of("warning")
         if errors:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            return f"Cannot be estimated: {_first_sentence(errors[0].message)}{more}."
+            return _ended(f"Cannot be estimated: {_first_sentence(errors[0].message)}{more}")
         if warnings:
             more = f" (and {_count(len(warnings) - 1, 'more warning')})" * (len(warnings) > 1)
-            return f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}."
+            return _ended(f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}")
         return "Can be estimated."
 
     @property
@@ -356,6 +356,10 @@ def _plain(item: object) -> object:
 
 def _first_sentence(text: str) -> str:
     return text.splitlines()[0].split(". ")[0].rstrip(".")
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def _count(number: int, noun: str) -> str:
