@@ -164,3 +164,15 @@ def test_ctrl_c_calls_the_rest_off() -> None:
     with pytest.raises(KeyboardInterrupt):
         batch_of(cluster, 9, done=interrupt).run()
     assert cluster.called_off == 2
+
+
+def test_a_client_that_is_closed_does_not_hide_why() -> None:
+    class Closed(Cluster):
+        def look(self) -> None:
+            raise EstimationError("the Dask scheduler is gone")
+
+        def cancel(self, futures: Sequence[Future], **options: object) -> None:
+            raise distributed.client.ClosedClientError("Can't send cancel-keys message.")
+
+    with pytest.raises(EstimationError, match="the Dask scheduler is gone"):
+        batch_of(Closed(lambda _: CancelledError()), 3).run()

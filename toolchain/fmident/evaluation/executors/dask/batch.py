@@ -119,7 +119,8 @@ class Batch:
                     self._take(self._flying.pop(future), answer)
         except BaseException:
             # Ctrl-C as well: the workers must not go on with what nobody waits for.
-            with contextlib.suppress(OSError, RuntimeError, CancelledError):
+            # Whatever a client that has lost its scheduler raises here would hide the reason.
+            with contextlib.suppress(Exception, CancelledError):
                 self._client.cancel(list(self._flying), force=True)
                 self._client.run(call_off, self._template.batch, on_error="ignore")
             raise
