@@ -40,7 +40,7 @@ def _inputs(file: Path) -> None:
             1e6 * table["position [m]"], table["friction [N]"], colour
         )
     axes[0].axhline(generate.TRUTH["Fs"], color="0.5", linestyle=":")
-    axes[0].text(0.75, 1.53, "Fs", color="0.4")
+    axes[0].text(1.1, 1.3, "Fs", color="0.4")
     axes[0].set(xlabel="time, s", ylabel="driving force, N", title="inputs")
     axes[0].legend(fontsize=8, loc="lower right")
     axes[1].set(xlabel="position, µm", ylabel="friction, N", title="published: presliding")

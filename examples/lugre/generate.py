@@ -51,7 +51,11 @@ def published(times: F64) -> F64:
 
 
 def break_away(times: F64) -> F64:
-    """Return an input of which the fourth peak, 1.7 N at 0.55 s, exceeds the static friction, N."""
+    """Return an input that grows, N.
+
+    The third peak, 1.4 N at 0.39 s, makes the mass slide already, since the friction level falls
+    while the mass creeps; the fourth, 1.7 N at 0.55 s, exceeds the static friction.
+    """
     return (0.6 + 2.0 * times) * np.sin(20 * times)
 
 
