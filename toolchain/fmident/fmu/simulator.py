@@ -70,8 +70,8 @@ class Simulator:
         The open FMU.
     input_update
         When u(t_(i+1)) is set, see :meth:`fmident.fmu.plan.Plan.compose`. ``"auto"`` finds
-        out whether the FMU computes its outputs anew when its inputs change, which FMI
-        demands but not every FMU does.
+        out whether the FMU computes its outputs anew when its inputs change. Most do,
+        though FMI 2.0 (section 4.2.1) lets a Co-Simulation master not rely on it.
     capture_output
         Keep what the FMU's code prints off the terminal and put it into the log. This
         concerns the whole process, see :mod:`fmident.fmu.capture`.
