@@ -101,7 +101,9 @@ class Workspace:
         traceback: TracebackType | None,
     ) -> None:
         quick = time.monotonic() - self._began < _QUICK
-        if isinstance(error, FmidentError) and quick and not self._worth_keeping:
+        # An error that passes, such as a lost scheduler, says itself how the run goes on.
+        passes = isinstance(error, FmidentError) and "--resume" in (error.hint or "")
+        if isinstance(error, FmidentError) and quick and not (passes or self._worth_keeping):
             # A mistake that has to be corrected first: there is nothing to go on from.
             self.discard()
         self.close()
