@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
+from fmident.problem import TimeDomain
 from fmident.problem.model import Parameter
+from fmident.report.verdict import verdict
 
 TIMES = np.linspace(0.0, 3.0, 301)
 
@@ -46,3 +49,21 @@ def test_sigma_that_is_far_too_large_is_told(notes_of: Callable[..., str]) -> No
     assert "too wide" in notes_of(noise(0.01), 0.03)
     assert "too wide" not in notes_of(noise(0.01), 0.01)
     assert "too narrow" in notes_of(noise(0.01), 0.003)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(0.01, 1.0), (0.5, 50.0)])
+def test_another_cost_is_judged_in_the_time_domain(size: float, expected: float) -> None:
+    measured = noise(0.01) + (size if size > 0.01 else 0.0) * np.sqrt(2.0) * np.sin(40.0 * TIMES)
+    parameters = [Parameter("a", 0.5, variable="a"), Parameter("b", 0.5, variable="b")]
+    problem = dataclasses.replace(
+        python_problem({"y": measured}, TIMES, parameters, sigma=0.01),
+        cost=TimeDomain(normalisation="mean-square"),
+    )
+    assert not problem.cost.gives_intervals
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, line)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+    assert result.identifiability is None
+    assert result.residuals is not None
+    assert result.residuals.noise_ratio == pytest.approx(expected, rel=0.05)
+    assert ("does not explain" in verdict(result).headline) == (size > 0.01)

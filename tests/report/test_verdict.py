@@ -151,3 +151,46 @@ def test_a_cost_that_stayed_did_not_fall(make_result: MakeResult) -> None:
         "The cost fell from 12.5 to 2."
         in verdict(make_result(cost_initial=12.5, cost_final=2.0)).reasons
     )
+
+
+def test_a_population_is_not_sent_to_other_initial_values(make_result: MakeResult) -> None:
+    found = make_result(
+        residuals=ResidualCheck(40.0, 0.5),
+        settings={"options": {"generations": 12, "seed": 0}},
+    )
+    ended = " ".join(verdict(replace(found, status="limit")).reasons)
+    assert "allow more generations than 12" in ended
+    settled = verdict(found).headline
+    assert "another seed or a larger population" in settled
+    assert "initial values" not in ended + settled
+
+
+def test_a_search_that_was_cut_short_is_to_go_on(make_result: MakeResult) -> None:
+    options = {"options": {"starts": 1, "max_iterations": 3}}
+    found = make_result(residuals=ResidualCheck(40.0, 0.5), settings=options)
+    assert "more iterations than 3" in " ".join(verdict(replace(found, status="limit")).reasons)
+    assert "--resume" in " ".join(verdict(replace(found, status="interrupted")).reasons)
+    assert "starts = 8" in verdict(found).headline
+
+
+def test_says_which_parameters_are_identifiable_beside_one_on_its_bound(
+    make_result: MakeResult,
+) -> None:
+    rest = Identifiability(np.ones(2), 2, "All 2 parameters are identifiable.")
+    judgement = verdict(with_first(make_result(identifiability=rest), at_bound=True))
+    assert judgement.reasons[0] == (
+        "The other 2 parameters are identifiable, with mass held at its bound."
+    )
+
+
+def test_with_another_cost_a_large_misfit_in_the_time_domain_is_told(
+    make_result: MakeResult,
+) -> None:
+    result = make_result(
+        cost="smoothed-spectrum", identifiability=None, residuals=ResidualCheck(31.0, 0.99)
+    )
+    said = verdict(result).headline
+    assert "does not explain the data in the time domain: the residuals are 31 times" in said
+    # Such a cost does not bring them down to the noise, and there are no intervals to qualify.
+    slight = verdict(replace(result, residuals=ResidualCheck(1.5, 0.99))).headline
+    assert "residuals" not in slight

@@ -91,13 +91,39 @@ def check_residuals(
     statistics
         At the final parameters.
     """
+    rank = statistics.identifiability.rank
+    ratio = _noise_ratio(residuals, rank) if problem.sigma_known else float("nan")
+    return ResidualCheck(ratio, max((c for _, c in _coloured(fits)), default=0.0))
+
+
+def check_fits(problem: Problem, fits: Sequence[OutputFit]) -> ResidualCheck | None:
+    """Return whether the differences in the time domain look like the noise.
+
+    For a cost other than the plain one, whose residuals say nothing of the noise.
+
+    Parameters
+    ----------
+    problem
+        Its measurements.
+    fits
+        Of all outputs; ``None`` is returned when there are none.
+    """
+    if not fits:
+        return None
     ratio = float("nan")
     if problem.sigma_known:
-        found = residual_statistics(residuals, statistics.identifiability.rank)
-        ratio = float(np.sqrt(found.reduced_chi2))
-        if found.p_value >= _UNLIKELY or found.reduced_chi2 <= _NOTICEABLE:
-            ratio = min(ratio, 1.0)
+        whitened = np.concatenate([(f.measured - f.fitted) / f.sigma for f in fits])
+        ratio = _noise_ratio(whitened[np.isfinite(whitened)], len(problem.free))
     return ResidualCheck(ratio, max((c for _, c in _coloured(fits)), default=0.0))
+
+
+def _noise_ratio(residuals: F64, parameters: int) -> float:
+    """Return the size of whitened residuals; at most 1 where noise alone may make it."""
+    found = residual_statistics(residuals, parameters)
+    ratio = float(np.sqrt(found.reduced_chi2))
+    if found.p_value >= _UNLIKELY or found.reduced_chi2 <= _NOTICEABLE:
+        ratio = min(ratio, 1.0)
+    return ratio
 
 
 def _coloured(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Status
-from fmident.estimation.fits import check_residuals, output_fits, residual_notes
+from fmident.estimation.fits import check_fits, check_residuals, output_fits, residual_notes
 from fmident.estimation.result import OutputFit, ParameterEstimate, ResidualCheck
 from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
@@ -114,6 +114,8 @@ def summarise(
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
+    elif not problem.cost.gives_intervals:
+        check = check_fits(problem, fits)
     count = p.size
     unknown = np.full((count, count), np.nan)
     return Summary(

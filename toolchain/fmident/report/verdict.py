@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -85,7 +86,7 @@ def verdict(result: EstimationResult) -> Verdict:
         headline += " and every parameter is determined by the data"
 
     if result.identifiability is not None:
-        reasons.append(_sentence(result.identifiability.verdict))
+        reasons.append(_sentence(_which_are_meant(result, result.identifiability.verdict)))
     for first, second, value in correlated_pairs(result):
         reasons.append(
             f"{first} and {second} are correlated by {value:+.3f}: "
@@ -101,6 +102,22 @@ def verdict(result: EstimationResult) -> Verdict:
             f"({worst.name}, {worst.experiment})."
         )
     return Verdict(grade, headline + ".", tuple(reasons))
+
+
+def _which_are_meant(result: EstimationResult, words: str) -> str:
+    """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
+    found = re.match(r"(?:All (\d+) parameters are|The parameter is) identifiable", words)
+    last = result.stages[-1].name if result.stages else ""
+    free = [e for e in result.estimates if not e.fixed]
+    bound = [e.name for e in free if e.at_bound and e.stage == last]
+    if found is None or not (bound or any(e.stage != last for e in free)):
+        return words
+    said = words.rstrip(".")
+    if bound:
+        others = f"The other {found[1]} parameters are" if found[1] else "The other parameter is"
+        held = "its bound" if len(bound) == 1 else "their bounds"
+        said = f"{others} identifiable, with {_names(bound)} held at {held}"
+    return f"Stage '{last}': {said[0].lower()}{said[1:]}" if last else said
 
 
 def _doubts(result: EstimationResult) -> list[str]:
@@ -155,8 +172,13 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
         and worst.relative_error > _LARGE_ERROR
     ):
         size = f"the relative error is up to {percent(worst.relative_error)}"
+    # Another cost does not make these residuals small: only large ones count, and say so.
+    plain_cost = result.identifiability is not None
     if size:
-        return f"the model does not explain the data: {size}; {_advice(result)}"
+        where = "" if plain_cost else " in the time domain"
+        return f"the model does not explain the data{where}: {size}; {_advice(result)}"
+    if not plain_cost:
+        return ""
     if seen.noise_ratio > 1.0:
         return f"the residuals are {seen.noise_ratio:.3g} times the noise"
     if seen.autocorrelation > _STRONGLY_COLOURED:
@@ -168,8 +190,19 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
 
 
 def _advice(result: EstimationResult) -> str:
-    options = result.settings.get("options")
-    starts = options.get("starts") if isinstance(options, Mapping) else None
+    found = result.settings.get("options")
+    options = found if isinstance(found, Mapping) else {}
+    if result.status == "interrupted":
+        return "the search was not at its end: --resume goes on with it"
+    generations = options.get("generations")
+    if generations is not None:  # a population does not start from the initial values
+        if result.status == "limit":
+            return f"the search was not at its end: allow more generations than {generations}"
+        return "try another seed or a larger population, or look for what the model lacks"
+    if result.status == "limit" and "max_iterations" in options:
+        allowed = options["max_iterations"]
+        return f"the search was not at its end: allow more iterations than {allowed}"
+    starts = options.get("starts")
     if starts == 1:
         return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
     if starts is not None:
