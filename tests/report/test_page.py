@@ -171,3 +171,21 @@ def test_a_time_axis_that_just_misses_a_label_reaches_it(make_result: MakeResult
     assert ">4.0<" in drawn
     short = fit_plot(replace(fit, times=0.9 * times), excerpt=False).decode()
     assert ">4.0<" not in short
+
+
+def test_each_stage_has_a_table_of_its_own_options(make_result: MakeResult) -> None:
+    settings = {
+        "options": {"solver": "ceres", "starts": 1},
+        "stages": {
+            "search": {"generations": 12, "seed": 3},
+            "polish": {"solver": "ceres", "starts": 1},
+            "bare": {},
+        },
+    }
+    page = render(make_result(settings=settings), title="x", version="1")
+    run = page[page.index("<dt>Status") :]
+    assert run.count('<table class="settings">') == 2
+    search, polish = run.index("stage &#39;search&#39;"), run.index("stage &#39;polish&#39;")
+    assert search < run.index("<th>generations</th>") < polish < run.index("<th>solver</th>")
+    assert run.count("<th>solver</th>") == 1  # the last stage's are not told twice
+    assert "stage &#39;bare&#39;" in run

@@ -202,8 +202,12 @@ def _settings(settings: Mapping[str, object]) -> list[_Setting]:
     groups: list[_Setting] = []
     for key, value in settings.items():
         heading = key.replace("_", " ").capitalize()
+        if key == "options" and "stages" in settings:
+            continue  # those of the last stage, told with the others
         if isinstance(value, Mapping) and value:
-            if all(isinstance(item, Mapping) for item in value.values()):
+            if key == "stages":  # each has options of its own: one table would be very wide
+                groups += [_stage_options(str(k), v) for k, v in value.items()]
+            elif all(isinstance(item, Mapping) for item in value.values()):
                 groups.append(_table(heading, {str(k): v for k, v in value.items()}))
             else:
                 rows = [[str(k), _text(v)] for k, v in value.items()]
@@ -213,6 +217,14 @@ def _settings(settings: Mapping[str, object]) -> list[_Setting]:
         elif not isinstance(value, Mapping):
             groups.append(_Setting(heading, _text(value), [], []))
     return groups
+
+
+def _stage_options(name: str, options: object) -> _Setting:
+    """Return what one stage was set to."""
+    heading = f"Options of stage '{name}'"
+    if not isinstance(options, Mapping) or not options:
+        return _Setting(heading, "none", [], [])
+    return _Setting(heading, "", [], [[str(k), _text(v)] for k, v in options.items()])
 
 
 def _cost_meaning(result: EstimationResult) -> str:
