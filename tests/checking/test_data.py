@@ -12,7 +12,7 @@ import pytest
 
 from fmident.checking import CheckReport
 from fmident.checking.dynamics import time_constants
-from fmident.checking.factors import unit_factor
+from fmident.checking.factors import confused_unit, unit_factor
 from fmident.evaluation import python_problem
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.model import Parameter, Problem
@@ -254,6 +254,48 @@ def test_measured_in_another_unit(check: Check, factor: float, words: str) -> No
     assert f"the {'measured' if factor > 1.0 else 'simulated'} 'x'" in text
     assert words in text
     assert report.can_be_estimated
+
+
+_OFF = {"m": 1.08, "c": 0.87, "k": 9.7}
+"""Initial values that are 8 % away: the motion has the same shape and is 8 % smaller."""
+
+
+def test_numbers_without_a_unit_are_suspected_though_initial_values_are_off(
+    check: Check,
+) -> None:
+    rpm = with_measurement(
+        problem_with(factor=60.0 / (2.0 * np.pi), start=_OFF), unit="rad/s", unit_given=False
+    )
+    text = message(check(rpm), "unit-suspicious")
+    assert text.endswith("but is 10.31 times as large: rpm instead of rad/s?")
+
+
+@pytest.mark.parametrize(
+    ("factor", "changes"),
+    [
+        (60.0 / (2.0 * np.pi), {"unit": "rad/s"}),  # the column says that it is in rad/s
+        (60.0 / (2.0 * np.pi), {"unit": "m", "unit_given": False}),  # no length in rpm
+        (2.0 * np.pi / 60.0, {"unit": "rad/s", "unit_given": False}),  # nor the wrong way round
+        (2.0, {"unit": "rad/s", "unit_given": False}),
+    ],
+)
+def test_initial_values_that_are_off_are_no_unit(
+    check: Check, factor: float, changes: dict[str, Any]
+) -> None:
+    report = check(with_measurement(problem_with(factor=factor, start=_OFF), **changes))
+    assert "unit-suspicious" not in rules(report), report.findings
+
+
+def test_units_that_numbers_without_one_may_be_in() -> None:
+    found = confused_unit(9.549 * 1.15, "rad/s")
+    assert found is not None
+    assert (found.small, found.large) == ("rad/s", "rpm")
+    slower = confused_unit(-1.0 / 60.0, "rpm")
+    assert slower is not None
+    assert (slower.small, slower.large) == ("rev/s", "rpm")
+    assert confused_unit(9.549 * 1.3, "rad/s") is None
+    assert confused_unit(9.549, "no unit at all") is None
+    assert confused_unit(float("nan"), "rad/s") is None
 
 
 def test_a_sign(check: Check) -> None:

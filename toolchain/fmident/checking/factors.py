@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fmident.errors import UnitError
+from fmident.units import parse_unit
+
 
 @dataclass(frozen=True)
 class UnitFactor:
@@ -36,6 +39,19 @@ UNIT_FACTORS = (
     UnitFactor(3.6, "m/s or kWh", "km/h or MJ"),
 )
 
+_CONFUSED = (
+    "rad/s", "rpm", "deg/s", "rev/s", "rad", "deg", "rev", "m", "cm", "mm", "um", "m/s", "km/h",
+    "mm/s", "m/s2", "mm/s2", "N", "kN", "N.m", "kN.m", "N.mm", "Pa", "kPa", "MPa", "bar", "V", "mV",
+    "A", "mA", "W", "kW", "kg", "g", "s", "ms", "min", "m3/s", "l/s", "l/min", "kg/s", "kg/h",
+)  # fmt: skip
+"""Units in which the same quantity is often recorded."""
+
+_WITHIN_WITHOUT_UNIT = math.log(1.2)
+"""Tolerance where nobody gave the unit of the numbers: initial values are off by some percent."""
+
+_OTHER = 1.5
+"""Units that differ by less would not be told from initial values that are wrong."""
+
 _WITHIN, _WITHIN_LARGE = 0.03, 0.12
 _LARGE = 300.0
 """From here on hardly anything but a unit makes a factor."""
@@ -53,3 +69,36 @@ def unit_factor(ratio: float, within: float = _WITHIN) -> UnitFactor | None:
     near = min(UNIT_FACTORS, key=lambda f: abs(math.log(size / f.value)))
     allowed = max(within, _WITHIN_LARGE) if near.value > _LARGE else within
     return near if abs(math.log(size / near.value)) <= allowed else None
+
+
+def confused_unit(ratio: float, unit: str) -> UnitFactor | None:
+    """Return the unit in which numbers without one seem to be, beside that of the FMU.
+
+    Only units of the same quantity count, and only in the direction seen: that allows a wider
+    tolerance, so that initial values which are somewhat off do not hide the confusion.
+
+    Parameters
+    ----------
+    ratio
+        Measured numbers over those of the FMU; its sign does not count.
+    unit
+        Of the FMU's numbers.
+    """
+    size = abs(ratio)
+    if not (math.isfinite(size) and size > 0.0):
+        return None
+    try:
+        own = parse_unit(unit)
+    except UnitError:
+        return None
+    found: list[tuple[float, UnitFactor]] = []
+    for text in _CONFUSED:
+        other = parse_unit(text)
+        if other.exponents != own.exponents:
+            continue
+        value = own.factor / other.factor
+        off = abs(math.log(size / value))
+        if off <= _WITHIN_WITHOUT_UNIT and max(value, 1.0 / value) > _OTHER:
+            pair = (unit, text) if value > 1.0 else (text, unit)
+            found.append((off, UnitFactor(max(value, 1.0 / value), *pair)))
+    return min(found, key=lambda item: item[0])[1] if found else None

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from fmident._types import F64
-from fmident.checking.factors import unit_factor
+from fmident.checking.factors import confused_unit, unit_factor
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
@@ -128,6 +128,8 @@ def _judge(
     larger = "measured" if varying > 1.0 else "simulated"
     if abs(likeness) >= _SAME_SHAPE:
         factor = unit_factor(ratio)
+        if m.unit and not m.unit_given and m.gain == 1.0:
+            factor = confused_unit(ratio, m.unit) or factor
         if factor is not None and size > 1.5:
             return subject.finding(
                 "warning",

@@ -49,6 +49,9 @@ class Measurement:
     unit
         Of the values: the FMU's unit of the variable, unless the gain turns it into
         another one; ``None`` when unknown.
+    unit_given
+        Whether the data or the problem say in which unit the column is; without, it is taken
+        in the FMU's.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Measurement:
     delay: NumberOrParameter = 0.0
     decimation: Decimation | None = None
     unit: str | None = None
+    unit_given: bool = True
 
     @property
     def references(self) -> tuple[str, ...]:

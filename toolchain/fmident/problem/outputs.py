@@ -30,6 +30,7 @@ class OutputDraft:
     file: Path | None
     values: F64
     unit: str | None
+    unit_given: bool
     sigma: F64 | None
     weight: float
     gain: NumberOrParameter
@@ -78,6 +79,7 @@ def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurem
                 delay=d.delay,
                 decimation=d.decimation,
                 unit=d.unit,
+                unit_given=d.unit_given,
             )
         )
     return tuple(measurements)
@@ -150,6 +152,7 @@ def read_output(
         file=path,
         values=values,
         unit=wanted,
+        unit_given=unit is not None,
         sigma=_sigma(section, sampled, unit, wanted, values, place),
         weight=_positive(section, "weight", 1.0),
         gain=gain,
