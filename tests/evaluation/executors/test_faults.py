@@ -103,6 +103,18 @@ def test_a_hang_inside_one_call_ends_at_the_timeout(fmu: Path, reference: list[S
         assert executor.report().crashes == 0
 
 
+def test_a_hang_at_the_start_values_is_told_soon(fmu: Path) -> None:
+    # The trial of the reset hangs first; loading has much more time than it has.
+    assert processes.START_LIMIT >= 60.0
+    problem = make_problem(fmu, timeout=1.0, workers=1, start={"kind": float(faults.HANG)})
+    begun = time.monotonic()
+    with ProcessExecutor(problem) as executor:
+        found = executor.run([task(1.0), task(1.0, kind=float(faults.FINE))])
+        assert "did not answer within 1 s" in failure(found[0]).message
+        assert hasattr(found[1], "shape")
+    assert time.monotonic() - begun < 30.0
+
+
 @pytest.mark.parametrize("kind", [InProcessExecutor, ProcessExecutor])
 def test_a_slow_simulation_is_given_up_between_two_steps(
     fmu: Path, kind: type[InProcessExecutor] | type[ProcessExecutor]
@@ -203,6 +215,36 @@ def test_memory_limit(fmu: Path, reference: list[Simulated]) -> None:
         assert failure(found[10]).parameters["a"] == 2.0
         assert "memory_limit_mb" in (failure(found[10]).hint or "")
         assert same(found[:10], reference)
+
+
+def test_a_leak_below_a_memory_limit_costs_no_simulation(
+    fmu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ProcessExecutor(make_problem(fmu, workers=1)) as executor:
+        (right,) = executor.run([task(1.0)])
+        limit = executor._workers[0].resident + 100_000_000
+    leaks = [task(1.0, kind=float(faults.LEAK), pace=0.003)] * 30
+    with ProcessExecutor(make_problem(fmu, workers=2, memory_limit=limit)) as executor:
+        assert same(executor.run(leaks), [right] * 30)
+        # Half of the limit at most is used up.
+        assert executor.report().renewals >= 4
+        assert executor.report().crashes == 0
+    # Where workers do not go before they are killed, each victim has a second chance.
+    monkeypatch.setattr(ProcessExecutor, "_allowance", lambda *_: 1e12)
+    for workers in (1, 2):
+        with ProcessExecutor(make_problem(fmu, workers=workers, memory_limit=limit)) as executor:
+            assert same(executor.run(leaks), [right] * 30)
+            assert executor.report().renewals >= 2
+            assert executor.report().crashes == 0
+
+
+def test_what_no_worker_has_memory_for_is_run_twice_and_no_more(fmu: Path) -> None:
+    with ProcessExecutor(make_problem(fmu, memory_limit=600_000_000)) as executor:
+        executor.run(GOOD)
+        greedy = [task(float(k), kind=float(faults.GREEDY)) for k in range(2)]
+        found = executor.run([*greedy, *GOOD])
+        assert all("600 MB" in failure(lost).message for lost in found[:2])
+        assert executor.report().crashes == 2
 
 
 def test_a_memory_limit_that_no_worker_can_keep_is_refused(fmu: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,7 @@ def try_reset(
     values: Mapping[str, Value],
     *,
     time_limit: float | None = None,
+    at_run: Callable[[bool], None] = lambda _: None,
 ) -> ResetVerdict:
     """Run, reset, run again, and tell whether the outputs are the same to the last bit.
 
@@ -54,6 +55,8 @@ def try_reset(
         What to run; of a long setup the first :data:`LONGEST` instants.
     time_limit
         Wall-clock seconds for one run.
+    at_run
+        Told ``True`` when a run begins, ``False`` when it has ended.
 
     Returns
     -------
@@ -63,10 +66,13 @@ def try_reset(
     trial = _shortened(setup)
 
     def outputs() -> F64 | None:
+        at_run(True)
         try:
             return simulator.simulate(trial, values, time_limit=time_limit)
         except SimulationError:
             return None
+        finally:
+            at_run(False)
 
     simulator.prepare(trial, values)
     simulator.renew_instance()

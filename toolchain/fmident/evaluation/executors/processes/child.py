@@ -9,6 +9,7 @@ import pickle
 import signal
 import struct
 import sys
+import time
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,12 +183,17 @@ class _Server:
 
     def try_reset(self, _slot: int, number: int, _body: bytes) -> None:
         """Try whether the FMU can be reset."""
-        from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.evaluation.executors.processes.protocol import TRIAL_AT, Reply
         from fmident.fmu.reset_test import try_reset
 
         assert self.simulator is not None
-        setup, values = self.setups[number]
-        found = try_reset(self.simulator, setup, values, time_limit=self.time_limit)
+        trace, (setup, values) = self.trace, self.setups[number]
+        assert trace is not None
+
+        def at_run(begins: bool) -> None:
+            struct.pack_into("<d", trace, TRIAL_AT, time.monotonic() if begins else 0.0)
+
+        found = try_reset(self.simulator, setup, values, time_limit=self.time_limit, at_run=at_run)
         verdict = {"reinstantiate": found.reinstantiate, "note": found.note}
         self.reply(Reply.DONE, 0, json.dumps(verdict).encode())
 

@@ -38,12 +38,18 @@ START_LIMIT = 60.0
 STARTS = 3
 """Workers in a row that may die before they are ready."""
 
+_TRIAL_POLL = 0.2
+"""Seconds between two looks at how far the trial of the reset is."""
+
 _GRACE = 1.0
 """Seconds by which a simulation may exceed its limit before the worker is killed; one that is
 between two steps gives up by itself, and the worker lives on."""
 
 _QUICK = 5e-3
 """A worker gets its next task in advance when simulations take less than so many seconds."""
+
+_SLACK = 4 * 1024 * 1024
+"""Bytes by which a worker may grow however near its limit is: memory varies as it is."""
 
 _MEMORY_POLL = 0.02
 """Seconds between two looks at the memory of the workers, where it is limited."""
@@ -225,14 +231,20 @@ class ProcessExecutor(Executor):
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
             for worker in able:
-                if not batch.waiting:
+                if not batch.waiting and not batch.spared:
                     return
                 if len(worker.outstanding) == held and not self._spent(worker):
                     self._assign(worker, batch)
+        if batch.spared and all(w.runs or w.retiring for w in self._workers):
+            # Only used workers are left, and these have nothing else to do.
+            for worker in able:
+                worker.retiring = worker.retiring or not worker.outstanding
 
     def _assign(self, worker: Worker, batch: Batch) -> None:
         """Give the next task to a worker, or teach it what it lacks for that."""
-        index = batch.waiting[0]
+        index = batch.first(fresh=not worker.runs)
+        if index is None:
+            return
         prepared, values = batch.work[index]
         names, numbers, others = split_values(values)
         room = 8 * (len(numbers) + prepared.setup.times.size * len(prepared.setup.output_names))
@@ -244,7 +256,7 @@ class ProcessExecutor(Executor):
             return
         # A power of two, so that the memory is not mapped anew for each setup a little larger.
         worker.make_room(1 << max(room - 1, 4095).bit_length())
-        batch.waiting.popleft()
+        batch.withdraw(index)
         more = pickle.dumps(others) if others else b""
         worker.run(index, prepared.number, names, numbers, more)
 
@@ -331,8 +343,16 @@ class ProcessExecutor(Executor):
     def _weigh(self, worker: Worker, sent: Sent) -> None:
         """Have a worker retire that has done its share or grown."""
         worker.weigh(sent)
-        if worker.grown > GROWTH_LIMIT or self._spent(worker):
+        if worker.grown > self._allowance(worker) or self._spent(worker):
             worker.retiring = True
+
+    def _allowance(self, worker: Worker) -> float:
+        """Return by how many bytes a worker may grow: half of what a limit leaves, at most."""
+        limit = self._settings.memory_limit
+        if limit is None:
+            return GROWTH_LIMIT
+        left = limit - (worker.resident - worker.grown)
+        return min(GROWTH_LIMIT, max(left / 2, _SLACK))
 
     def _spent(self, worker: Worker) -> bool:
         share = self._settings.renew_after
@@ -347,16 +367,29 @@ class ProcessExecutor(Executor):
         ends = [self._deadline(w) - now for w in busy]
         if self._settings.memory_limit is not None and busy:
             ends.append(_MEMORY_POLL)
+        if self._trying:
+            ends.append(_TRIAL_POLL)
         if self._leaving:
             ends.append(0.1)
+        if any(w.retiring and not w.outstanding for w in self._workers):
+            ends.append(0.0)
         return max(min(ends, default=1.0), 0.0)
 
     def _deadline(self, worker: Worker) -> float:
         head, limit = worker.outstanding[0], self._settings.timeout
         if head.command is Command.RUN:
             return head.begun + limit + _GRACE
-        # A trial of the reset are three simulations.
-        return head.begun + START_LIMIT + 3.0 * limit
+        if head.command is Command.TRY_RESET:
+            # Each of its simulations has the time of any other; between two of them the FMU may
+            # be instantiated, which is loading.
+            if began := worker.trial():
+                return began + limit + _GRACE
+            return head.begun + self._start_limit + 3.0 * (limit + _GRACE)
+        return head.begun + self._start_limit
+
+    @property
+    def _start_limit(self) -> float:
+        return max(START_LIMIT, self._settings.timeout)
 
     def _look_after(self) -> None:
         """Kill workers that hang or hold too much; let go those that are done."""
@@ -367,7 +400,7 @@ class ProcessExecutor(Executor):
             if now > self._deadline(worker):
                 self._timeouts += 1
                 head = worker.outstanding[0].command
-                allowed = self._settings.timeout if head is Command.RUN else START_LIMIT
+                allowed = self._settings.timeout if head is Command.RUN else self._start_limit
                 worker.kill(f"did not answer within {allowed:g} s")
             elif limit is not None and worker.ready and worker.memory() > limit:
                 worker.kill(f"took more memory than the limit of {limit / 1e6:.0f} MB")
@@ -387,7 +420,7 @@ class ProcessExecutor(Executor):
         head = worker.outstanding.popleft() if worker.outstanding else None
         for sent in reversed(worker.outstanding):
             if sent.index is not None and sent.command is Command.RUN:
-                batch.waiting.appendleft(sent.index)
+                batch.put_back(sent.index)
         worker.outstanding.clear()
         if head is None:
             return
@@ -405,9 +438,14 @@ class ProcessExecutor(Executor):
             # Killed from outside while it rested: the simulation has nothing to do with it.
             assert head.index is not None
             batch.retried.add(head.index)
-            batch.waiting.appendleft(head.index)
+            batch.put_back(head.index)
             return
-        if worker.sentence is None or "memory" in worker.sentence:
+        greedy = worker.sentence is not None and "memory" in worker.sentence
+        if greedy and head.run > 1 and head.index is not None and batch.spare(head.index):
+            # What the runs before have left behind may have been too much, not this one.
+            self._renewals += 1
+            return
+        if worker.sentence is None or greedy:
             self._crashes += 1
         if head.command is Command.TRY_RESET or (head.index is None and self._trying):
             # The crash will come again in a simulation, which can then tell of it.

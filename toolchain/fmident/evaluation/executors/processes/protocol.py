@@ -27,9 +27,11 @@ SLOTS = 2
 """Tasks that a worker may hold: one that runs, one that waits."""
 
 STATE_AT = BUFFER_BYTES + 8
-TRACE_BYTES = STATE_AT + 8 * STATE_SIZE
-"""What outlives a worker: the ring of log messages, how many runs it has begun (i64), and the
-state of the simulation's loop, which tells the step."""
+TRIAL_AT = STATE_AT + 8 * STATE_SIZE
+TRACE_BYTES = TRIAL_AT + 8
+"""What outlives a worker: the ring of log messages, how many runs it has begun (i64), the
+state of the simulation's loop, which tells the step, and when the present run of the trial has
+begun (f64, ``time.monotonic()``; 0 between runs)."""
 
 PRINTED = 64 * 1024
 """About this many bytes of what the FMU prints last are kept, per simulation."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from fmident.evaluation.executors.processes.protocol import (
     SLOTS,
     STATE_AT,
     TRACE_BYTES,
+    TRIAL_AT,
     Command,
     Frames,
     Slots,
@@ -259,6 +261,12 @@ class Worker:
     def begun(self) -> int:
         """Return how many runs the worker has begun."""
         return int.from_bytes(os.pread(self._log_file, 8, BUFFER_BYTES), "little")
+
+    def trial(self) -> float:
+        """Return when the present run of the trial has begun; 0 when none is going on."""
+        began: float
+        (began,) = struct.unpack("<d", os.pread(self._log_file, 8, TRIAL_AT))
+        return began
 
     def step(self) -> int:
         """Return the communication step in which the last run is, or ended; -1 before the first."""
