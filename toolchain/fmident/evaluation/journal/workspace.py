@@ -253,8 +253,19 @@ def _journal_bytes(folder: Path) -> int:
     total = 0
     for name in (SIMULATIONS, POPULATION):
         with contextlib.suppress(OSError):
-            total += max((folder / name).stat().st_size - 16, 0)
+            size = (folder / name).stat().st_size - 16
+            total += size if size > 0 and _holds_any(folder / name) else 0
     return total
+
+
+def _holds_any(path: Path) -> bool:
+    """Return whether there is more than room set aside, which reads as zeros."""
+    with path.open("rb") as stream:
+        stream.seek(16)
+        while part := stream.read(1 << 20):
+            if part.count(0) < len(part):
+                return True
+    return False
 
 
 def _write(path: Path, text: str) -> None:
