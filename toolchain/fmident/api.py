@@ -134,7 +134,8 @@ def design(
     from fmident.evaluation import Evaluator, make_executor
 
     task = load_design(path, resolve_model=_resolver(_host(host, report), report))
-    with Evaluator(task.problem, make_executor(task.problem)) as evaluator:
+    executor = make_executor(task.problem, warn=lambda diagnostic: report([diagnostic]))
+    with Evaluator(task.problem, executor) as evaluator:
         if isinstance(task.settings, SineSettings):
             return task, design_sine(evaluator, task.sigmas, task.settings)
         return task, design_excitation(evaluator, task.axes, task.sigmas, task.settings)
@@ -197,7 +198,10 @@ def estimate(
         raise ValueError("resume needs the result folder of the run that was interrupted")
     estimator = host.estimators.get(problem.estimator.name)()
     _ask_plugins(problem, host, report)
-    executor_of = recording(workspace.journal if workspace is not None else None)
+    executor_of = recording(
+        workspace.journal if workspace is not None else None,
+        warn=lambda diagnostic: report([diagnostic]),
+    )
     names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
     events = PluginObserver(
         host,
@@ -358,7 +362,7 @@ def check(
     host = _host(host, report)
     found = host.check_problem(problem)
     if not problem.stages:
-        return _check_one(problem, host, found, ("estimator",), quick=quick)
+        return _check_one(problem, host, found, ("estimator",), quick=quick, report=report)
     reports = [
         _check_one(
             s.problem,
@@ -366,6 +370,7 @@ def check(
             [] if number else found,
             ("stages", number, "estimator"),
             quick=quick,
+            report=report,
             whole=problem,
         )
         for number, s in enumerate(problem.stages)
@@ -380,6 +385,7 @@ def _check_one(
     table: tuple[str | int, ...],
     *,
     quick: bool,
+    report: Report,
     whole: Problem | None = None,
 ) -> CheckReport:
     """Check a problem, or a stage of one whose estimator stands in `table`."""
@@ -390,7 +396,7 @@ def _check_one(
 
     estimator = host.estimators.get(problem.estimator.name)()
     crash = _crash(problem)
-    with make_executor(problem) as executor:
+    with make_executor(problem, warn=lambda diagnostic: report([diagnostic])) as executor:
         return check_problem(
             problem,
             executor,

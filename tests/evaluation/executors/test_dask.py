@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import logging
 import os
 import signal
 import threading
@@ -17,7 +18,7 @@ import psutil
 import pytest
 
 from fmident.errors import Diagnostic, EstimationError, FmuError
-from fmident.evaluation import SimulationFailure, SimulationTask
+from fmident.evaluation import SimulationFailure, SimulationTask, make_executor
 from fmident.evaluation.executors.dask import DaskExecutor
 from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.tasks import Simulated
@@ -229,6 +230,26 @@ def test_a_scheduler_without_workers_is_waited_for_and_told_of(
     assert f"dask worker {lonely.address}" in str(caught.value)
     assert "has no workers; waiting 3 s" in str(told[0])
     assert len(told) == 1
+
+
+def test_warnings_go_to_whoever_asks_for_the_executor(
+    trouble: Path, lonely: Cluster, recwarn: pytest.WarningsRecorder
+) -> None:
+    told: list[Diagnostic] = []
+
+    def help_out(warning: Diagnostic) -> None:
+        told.append(warning)
+        lonely.start_workers(1, "--no-nanny")
+
+    problem = make_problem(trouble, scheduler=lonely.address)
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    with make_executor(problem, warn=help_out):
+        assert not logger.isEnabledFor(logging.ERROR)
+    assert logger.level == before
+    assert len(told) == 1
+    assert "has no workers" in told[0].message
+    assert not any("has no workers" in str(w.message) for w in recwarn)
 
 
 def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) -> None:

@@ -137,10 +137,11 @@ def test_a_simulation_that_takes_its_workers_along_is_found() -> None:
         return ran(chunk)
 
     cluster = Cluster(answer)
-    outcomes = batch_of(cluster, 30).run()
+    outcomes = batch_of(cluster, 30, name_of=lambda task: f"step {task.experiment}").run()
     failure = outcomes.pop(13)
     assert isinstance(failure, SimulationFailure)
     assert failure.parameters == {"a": 13.0}
+    assert failure.experiment == "step 0"
     assert "every worker of the cluster that tried this simulation was lost" in failure.message
     assert numbers(outcomes) == [k for k in range(30) if k != 13]
 

@@ -120,7 +120,8 @@ def _maps(
 
     if runs_in_this_process(problem):
         check_survives(problem)
-    with Evaluator(problem, make_executor(problem)) as evaluator:
+    executor = make_executor(problem, warn=lambda diagnostic: tell_all([diagnostic]))
+    with Evaluator(problem, executor) as evaluator:
         return [
             cost_map(evaluator, pair, grid=grid, through=through, ranges=ranges)
             for pair in pairs_of(names)

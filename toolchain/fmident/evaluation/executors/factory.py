@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fmident.evaluation.executors.auto import AutoExecutor
@@ -11,13 +12,16 @@ from fmident.evaluation.executors.processes.executor import ProcessExecutor, pro
 from fmident.fmu.fmu import read_description
 
 if TYPE_CHECKING:
+    from fmident.errors import Diagnostic
     from fmident.problem.model import Problem
 
 _OWN = "(embedded compiler)"
 """How the embedded compiler signs what it makes."""
 
 
-def make_executor(problem: Problem) -> Executor:
+def make_executor(
+    problem: Problem, *, warn: Callable[[Diagnostic], None] | None = None
+) -> Executor:
     """Return the executor that ``[evaluation] executor`` of the problem asks for.
 
     ``"auto"`` runs an FMU of the embedded compiler in this process first: its code is known
@@ -28,6 +32,9 @@ def make_executor(problem: Problem) -> Executor:
     ----------
     problem
         Its FMU, experiments and evaluation settings.
+    warn
+        Takes warnings that come up on the way, such as that a cluster has no workers just now;
+        Python warnings by default.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def make_executor(problem: Problem) -> Executor:
     if kind == "dask":
         from fmident.evaluation.executors.dask import DaskExecutor
 
-        return DaskExecutor(problem)
+        return DaskExecutor(problem, warn=warn)
     if not runs_in_this_process(problem):
         return ProcessExecutor(problem)
     if kind == "inline" or not processes_available():

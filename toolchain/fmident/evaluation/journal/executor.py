@@ -18,6 +18,7 @@ from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTas
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
+    from fmident.errors import Diagnostic
     from fmident.evaluation.journal.journal import Journal
     from fmident.problem.model import Problem
 
@@ -282,19 +283,23 @@ def _size(outcome: Simulated) -> int:
     return _FAILURE_BYTES if isinstance(outcome, SimulationFailure) else outcome.nbytes + 200
 
 
-def recording(journal: Journal | None) -> Callable[[Problem], Executor]:
+def recording(
+    journal: Journal | None, *, warn: Callable[[Diagnostic], None] | None = None
+) -> Callable[[Problem], Executor]:
     """Return what makes the executor of a problem, with one journal for all of a run.
 
     Parameters
     ----------
     journal
         ``None``: equal simulations are served from memory only.
+    warn
+        Takes warnings of the executors; Python warnings by default.
     """
     served = Served()
 
     def make(problem: Problem) -> Executor:
         content = b"" if journal is None else file_digest(problem.fmu)
-        inner = make_executor(problem)
+        inner = make_executor(problem, warn=warn)
         return RecordedExecutor(inner, SimulationKeys(problem, content), journal, served)
 
     return make

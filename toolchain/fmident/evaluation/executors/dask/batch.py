@@ -72,6 +72,8 @@ class Batch:
         Raises a better error for one that the cluster gives, if there is one.
     done
         Told of each outcome when its chunk has come back.
+    name_of
+        Names the experiment of a task.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Batch:
         look: Callable[[], None],
         explain: Callable[[BaseException], None],
         done: Done | None = None,
+        name_of: Callable[[SimulationTask], str] = lambda _: "",
     ) -> None:
         self._client = client
         self._template = template
@@ -100,6 +103,7 @@ class Batch:
         self._look = look
         self._explain = explain
         self._done = done
+        self._name_of = name_of
         self.tally = Tally()
         self._next = 0
         self._again: deque[_Part] = deque()
@@ -247,6 +251,7 @@ class Batch:
             "every worker of the cluster that tried this simulation was lost",
             None,
             dict(task.values),
+            experiment=self._name_of(task),
             hint="look at the workers' logs: did the system end them for their memory?",
             final=False,
         )

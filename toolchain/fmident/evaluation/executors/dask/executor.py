@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 import uuid
 import warnings
@@ -95,7 +96,7 @@ class DaskExecutor(Executor):
         scheduler: str | None = None,
         workers: int | None = None,
         patience: float = PATIENCE,
-        warn: Warn = _warn,
+        warn: Warn | None = None,
     ) -> None:
         setups = simulation_setups(problem)
         sizes = [s.times.size * len(s.output_names) * _FLOAT for s in setups]
@@ -105,7 +106,7 @@ class DaskExecutor(Executor):
         self._study = pack_problem(problem)
         self._parcels = {p.key: p for p in (self._fmu, self._study)}
         self._others: OrderedDict[str, ChunkSizes] = OrderedDict()
-        self._patience = Patience(patience, warn)
+        self._patience = Patience(patience, warn or _warn)
         self._address = scheduler or problem.evaluation.scheduler
         self._workers = workers or problem.evaluation.workers
         self._place = _place(problem, "executor" if self._address is None else "scheduler")
@@ -119,8 +120,10 @@ class DaskExecutor(Executor):
 
             self._local = LocalCluster(self._workers or processors())
         self._client: Client | None = None
+        self._quiet: _Quiet | None = None
         try:
             address = self._address if self._local is None else self._local.address
+            self._quiet = _Quiet()
             self._client = connect(address or "", self._place, direct=self._local is not None)
             self._begin()
         except BaseException:
@@ -144,7 +147,11 @@ class DaskExecutor(Executor):
         fmident.errors.FmuError
             A worker cannot use the FMU, such as when it has no binary for that machine.
         """
-        return self._run(tasks, None, self._sizes, done)
+
+        def name_of(task: SimulationTask) -> str:
+            return self._problem.experiments[task.experiment].name
+
+        return self._run(tasks, None, self._sizes, done, name_of=name_of)
 
     def run_other(
         self,
@@ -163,7 +170,8 @@ class DaskExecutor(Executor):
         while len(self._others) > _OTHERS:
             old, _ = self._others.popitem(last=False)
             del self._parcels[old]
-        return self._run([SimulationTask(0, dict(v)) for v in values], parcel.key, sizes)
+        tasks = [SimulationTask(0, dict(v)) for v in values]
+        return self._run(tasks, parcel.key, sizes, name_of=lambda _: experiment.name)
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
@@ -189,6 +197,8 @@ class DaskExecutor(Executor):
             client.close()
         if self._local is not None:
             self._local.close()
+        if self._quiet is not None:
+            self._quiet.end()
 
     # ------------------------------------------------------------------ the batch
 
@@ -198,6 +208,8 @@ class DaskExecutor(Executor):
         other: str | None,
         sizes: ChunkSizes,
         done: Done | None = None,
+        *,
+        name_of: Callable[[SimulationTask], str],
     ) -> list[Simulated]:
         if not tasks:
             return []
@@ -214,6 +226,7 @@ class DaskExecutor(Executor):
             self._look,
             self._explain,
             done,
+            name_of,
         )
         try:
             return batch.run()
@@ -303,6 +316,26 @@ class DaskExecutor(Executor):
     @property
     def _at(self) -> str:
         return " on this machine" if self._local is not None else f" at '{self._address}'"
+
+
+class _Quiet:
+    """Keeps Dask's client from logging, from now on: the executor tells of trouble itself."""
+
+    _held = 0
+    _before = logging.NOTSET
+
+    def __init__(self) -> None:
+        logger = logging.getLogger("distributed.client")
+        if not _Quiet._held:
+            _Quiet._before = logger.level
+            logger.setLevel(logging.CRITICAL)
+        _Quiet._held += 1
+
+    def end(self) -> None:
+        """Let it log as before, when nobody else wants it quiet."""
+        _Quiet._held -= 1
+        if not _Quiet._held:
+            logging.getLogger("distributed.client").setLevel(_Quiet._before)
 
 
 def _place(problem: Problem, key: str) -> Location | None:
