@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import numpy as np
@@ -257,3 +258,22 @@ def test_doctor_without_any_compiler(
     if shutil.which("cc", path=os.defpath) is None:
         assert code == 1
     assert "cannot run" in shown
+
+
+def test_doctor_tells_what_is_needed_from_what_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    from fmident.cli import doctor
+
+    def absent(name: str) -> str:
+        if name in ("cma", "distributed"):
+            raise PackageNotFoundError(name)
+        return "1.2.3"
+
+    monkeypatch.setattr(doctor, "version", absent)
+    main(["doctor"])
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert "missing, but needed" in lines["cma"]
+    assert "not installed" in lines["distributed"]
+    assert "fmident[dask]" in lines["distributed"]
+    assert "1.2.3" in lines["numba"]

@@ -14,9 +14,13 @@ EXAMPLE = """\
   fmident doctor"""
 
 _PACKAGES = (
-    "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "pyceres", "pluggy",
-    "matplotlib", "jinja2", "OMPython",
+    "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "pyceres", "cma",
+    "pluggy", "matplotlib", "jinja2", "OMPython", "psutil",
 )  # fmt: skip
+
+
+_OPTIONAL = {"distributed": "executor = \"dask\": pip install 'fmident[dask]'"}
+"""What each package is for that need not be there, and how to get it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         ["fmident", __version__],
         ["Python", platform.python_version()],
         ["platform", f"{platform.system()} {platform.machine()}"],
-        *([name, _version(name)] for name in _PACKAGES),
+        *([name, _version(name) or "missing, but needed"] for name in _PACKAGES),
+        *([name, _version(name) or f"not installed ({why})"] for name, why in _OPTIONAL.items()),
     ]
     out(table(["component", "version"], rows))
     out()
@@ -53,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if len(reasons) < len(states) else 1
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
+        return None
