@@ -273,6 +273,22 @@ def test_what_fails_is_told_and_the_next_run_is_sound(opened: Opened, kind: int)
         np.testing.assert_array_equal(simulator.simulate(setup), good)
 
 
+@pytest.mark.parametrize(("kind", "stop", "steps"), [(TERMINATE, 1.1, 11), (END_IN_EVENT, 1.25, 5)])
+def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(
+    opened: Opened, kind: int, stop: float, steps: int
+) -> None:
+    setup = SimulationSetup(np.linspace(0.0, stop, steps + 1), output_names=("h", "ticks"))
+    elastic = {"e": 1.0}  # no contact between 0.5 s and 1.3 s: time events only
+    with contact(opened).simulator() as simulator:
+        good = simulator.simulate(setup, elastic)
+        found = simulator.simulate(setup, {**elastic, "kind": kind})
+        np.testing.assert_array_equal(found[:-1], good[:-1])
+        assert np.isfinite(found).all()
+        if kind == END_IN_EVENT:
+            np.testing.assert_array_equal(found[-1], good[-1])
+        np.testing.assert_array_equal(simulator.simulate(setup, {**elastic, "kind": 0}), good)
+
+
 def test_an_event_that_was_not_offered(opened: Opened) -> None:
     setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("h",))
     with contact(opened, hasEventMode="false").simulator() as simulator:

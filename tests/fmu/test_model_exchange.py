@@ -13,6 +13,7 @@ from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
 from fmident.fmu.model_exchange.plan import ExchangePlan
+from fmident.fmu.model_exchange.sundials import Sundials
 
 from .exchange import Exchange, Signal, build_exchange, build_twin, states
 
@@ -308,6 +309,40 @@ def test_what_fails_is_told_and_the_next_run_is_sound(opened: Opened, kind: int)
         with pytest.raises(SimulationError, match=FAILURES[kind]) as info:
             simulator.simulate(setup, {"kind": kind})
         assert info.value.time == pytest.approx(0.0 if kind == START_UNSETTLED else 1.0, abs=0.11)
+        np.testing.assert_array_equal(simulator.simulate(setup), good)
+
+
+def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(opened: Opened) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 1.0, 11), output_names=("x",))
+    with opened(FAULTY).simulator() as simulator:
+        found = simulator.simulate(setup, {"kind": TERMINATE})
+        np.testing.assert_allclose(found[:, 0], np.exp(-setup.times), atol=1e-4)
+        again = simulator.simulate(setup)
+        np.testing.assert_allclose(again[:, 0], found[:, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [("SUNDenseMatrix", None), ("CVodeCreate", None), ("CVodeSetLinearSolver", -4)],
+)
+def test_an_integrator_without_memory_is_told(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, function: str, answer: int | None
+) -> None:
+    setup = SimulationSetup(np.linspace(0.0, 0.5, 6), output_names=("x",))
+    real = Sundials.call
+    with opened(FAULTY).simulator() as simulator:
+        good = simulator.simulate(setup)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                Sundials,
+                "call",
+                lambda self, name, *rest: answer if name == function else real(self, name, *rest),
+            )
+            with pytest.raises(
+                SimulationError, match=f"for 1 states?: {function} returned"
+            ) as info:
+                simulator.simulate(setup)
+        assert info.value.hint is not None
         np.testing.assert_array_equal(simulator.simulate(setup), good)
 
 

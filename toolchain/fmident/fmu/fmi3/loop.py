@@ -250,10 +250,15 @@ def run_steps(
             outcome = CALL
         if outcome < 0:
             outcome = _advance(table, reals, nothing, times[i + 1])
-        if outcome < 0 and _move(table, after, i) != 0:
+        # An FMU that wants to end where the run does has not failed.
+        last = reals[TIME] >= times[times.size - 1]
+        ends = last and outcome == TERMINATED
+        if (outcome < 0 or ends) and _move(table, after, i) != 0:
             outcome = CALL
         if outcome < 0 and jumps[i + 1]:
             outcome = _event(table, reals, jump, i)
+        if last and outcome == TERMINATED:
+            outcome = -1
         if outcome < 0 and _move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:

@@ -14,10 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident._types import F64
+from fmident.fmu.failure import RunFailed
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.sundials import Sundials
 
 _BDF = 2
+
+_FREED_BY = {
+    "N_VMake_Serial": "N_VDestroy",
+    "SUNDenseMatrix": "SUNMatDestroy",
+    "SUNLinSol_Dense": "SUNLinSolFree",
+    "CVodeCreate": "CVodeFree",
+}
 
 
 class Integrator:
@@ -36,6 +44,11 @@ class Integrator:
         Time, s.
     relative
         Relative tolerance.
+
+    Raises
+    ------
+    RunFailed
+        There is not enough memory.
     """
 
     def __init__(
@@ -49,13 +62,14 @@ class Integrator:
     ) -> None:
         self._sundials = sundials
         self._kept = (table, states, allowed)
+        self._start = start
         call, context, n = sundials.call, sundials.context, states.size
-        self._vector = call("N_VMake_Serial", n, states.ctypes.data, context)
-        self._allowed = call("N_VMake_Serial", n, allowed.ctypes.data, context)
-        self._matrix = call("SUNDenseMatrix", n, n, context)
-        self._solver = call("SUNLinSol_Dense", self._vector, self._matrix, context)
-        self._memory = call("CVodeCreate", _BDF, context)
-        memory = self._memory
+        self._made: list[tuple[str, Any]] = []
+        self._vector = self._make("N_VMake_Serial", n, states.ctypes.data, context)
+        self._allowed = self._make("N_VMake_Serial", n, allowed.ctypes.data, context)
+        self._matrix = self._make("SUNDenseMatrix", n, n, context)
+        self._solver = self._make("SUNLinSol_Dense", self._vector, self._matrix, context)
+        memory = self._make("CVodeCreate", _BDF, context)
         if sundials.has("CVodeSetErrFile"):
             call("CVodeSetErrFile", memory, None)
         self._set("CVodeInit", memory, loop.derivatives.address, start, self._vector)
@@ -81,22 +95,38 @@ class Integrator:
         ):
             table[place] = value
 
+    def _make(self, name: str, *arguments: Any) -> Any:
+        """Return what SUNDIALS allocates."""
+        made = self._sundials.call(name, *arguments)
+        if not made:
+            raise self._failure(name, "no memory")
+        self._made.append((_FREED_BY[name], made))
+        return made
+
     def _set(self, name: str, *arguments: Any) -> None:
         flag = self._sundials.call(name, *arguments)
         if flag != 0:
-            raise MemoryError(f"{name} of SUNDIALS returned {flag}")
+            raise self._failure(name, f"flag {flag}")
+
+    def _failure(self, name: str, said: str) -> RunFailed:
+        self.close()
+        n = self._kept[1].size
+        states = "1 state" if n == 1 else f"{n} states"
+        return RunFailed(
+            f"the integrator CVODE cannot be set up for {states}: {name} returned {said}",
+            time=self._start,
+            hint=f"its Jacobian takes {8e-6 * n * n:.3g} MB: run fewer workers at a time, or"
+            " export the FMU with Co-Simulation",
+        )
 
     def close(self) -> None:
         """Free the memory; closing twice does nothing."""
-        if not self._memory:
-            return
-        call = self._sundials.call
-        call("CVodeFree", ctypes.byref(ctypes.c_void_p(self._memory)))
-        call("SUNLinSolFree", self._solver)
-        call("SUNMatDestroy", self._matrix)
-        call("N_VDestroy", self._vector)
-        call("N_VDestroy", self._allowed)
-        self._memory = None
+        while self._made:
+            freed_by, made = self._made.pop()
+            if freed_by == "CVodeFree":
+                self._sundials.call(freed_by, ctypes.byref(ctypes.c_void_p(made)))
+            else:
+                self._sundials.call(freed_by, made)
         self._kept[0][loop.MEMORY] = 0
 
     def __del__(self) -> None:

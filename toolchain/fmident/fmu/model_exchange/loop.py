@@ -484,6 +484,8 @@ def run_steps(
             outcome = _advance(table, reals, nothing, times[i], times[i + 1])
         if outcome < 0 and jumps[i + 1]:
             outcome = _event(table, reals, jump, i)
+        if outcome == TERMINATED and reals[TIME] >= times[times.size - 1]:
+            outcome = -1  # it ends where the run does: no failure
         if outcome < 0 and _move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:
