@@ -303,6 +303,17 @@ def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
         assert time.monotonic() - begin < 30.0
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_scheduler_that_is_lost_while_it_has_no_workers(
+    trouble: Path, lonely: Cluster, how: int
+) -> None:
+    assert lonely.scheduler is not None
+    problem = make_problem(trouble, scheduler=lonely.address)
+    threading.Timer(1.0, lonely.scheduler.send_signal, (how,)).start()
+    with pytest.raises(EstimationError, match="scheduler"):
+        DaskExecutor(problem, patience=4.0, warn=lambda _: None)
+
+
 def fake_fmident(folder: Path, *, installed: bool) -> dict[str, str]:
     """Return the environment of workers that find another fmident first."""
     package = folder / "fake" / "fmident"

@@ -272,9 +272,11 @@ class DaskExecutor(Executor):
 
     def _threads(self) -> int:
         assert self._client is not None
+        if self._client.scheduler is None:  # what is left when the connection was given up
+            return 0
         try:
             return sum(self._client.nthreads().values())
-        except (OSError, RuntimeError, ValueError):  # not connected just now
+        except (OSError, RuntimeError, ValueError, AttributeError):  # not connected just now
             return 0
 
     def _look(self) -> None:
