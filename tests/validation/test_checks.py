@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fmident.catalog import Interface, ReferenceExperiment, Signal, SmokeExperiment
+from fmident.cli import main
 from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
 from fmident.validation.description import check_description
@@ -124,6 +125,21 @@ def test_a_unit_that_is_not_defined_is_named(flawed: BuildFlawed, unit: str, wor
     check = check_description(flawed(variables=broken))
     assert not check.passed
     assert words in check.detail.replace('"', "'")
+
+
+def test_all_problems_of_a_description_are_kept(
+    flawed: BuildFlawed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fmpy.validation.validate_fmu", lambda path: ["one\n here", "two", "three"])
+    path = flawed()
+    check = check_description(path)
+    assert check.detail == "one here (and 2 more)"
+    assert check.further == ("two", "three")
+    brief = ["validate", str(path), "--resets", "5"]
+    assert main(brief) == 1
+    assert "2 more of 'model description': -v" in capsys.readouterr().out
+    assert main([*brief, "-v"]) == 1
+    assert "  - two\n  - three" in capsys.readouterr().out
 
 
 def test_interface_that_differs(flawed: BuildFlawed) -> None:

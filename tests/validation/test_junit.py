@@ -42,3 +42,13 @@ def test_suites_cases_and_messages(tmp_path: Path) -> None:
     assert error is not None
     assert error.get("message") == "not a zip"
     assert error.text == "not a zip\nat all"
+
+
+def test_all_that_was_found_is_there(tmp_path: Path) -> None:
+    check = Check("model description", False, "first (and 2 more)", further=("second", "third"))
+    file = tmp_path / "junit.xml"
+    write_junit([FmuReport(Path("A.fmu"), (check,))], file)
+    failure = ElementTree.parse(file).getroot().find("testsuite/testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "first (and 2 more)"
+    assert failure.text == "first (and 2 more)\nsecond\nthird"

@@ -66,7 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, metavar="N", help="FMUs at the same time (one per processor, up to 4)"
     )
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="all checks, also of many FMUs"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="all checks, also of many FMUs, with all that was found",
     )
 
 
@@ -88,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         if full:
             if len(reports) > 1:
                 out()
-            _show(report)
+            _show(report, arguments.verbose)
         else:
             tell(f"{'ok    ' if report.passed else 'FAILED'} {report.path.name}")
     if not full:
@@ -165,13 +168,19 @@ def _why_not_built(entry: Entry, host: Host) -> str | None:
     return ", ".join(reasons)
 
 
-def _show(report: FmuReport) -> None:
+def _show(report: FmuReport, verbose: bool) -> None:
     from fmident.report.terminal import table
 
     out(str(report.path))
     if report.checks:
         rows = [[c.name, c.word, c.detail] for c in report.checks]
         out(table(["check", "result", "detail"], rows))
+    for check in (c for c in report.checks if c.further):
+        if verbose:
+            out(f"further, {check.name}:")
+            out("\n".join(f"  - {text}" for text in check.further))
+        else:
+            out(f"{len(check.further)} more of '{check.name}': -v or --junit FILE tells all")
     if report.unusable is not None:
         out(f"error: {report.unusable}")
 

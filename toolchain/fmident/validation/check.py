@@ -24,6 +24,8 @@ class Check:
         Wall time.
     skipped
         It could not be done; `detail` says why.
+    further
+        More that was found, of which `detail` gives the number only.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Check:
     figure: float | None = None
     seconds: float = 0.0
     skipped: bool = False
+    further: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:

@@ -20,8 +20,8 @@ def check_description(path: Path) -> Check:
     if not problems:
         return Check(name, True, "no problem found by FMPy", seconds=seconds)
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    detail = " ".join(_in_words(problems[0], path).split()) + more
-    return Check(name, False, detail, seconds=seconds)
+    first, *others = (" ".join(_in_words(p, path).split()) for p in problems)
+    return Check(name, False, first + more, seconds=seconds, further=tuple(others))
 
 
 def _in_words(problem: str, path: Path) -> str:

@@ -64,7 +64,10 @@ def _case(suite: Element, name: str, check: Check) -> None:
     if check.skipped:
         SubElement(case, "skipped", {"message": _clean(check.detail)})
     elif not check.passed:
-        _explain(SubElement(case, "failure", {"type": "check"}), check.detail)
+        _explain(
+            SubElement(case, "failure", {"type": "check"}),
+            "\n".join((check.detail, *check.further)),
+        )
     else:
         SubElement(case, "system-out").text = _clean(check.detail)
 
