@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from fmident.errors import EstimationError
-from fmident.estimation.result import EstimationResult
+from fmident.estimation.result import EstimationResult, StageResult
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
@@ -175,3 +175,19 @@ def test_summary_shows_every_parameter_with_its_uncertainty(make_result: MakeRes
 def test_summary_of_a_run_without_fits(make_result: MakeResult) -> None:
     text = summary(make_result(fits=(), identifiability=None, notes=()))
     assert "experiment" not in text
+
+
+@pytest.mark.parametrize("width", [70, 80, 100])
+def test_the_summary_keeps_within_the_terminal(make_result: MakeResult, width: int) -> None:
+    result = make_result(notes=("A note of many words " * 12,))
+    first, *rest = result.estimates
+    long = replace(first, name="axis.friction.breakaway", interval_95=(-1.0, 96.0))
+    stage = StageResult(
+        "static", "least-squares", "time-domain", {}, 2.0, 1.0, "converged", "",
+        {f"axis.parameter{k}": 1.0 for k in range(6)}, ("cycle",), 1, 1, 0.1,
+    )  # fmt: skip
+    text = summary(replace(result, estimates=(long, *rest), stages=(stage,)), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(word in text for word in ("interval", "passes", "bound"))  # wrapped, not lost
+    assert all(f"axis.parameter{k}" in text for k in range(6))
+    assert ("initial" in text) == (width == 100)

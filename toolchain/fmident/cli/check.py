@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
-from fmident.cli.console import out, tell_all
+from fmident.cli.console import out, tell_all, width
 from fmident.cli.usage import assignments
 
 HELP = "look at a problem file before any run: can it be estimated, and how well?"
@@ -17,8 +16,6 @@ EXAMPLE = """\
 
 Ends with 0 when the problem can be estimated, 1 when something makes that impossible,
 2 when the file, its data or its FMU cannot be used at all."""
-
-_NARROW = (92, 24)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         report=lambda found: tell_all(d for d in found if d.rule is None),
     )
     report = api.check(problem, host=host, quick=arguments.quick)
-    out(check_page(report, shutil.get_terminal_size(_NARROW).columns))
+    out(check_page(report, width()))
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.to_dict(), indent=2, allow_nan=False)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable
 
 from fmident.errors import Diagnostic
+
+_WITHOUT_TERMINAL = 92
+
+
+def width() -> int:
+    """Return the columns of the terminal, or a number that suits a file."""
+    return shutil.get_terminal_size((_WITHOUT_TERMINAL, 24)).columns
 
 
 def out(text: str = "") -> None:

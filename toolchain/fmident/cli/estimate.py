@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell, tell_all
+from fmident.cli.console import out, tell, tell_all, width
 from fmident.cli.usage import UsageError, assignments
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
         workspace.keep()
         if not arguments.quiet:
             out()
-            out(summary(result))
+            out(summary(result, width()))
             out()
         reporters = [*host.reporters, *_exports(arguments.export)]
         replace = arguments.force or (arguments.resume and holds_unfinished(folder))

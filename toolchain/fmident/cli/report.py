@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fmident.cli.console import out
+from fmident.cli.console import out, width
 
 HELP = "show a result again"
 EXAMPLE = """\
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.report.terminal import summary
 
     stored = read_result(arguments.result)
-    out(summary(stored.result))
+    out(summary(stored.result, width()))
     if stored.page is not None:
         out(f"\nplots: {stored.page}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fmident.report.numbers import duration, interval, percent, plain, with_error
 from fmident.report.verdict import verdict
@@ -15,24 +15,37 @@ if TYPE_CHECKING:
 Alignment = Literal["<", ">"]
 
 _WIDTH = 92
+_NARROWEST, _WIDEST = 60, 110
+_LEAST_WRAPPED = 9
 _MOST_FITS = 24
 """A problem with a hundred experiments must not push the parameters off the screen."""
 
 
-def summary(result: EstimationResult) -> str:
-    """Return verdict, table of parameters, table of fits and notes; no trailing newline."""
+def summary(result: EstimationResult, width: int = _WIDTH) -> str:
+    """Return verdict, table of parameters, table of fits and notes; no trailing newline.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    width
+        Of the terminal, columns. Tables that are wider are wrapped, or lose columns that others
+        tell of, too.
+    """
+    width = min(max(width, _NARROWEST), _WIDEST)
     judgement = verdict(result)
     blocks = [
-        _wrap(judgement.headline),
-        _parameters(result),
-        _stages(result),
-        _fits(result),
-        "\n".join(_wrap(reason, "  - ") for reason in judgement.reasons),
-        "\n".join(_wrap(f"note: {note}") for note in result.notes),
+        _wrap(judgement.headline, width),
+        _parameters(result, width),
+        _stages(result, width),
+        _fits(result, width),
+        "\n".join(_wrap(reason, width, "  - ") for reason in judgement.reasons),
+        "\n".join(_wrap(f"note: {note}", width) for note in result.notes),
         _wrap(
             f"{result.estimator}: {result.message.rstrip('.')}; "
             f"{result.simulations} simulations, {result.jacobians} Jacobians, "
-            f"{duration(result.seconds)}"
+            f"{duration(result.seconds)}",
+            width,
         ),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -62,6 +75,56 @@ def table(
     return "\n".join([line(header), line(["-" * w for w in widths]), *map(line, rows)])
 
 
+def narrow_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    align: Sequence[Alignment],
+    width: int,
+    spare: Sequence[str] = (),
+) -> str:
+    """Return a text table that keeps within a width as far as that is possible.
+
+    Parameters
+    ----------
+    header, rows, align
+        As of :func:`table`.
+    width
+        Columns of the terminal.
+    spare
+        Titles of columns that are left out, one after the other, where it is not enough to wrap
+        the cells of the last column between words.
+    """
+    excess = _widest(table(header, rows, align)) - width
+    cells = [row[-1] for row in [header, *rows]]
+    room = max(map(len, cells)) - excess
+    least = max((len(word) for cell in cells for word in cell.split()), default=0)
+    if excess > 0 and room < max(least, _LEAST_WRAPPED) and spare:
+        k = list(header).index(spare[0])
+        shorter = [_without(row, k) for row in rows]
+        return narrow_table(_without(header, k), shorter, _without(align, k), width, spare[1:])
+    if excess > 0:
+        rows = [line for row in rows for line in _wrapped(row, max(room, least))]
+    return table(header, rows, align)
+
+
+def _wrapped(row: Sequence[str], room: int) -> list[list[str]]:
+    """Return a row as several, with the last cell going on below."""
+    first, *others = textwrap.wrap(row[-1], room, break_on_hyphens=False) or [""]
+    empty = [""] * (len(row) - 1)
+    return [[*row[:-1], first], *([*empty, other] for other in others)]
+
+
+_Item = TypeVar("_Item")
+
+
+def _without(items: Sequence[_Item], k: int) -> list[_Item]:
+    return [*items[:k], *items[k + 1 :]]
+
+
+def _widest(text: str) -> int:
+    return max(map(len, text.splitlines()))
+
+
 def unit_text(unit: str | None) -> str:
     """Return a unit to stand behind a number; nothing for a pure number."""
     return "" if unit in (None, "1") else str(unit)
@@ -82,7 +145,7 @@ def remark(estimate: ParameterEstimate) -> str:
     return ""
 
 
-def _parameters(result: EstimationResult) -> str:
+def _parameters(result: EstimationResult, width: int) -> str:
     rows = []
     for e in result.estimates:
         value, error = with_error(e.value, e.standard_error)
@@ -92,10 +155,10 @@ def _parameters(result: EstimationResult) -> str:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
         rows.append([e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e)])
     header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
-    return table(header, rows, ["<", ">", ">", ">", "<", ">", "<"])
+    return narrow_table(header, rows, ["<", ">", ">", ">", "<", ">", "<"], width, ["initial", "+-"])
 
 
-def _stages(result: EstimationResult) -> str:
+def _stages(result: EstimationResult, width: int) -> str:
     rows = [
         [
             s.name,
@@ -112,10 +175,11 @@ def _stages(result: EstimationResult) -> str:
     if not rows:
         return ""
     header = ["stage", "estimator", "cost", "before", "after", "status", "simulations", "searched"]
-    return table(header, rows, ["<", "<", "<", ">", ">", "<", ">", "<"])
+    align: list[Alignment] = ["<", "<", "<", ">", ">", "<", ">", "<"]
+    return narrow_table(header, rows, align, width, ["simulations", "before"])
 
 
-def _fits(result: EstimationResult) -> str:
+def _fits(result: EstimationResult, width: int) -> str:
     rows = [
         [
             f.experiment,
@@ -130,15 +194,15 @@ def _fits(result: EstimationResult) -> str:
     if not rows:
         return ""
     header = ["experiment", "output", "rms before", "rms after", "unit", "relative error"]
-    text = table(header, rows, ["<", "<", ">", ">", "<", ">"])
+    text = narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["rms before"])
     left = len(result.fits) - len(rows)
     return f"{text}\n... and {left} more in result.json" if left else text
 
 
-def _wrap(text: str, bullet: str = "") -> str:
+def _wrap(text: str, width: int, bullet: str = "") -> str:
     return textwrap.fill(
         text,
-        _WIDTH,
+        width,
         initial_indent=bullet,
         subsequent_indent=" " * len(bullet),
         break_long_words=False,
