@@ -296,10 +296,12 @@ class ProcessExecutor(Executor):
             error = FmuError(told["message"], hint=told["hint"])
             if sent.command is Command.OPEN:
                 raise error
-            if sent.index is None:
-                raise error
             worker.known.discard(sent.setup)
-            batch.refuse(sent.index, error)
+            if sent.index is not None:
+                batch.refuse(sent.index, error)
+            elif self._trying:
+                raise error
+            # Else a batch before has asked, and was told by another worker.
         elif sent.command is Command.OPEN:
             self._welcome(worker)
         elif sent.command is Command.TRY_RESET:
