@@ -94,7 +94,7 @@ def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     _check(finish(tmp_path, start(tmp_path, command)), tmp_path)
 
 
-@pytest.mark.parametrize("moment", [0.05, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 2.5, 3.0])
+@pytest.mark.parametrize("moment", [0.05, 0.6, 1.2, 2.0, 3.0])
 def test_ctrl_c_at_any_moment(fmu: Path, tmp_path: Path, moment: float) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01)
     program = "import sys; from fmident.cli import main; sys.exit(main())"
