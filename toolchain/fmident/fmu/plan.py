@@ -27,6 +27,7 @@ from fmident.fmu.program import (
     VALUES,
 )
 from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.signals import input_variable, output_variable
 from fmident.fmu.values import Assignment, reference_array
 
 Call = tuple[str, int, int, int, int]
@@ -68,8 +69,8 @@ class Plan:
         # Own copy that can be written to: Numba compiles anew for locked arrays.
         self.times: F64 = setup.times.copy()
         self.tolerance = setup.tolerance or description.default_tolerance
-        inputs = [_input(description, name) for name in setup.input_names]
-        outputs = [_output(description, name) for name in setup.output_names]
+        inputs = [input_variable(description, name) for name in setup.input_names]
+        outputs = [output_variable(description, name) for name in setup.output_names]
         self.input_columns = _columns(inputs)
         self.output_columns = _columns(outputs)
         self.real_inputs = np.ascontiguousarray(setup.inputs[:, _of(self.input_columns, "Real")])
@@ -286,30 +287,6 @@ def _call(function: str, references: U32, values: F64 | I32 | None) -> Call:
 def _address(array: F64 | I32) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
-
-
-def _input(description: ModelDescription, name: str) -> Variable:
-    variable = description.variable(name)
-    if variable.causality != "input":
-        known = ", ".join(f"'{v.name}'" for v in description.inputs[:12]) or "none"
-        raise FmuError(
-            f"variable '{name}' of '{description.name}' is not an input"
-            f" (causality '{variable.causality}')",
-            hint=f"inputs of this FMU: {known}",
-        )
-    if variable.type == "String":
-        raise FmuError(f"input '{name}' is a text, which cannot follow data")
-    return variable
-
-
-def _output(description: ModelDescription, name: str) -> Variable:
-    variable = description.variable(name)
-    if variable.type == "String":
-        raise FmuError(
-            f"variable '{name}' is a text, which cannot be recorded",
-            hint="choose a variable of type Real, Integer, Boolean or Enumeration",
-        )
-    return variable
 
 
 def _group(variable: Variable) -> Literal["Real", "Integer", "Boolean"]:

@@ -20,6 +20,7 @@ from fmident.fmu.failure import not_finite
 from fmident.fmu.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.library import Library
 from fmident.fmu.program import COLUMNS, VALUES
+from fmident.fmu.signals import input_variable, output_variable
 
 I64 = npt.NDArray[np.int64]
 
@@ -211,7 +212,7 @@ class OutputTable:
     ) -> None:
         self.names = tuple(names)
         prefix = prefix_of(description)
-        variables = [_output(description, name) for name in names]
+        variables = [output_variable(description, name) for name in names]
         self.groups = make_groups(variables, rows, prefix, [None] * len(variables))
         self.mover = Mover(library, "Get", prefix)
         self.rows = rows
@@ -276,7 +277,7 @@ class InputTable:
         may_follow: Callable[[Variable], bool],
     ) -> None:
         prefix = prefix_of(description)
-        variables = [_input(description, name) for name in names]
+        variables = [input_variable(description, name) for name in names]
         kinds = [(is_continuous(v), is_continuous(v) and may_follow(v)) for v in variables]
         self.groups = make_groups(variables, inputs.shape[0], prefix, kinds)
         self.mover = Mover(library, "Set", prefix)
@@ -358,36 +359,6 @@ def function_name(library: Library, address: int) -> str:
 def failed_call(library: Library, address: int, status: int) -> CallFailed:
     """Return the failure of the function at `address`."""
     return CallFailed(function_name(library, address), status)
-
-
-def _input(description: ModelDescription, name: str) -> Variable:
-    variable = description.variable(name)
-    if variable.causality == "structuralParameter":
-        raise FmuError(
-            f"'{name}' of '{description.name}' is a structural parameter: it can be set before"
-            " initialisation only, not follow data",
-            hint="give it in the start values of the setup",
-        )
-    if variable.causality != "input":
-        known = ", ".join(f"'{v.name}'" for v in description.inputs[:12]) or "none"
-        raise FmuError(
-            f"variable '{name}' of '{description.name}' is not an input"
-            f" (causality '{variable.causality}')",
-            hint=f"inputs of this FMU: {known}",
-        )
-    if variable.type == "String":
-        raise FmuError(f"input '{name}' is a text, which cannot follow data")
-    return variable
-
-
-def _output(description: ModelDescription, name: str) -> Variable:
-    variable = description.variable(name)
-    if variable.type == "String":
-        raise FmuError(
-            f"variable '{name}' is a text, which cannot be recorded",
-            hint="choose a variable that is a number, a Boolean or an enumeration",
-        )
-    return variable
 
 
 def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:

@@ -1,0 +1,50 @@
+"""Which variables of an FMU can follow data, and which can be recorded."""
+
+from __future__ import annotations
+
+from fmident.errors import FmuError
+from fmident.fmu.description import ModelDescription, Variable
+
+
+def input_variable(description: ModelDescription, name: str) -> Variable:
+    """Return an input that can follow data.
+
+    Raises
+    ------
+    FmuError
+        There is no such variable, it is no input, or it is a text.
+    """
+    variable = description.variable(name)
+    if variable.causality == "structuralParameter":
+        raise FmuError(
+            f"'{name}' of '{description.name}' is a structural parameter: it can be set before"
+            " initialisation only, not follow data",
+            hint="give it in the start values of the setup",
+        )
+    if variable.causality != "input":
+        known = ", ".join(f"'{v.name}'" for v in description.inputs[:12]) or "none"
+        raise FmuError(
+            f"variable '{name}' of '{description.name}' is not an input"
+            f" (causality '{variable.causality}')",
+            hint=f"inputs of this FMU: {known}",
+        )
+    if variable.type == "String":
+        raise FmuError(f"input '{name}' is a text, which cannot follow data")
+    return variable
+
+
+def output_variable(description: ModelDescription, name: str) -> Variable:
+    """Return a variable that can be recorded.
+
+    Raises
+    ------
+    FmuError
+        There is no such variable, or it is a text.
+    """
+    variable = description.variable(name)
+    if variable.type == "String":
+        raise FmuError(
+            f"variable '{name}' is a text, which cannot be recorded",
+            hint="choose a variable that is a number, a Boolean or an enumeration",
+        )
+    return variable
