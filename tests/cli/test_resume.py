@@ -21,7 +21,7 @@ import fmident
 from fmident.cli import main
 from fmident.errors import EstimationError
 from fmident.evaluation.journal.journal import SIMULATIONS
-from fmident.evaluation.journal.records import scan
+from fmident.evaluation.journal.records import is_sound, scan
 
 from ..study import Study
 
@@ -75,8 +75,13 @@ def numbers(folder: Path) -> dict[str, Any]:
 
 
 def journalled(study: Study) -> int:
-    with (study.folder / ".out.run" / SIMULATIONS).open("r+b") as stream:
-        return len({place.key for place in scan(stream.fileno())})
+    """Count what a killed process left; its last record may have a header and half a payload."""
+    path = study.folder / ".out.run" / SIMULATIONS
+    content = memoryview(path.read_bytes())
+    with path.open("r+b") as stream:
+        return len(
+            {p.key for p in scan(stream.fileno()) if is_sound(content[p.end - p.length : p.end], p)}
+        )
 
 
 def marks(study: Study) -> int:

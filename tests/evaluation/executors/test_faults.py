@@ -160,11 +160,12 @@ def test_a_leak_renews_the_worker(
 ) -> None:
     monkeypatch.setattr(processes, "GROWTH_LIMIT", 55_000_000)
     with ProcessExecutor(make_problem(fmu, workers=1)) as executor:
-        found = executor.run([task(1.0, kind=float(faults.LEAK))] * 30)
+        found = executor.run([task(1.0, kind=float(faults.LEAK))] * 27)
         assert not any(isinstance(o, type(None)) for o in found)
         report = executor.report()
-        # 55 MB of growth after the first run are reached with the seventh run of each worker.
-        assert report.renewals == 4
+        # 55 MB of growth after the first run are reached with the seventh run of each worker;
+        # an eighth may have been sent before that was seen. Both are three workers in 27 runs.
+        assert report.renewals == 3
         assert same(executor.run(GOOD), reference)
     assert resident.GROWTH_LIMIT == 256 * 1024 * 1024
 
