@@ -1,0 +1,13 @@
+"""Models that must be refused, by subject."""
+
+from .case import Case, refused
+from .events import EVENTS
+from .functions import FUNCTIONS
+from .operators import OPERATORS
+from .source import SOURCE
+from .structure import STRUCTURE
+from .values import VALUES
+
+SUBJECTS = (EVENTS, OPERATORS, FUNCTIONS, STRUCTURE, VALUES, SOURCE)
+
+__all__ = ["SUBJECTS", "Case", "refused"]

@@ -1,0 +1,68 @@
+"""Operators and kinds of connector that the subset does not contain, and der."""
+
+from __future__ import annotations
+
+from .case import OTHER, Case
+
+OPERATORS = {
+    # operators
+    "delay": Case("unsupported-delay", "delay(x, 0.1)", "y = delay(x, 0.1);", hint=OTHER),
+    "spatialDistribution": Case(
+        "unsupported-spatialDistribution",
+        "spatialDistribution(",
+        "(y, q) = spatialDistribution(u, 0, x, true, {0, 1}, {0, 0});",
+        "Real q;",
+        hint=OTHER,
+    ),
+    "homotopy": Case("unsupported-homotopy", "homotopy(", "y = homotopy(x, 0);", hint=OTHER),
+    "semiLinear": Case("unsupported-semiLinear", "semiLinear(", "y = semiLinear(x, 1, 2);"),
+    "clock": Case(
+        "unsupported-clocked",
+        "Clock(",
+        "y = x;\n  z = sample(x, Clock(0.1));",
+        "Real z;",
+        hint=OTHER,
+    ),
+    "state machine": Case(
+        "unsupported-state-machine",
+        "initialState(",
+        "y = x;\n  initialState(s1);\n  transition(s1, s2, x > 1);",
+        "block S\n    Real q = 1;\n  end S;\n  S s1;\n  S s2;",
+        hint=OTHER,
+    ),
+    "stream connector": Case(
+        "unsupported-stream",
+        "inStream(",
+        "y = inStream(s1.h);\n  connect(s1, s2);",
+        "S s1, s2;",
+        "connector S\n  Real p;\n  flow Real m;\n  stream Real h;\nend S;",
+    ),
+    "expandable connector": Case(
+        "unsupported-expandable",
+        "expandable",
+        declarations="E e;",
+        before="expandable connector E\nend E;",
+    ),
+    "inner and outer": Case(
+        "unsupported-inner-outer",
+        "inner",
+        "y = a.z;",
+        "inner Real g = 3;\n  A a;",
+        "model A\n  outer Real g;\n  Real z = g;\nend A;",
+        hint=OTHER,
+    ),
+    "cardinality": Case(
+        "unsupported-cardinality",
+        "cardinality(",
+        "y = cardinality(p);",
+        "P p;",
+        "connector P\n  Real a;\n  flow Real b;\nend P;",
+    ),
+    # der
+    "der of an input": Case("unsupported-der", "der(u)", "y = der(u);", hint=OTHER),
+    "der of an alias of an input": Case(
+        "unsupported-der-input", "z);", "z = u;\n  y = der(z);", "Real z;", words=("'u'",)
+    ),
+    "der of an expression": Case("unsupported-der", "der(x*u)", "y = der(x*u);", hint=OTHER),
+    "second derivative": Case("unsupported-der", "der(der(x))", "y = der(der(x));"),
+}

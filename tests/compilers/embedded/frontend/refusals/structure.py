@@ -1,0 +1,70 @@
+"""Equations that do not determine the unknowns, or not one by one."""
+
+from __future__ import annotations
+
+from .case import OTHER, Case
+
+STRUCTURE = {
+    "too few equations": Case(
+        "too-few-equations", "Real z;", declarations="Real z;", words=("'z'",)
+    ),
+    "too many equations": Case(
+        "too-many-equations", "y = 2*x", "y = x;\n  y = 2*x;", words=("'y = 2*x'",)
+    ),
+    "connectors that do not match": Case(
+        "too-few-equations",
+        "Real a;",
+        "y = x;\n  connect(p, q);",
+        "P p;\n  Q q;",
+        "connector P\n  Real a;\n  flow Real b;\nend P;\n"
+        "connector Q\n  Real c;\n  flow Real b;\nend Q;",
+    ),
+    "pendulum in Cartesian coordinates": Case(
+        "higher-index",
+        "a^2 + b^2 = 1",
+        "y = x;\n  der(a) = va;\n  der(b) = vb;\n  der(va) = -F*a;\n  der(vb) = -F*b - 9.81;\n"
+        "  a^2 + b^2 = 1;",
+        "Real a, b, va, vb, F;",
+        words=("'a'", "'b'", "'a^2 + b^2 = 1'"),
+        hint=OTHER,
+    ),
+    "derivative of a formula of an input": Case(
+        "higher-index",
+        "z = 2*x + u",
+        "z = 2*x + u;\n  y = der(z);",
+        "Real z;",
+        words=("'z = 2*x + u'", "'x'", "'u'"),
+    ),
+    "second derivative of a state that an input drives": Case(
+        "higher-index", "v = der(x)", "v = der(x);\n  y = der(v);", "Real v;", words=("'u'",)
+    ),
+    "nonlinear loop": Case(
+        "nonlinear-loop",
+        "y^2 + z",
+        "y^2 + z = x;\n  z*y = 1 + x;",
+        "Real z;",
+        words=("'y'", "'z'", "'y^2 + z = x'"),
+        hint=OTHER,
+    ),
+    "nonlinear equation": Case("nonlinear-loop", "y + exp(y)", "y + exp(y) = x;"),
+    "singular system": Case(
+        "singular-block",
+        "y + z = x",
+        "y + z = x;\n  2*y + 2*z = u;",
+        "Real z;",
+        words=("'y'", "'z'"),
+    ),
+    "singular for every parameter": Case(
+        "singular-block",
+        "y + p*z",
+        "y + p*z = x;\n  p*y + p*p*z = u;",
+        "Real z;\n  parameter Real p = 2;",
+    ),
+    "large loop": Case(
+        "large-loop",
+        "i in 1:14",
+        "for i in 1:14 loop\n    z[i] = x + 0.1*sum(z);\n  end for;\n  y = sum(z);",
+        "Real z[14];",
+        words=("14",),
+    ),
+}
