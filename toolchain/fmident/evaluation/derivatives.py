@@ -46,17 +46,11 @@ class Derivatives:
 
     Attributes
     ----------
-    count
-        Jacobians by differences so far.
-    updates
-        Jacobians so far that were updated from the one before.
     steps
         Steps of the finite differences; ``None`` before the first Jacobian.
     """
 
     def __init__(self, runs: Runs, space: SearchSpace) -> None:
-        self.count = 0
-        self.updates = 0
         self.steps: StepSizes | None = None
         self._runs = runs
         self._problem = runs.problem
@@ -67,6 +61,26 @@ class Derivatives:
         self._basis: Basis | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
+
+    def branch(self, runs: Runs) -> Derivatives:
+        """Return derivatives from other runs that begin with the steps and Jacobian known here.
+
+        Parameters
+        ----------
+        runs
+            Of the same problem.
+        """
+        found = Derivatives(runs, self._space)
+        found.take_over(self)
+        return found
+
+    def take_over(self, other: Derivatives) -> None:
+        """Go on with the steps and the last Jacobian of another of the same problem."""
+        self.steps, self._chosen_at = other.steps, other._chosen_at
+        self._jacobians = other._jacobians.copy()
+        self._last, self._known_errors = other._last, other._known_errors
+        self._basis = other._basis
+        self._places = other._places
 
     def knows(self, point: F64) -> bool:
         """Return whether :meth:`jacobian` at `point` would cost nothing."""
@@ -99,7 +113,7 @@ class Derivatives:
             self._runs.reason,
             None if self._last is None else self._last[1].smooth,
         )
-        self.count += 1
+        self._runs.counts.add(jacobians=1)
         self._last = (point.tobytes(), found)
         jacobian: F64 = found.jacobian / self._space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
@@ -122,7 +136,7 @@ class Derivatives:
         else:
             movable = (self._space.lower < z) & (z < self._space.upper)
             found = updated_basis(self._basis, z, base, self._runs.candidates, most, movable)
-            self.updates += found is not None
+            self._runs.counts.add(updates=int(found is not None))
         if found is None:
             return None
         self._basis = found
@@ -206,7 +220,7 @@ class Derivatives:
                 self._space.upper,
                 steps.noise_or_rounding,
             )
-        self.count += 1
+        self._runs.counts.add(jacobians=1)
         values = jacobian @ directions
         values[smooth] = found.values
         return DirectionalDerivatives(values, found.errors)

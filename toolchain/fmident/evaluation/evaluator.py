@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives import Derivatives
+from fmident.evaluation.differences import JacobianError
 from fmident.evaluation.directions import DirectionalDerivatives
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.journal.executor import Served
-from fmident.evaluation.memory import cost_of
+from fmident.evaluation.memory import Earlier, cost_of
 from fmident.evaluation.runs import Runs, recorder_of
+from fmident.evaluation.side_by_side import Share, run_side_by_side, whole_of
 from fmident.evaluation.steps import StepSizes
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 from fmident.problem.model import Problem
@@ -23,6 +25,8 @@ from fmident.problem.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
+
+T = TypeVar("T")
 
 
 class Evaluator:
@@ -65,28 +69,28 @@ class Evaluator:
     @property
     def simulations(self) -> int:
         """Runs of the FMU so far, one per experiment and point."""
-        return self._runs.simulations
+        return self._runs.counts.simulations
 
     @property
     def jacobians(self) -> int:
         """Jacobians so far."""
-        return self._derivatives.count
+        return self._runs.counts.jacobians
 
     @property
     def failures(self) -> int:
         """Failed runs so far."""
-        return self._runs.failures
+        return self._runs.counts.failures
 
     @property
     def served(self) -> Served:
         """How many of the simulations were run, restored from a journal, or known already."""
-        recorder = recorder_of(self._executor)
+        recorder = recorder_of(whole_of(self._executor))
         return Served(self.simulations) if recorder is None else recorder.served
 
     @property
     def last_failure(self) -> SimulationFailure | None:
         """The last failed run, or ``None``."""
-        return self._runs.last_failure
+        return self._runs.counts.last_failure
 
     @property
     def activities(self) -> Activities:
@@ -180,6 +184,69 @@ class Evaluator:
         """
         return self._runs.other_outputs(experiment, variables, self._checked(points))
 
+    def side_by_side(self, searches: Sequence[Callable[[Evaluator], T]]) -> list[T | JacobianError]:
+        """Run several searches at once, so that their simulations fill all workers.
+
+        Each search gets an evaluator of its own, a branch of this one: it knows the points,
+        the Jacobian and the step sizes that this one knows now, and learns nothing from the
+        other searches, so that what a search returns depends neither on them nor on the
+        executor. What all searches ask for next is simulated as one batch, equal simulations
+        once. What they simulate is counted here, and :attr:`best` is the best of all. The
+        searches do not run at the same time as each other, only their simulations do: they take
+        turns, in their order, from batch to batch, each in a thread of its own. So they may
+        share data, and the order in which they report to the monitor depends on nothing else.
+
+        A search may call :meth:`side_by_side` of its evaluator in turn. It is to use no other
+        evaluator than its own, or one made of that by :meth:`for_problem`.
+
+        Parameters
+        ----------
+        searches
+            k functions of an evaluator; a monitor may be called from them.
+
+        Returns
+        -------
+        list
+            What they return, in their order, k items; the error in place of a search that
+            ended with a :class:`JacobianError`.
+
+        Raises
+        ------
+        BaseException
+            Any other exception of a search, of the monitor (``StopEstimation``) or of the
+            executor, and ``KeyboardInterrupt``; the other searches are ended then.
+        """
+        earlier = self._runs.earlier()
+
+        def begun(search: Callable[[Evaluator], T]) -> Callable[[Executor], T | JacobianError]:
+            def run(executor: Executor) -> T | JacobianError:
+                branch = self._branch(earlier, executor)
+                try:
+                    return search(branch)
+                except JacobianError as error:
+                    return error
+                finally:
+                    self._learn_from(branch)
+
+            return run
+
+        return run_side_by_side([begun(search) for search in searches], self._executor)
+
+    def for_problem(self, problem: Problem) -> Evaluator:
+        """Return an evaluator of a similar problem that shares the executor of this one.
+
+        For the same model with other parameters free, as in a profile. Its simulations
+        are counted here; points and step sizes are its own. It need not be closed.
+
+        Parameters
+        ----------
+        problem
+            With the same FMU and the same experiments as this one's.
+        """
+        found = Evaluator(problem, Share(self._executor))
+        found._runs.counts.whole = self._runs.counts
+        return found
+
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are no candidates for the best point.
 
@@ -190,7 +257,7 @@ class Evaluator:
     @property
     def jacobian_updates(self) -> int:
         """Jacobians so far that were updated, not computed (see :meth:`updated_jacobian`)."""
-        return self._derivatives.updates
+        return self._runs.counts.updates
 
     def knows_jacobian(self, p: F64) -> bool:
         """Return whether :meth:`jacobian` at `p` would cost nothing."""
@@ -304,6 +371,22 @@ class Evaluator:
             The simulation fails at `p`, or all around it.
         """
         return self._derivatives.along(self._checked(p)[0], directions)
+
+    def _branch(self, earlier: Earlier, executor: Executor) -> Evaluator:
+        branch = Evaluator(self.problem, executor)
+        branch._runs = self._runs.branch(earlier, executor)
+        branch._derivatives = self._derivatives.branch(branch._runs)
+        return branch
+
+    def _learn_from(self, branch: Evaluator) -> None:
+        """Take over the Jacobian at the best point so far, and steps if there are none."""
+        own, other, best = self._derivatives, branch._derivatives, self._runs.best
+        known = best is not None and other.knows(best.parameters)
+        if known and best is not None and own.knows(best.parameters):
+            return
+        if known or (own.steps is None and other.steps is not None):
+            own.take_over(other)
+            self._runs.candidates = branch._runs.candidates
 
     def _checked(self, points: F64) -> F64:
         array = np.atleast_2d(np.asarray(points, dtype=np.float64))

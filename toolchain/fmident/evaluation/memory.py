@@ -32,6 +32,12 @@ class Recent(Generic[T]):
             self._items.move_to_end(key)
         return self._items.get(key)
 
+    def copy(self) -> Recent[T]:
+        """Return a memory of its own with the same items."""
+        found: Recent[T] = Recent(self._capacity)
+        found._items.update(self._items)
+        return found
+
     def put(self, key: object, item: T) -> None:
         """Keep an item, and forget the oldest if there are too many."""
         self._items[key] = item
@@ -64,6 +70,38 @@ class Best:
     cost: float
     residuals: F64 | None
     outputs: Mapping[object, Simulated | Forgotten]
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an evaluator remembered when a branch of it began.
+
+    Parameters
+    ----------
+    best, outputs, evaluated
+        Of the evaluator.
+    before
+        What it remembered itself of the evaluator of which it is a branch.
+    """
+
+    best: Best | None
+    outputs: Recent[Simulated | Forgotten]
+    evaluated: Recent[Evaluated]
+    before: Earlier | None
+
+    def output(self, key: object) -> Simulated | Forgotten | None:
+        """Return what was simulated, by the key of the task."""
+        found = self.outputs.get(key)
+        if found is None and self.best is not None:
+            found = self.best.outputs.get(key)
+        return self.before.output(key) if found is None and self.before is not None else found
+
+    def point(self, p: F64) -> Evaluated | None:
+        """Return what is known of a point, shape (n,)."""
+        if self.best is not None and np.array_equal(p, self.best.parameters):
+            return Evaluated(self.best.cost, self.best.residuals)
+        found = self.evaluated.get(p.tobytes())
+        return self.before.point(p) if found is None and self.before is not None else found
 
 
 def cost_of(residuals: F64) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.activity import Activities
+from fmident.evaluation.counts import Counts
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.subset import SubsetExecutor
 from fmident.evaluation.journal.executor import RecordedExecutor
@@ -17,6 +18,7 @@ from fmident.evaluation.journal.identity import identity_digest
 from fmident.evaluation.journal.records import Population
 from fmident.evaluation.memory import (
     Best,
+    Earlier,
     Evaluated,
     Forgotten,
     Recent,
@@ -53,10 +55,8 @@ class Runs:
     ----------
     candidates
         Points so far whose residuals were asked for and not known.
-    simulations, failures
-        Runs of the FMU so far, and how many of them failed.
-    last_failure
-        The last failed run, or ``None``.
+    counts
+        Simulations so far, and how many of them failed.
     best
         The point of least cost so far that was no probe, or ``None``.
     activities
@@ -66,9 +66,7 @@ class Runs:
     def __init__(self, problem: Problem, executor: Executor) -> None:
         self.problem = problem
         self.candidates = 0
-        self.simulations = 0
-        self.failures = 0
-        self.last_failure: SimulationFailure | None = None
+        self.counts = Counts()
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
         self._executor = executor
@@ -79,6 +77,30 @@ class Runs:
         )
         self._evaluated: Recent[Evaluated] = Recent(_REMEMBERED)
         self._size: int | None = None
+        self._whole: Runs | None = None
+        self._earlier: Earlier | None = None
+
+    def branch(self, earlier: Earlier, executor: Executor) -> Runs:
+        """Return runs of the same problem that remember for themselves.
+
+        What is simulated there is counted here, too, and the best point there is one here.
+
+        Parameters
+        ----------
+        earlier
+            What it knows from the beginning, see :meth:`earlier`.
+        executor
+            Who runs its simulations.
+        """
+        found = Runs(self.problem, executor)
+        found.candidates = self.candidates
+        found.counts = Counts(self.counts)
+        found._size, found._whole, found._earlier = self._size, self, earlier
+        return found
+
+    def earlier(self) -> Earlier:
+        """Return what is remembered now."""
+        return Earlier(self.best, self._outputs, self._evaluated, self._earlier)
 
     def residuals(self, points: F64) -> F64:
         """Return the whitened residuals at candidates for the best point, as one batch.
@@ -135,11 +157,10 @@ class Runs:
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
         outcomes = self._executor.run_other(experiment, variables, values)
-        self.simulations += len(outcomes)
+        self.counts.add(simulations=len(outcomes))
         for k, outcome in zip(usable, outcomes, strict=True):
             if isinstance(outcome, SimulationFailure):
-                self.failures += 1
-                self.last_failure = outcome
+                self.counts.failed(outcome)
             else:
                 found[k] = outcome
         return found
@@ -153,9 +174,8 @@ class Runs:
 
     def reason(self) -> str:
         """Return why the last simulation failed, in words."""
-        if self.last_failure is None:
-            return "residuals are not finite"
-        return str(self.last_failure)
+        failure = self.counts.last_failure
+        return "residuals are not finite" if failure is None else str(failure)
 
     def _evaluate(self, points: F64) -> F64:
         """Return the residuals at points that are not known, shape (k, m), and remember them."""
@@ -167,26 +187,26 @@ class Runs:
 
     def _record(self, recorder: RecordedExecutor, points: F64) -> F64:
         """Return the costs at points that are not known, and have them kept."""
-        failures, before = self.failures, self.best
+        failures, before = self.counts.failures, self.best
         with recorder.population():
             costs = np.array([cost_of(r) for r in self._evaluate(points)])
-        failed = self.failures - failures
+        failed = self.counts.failures - failures
         if self.best is not None and self.best is not before:
             with recorder.retaining():
                 self._executor.run(self._tasks(self.best.parameters))
-        population = Population(costs, failed, self.last_failure if failed else None)
+        population = Population(costs, failed, self.counts.last_failure if failed else None)
         recorder.keep_population(self._digest(), points, population)
         return costs
 
     def _restore(self, recorder: RecordedExecutor, points: F64, population: Population) -> None:
         """Bring about the state in which :meth:`_record` has left an earlier process."""
         self._expect(len(points))
-        failures, simulations = self.failures, self.simulations
-        tasks = [task for p in points if self._is_finite(p) for task in self._tasks(p)]
+        simulations = self.counts.simulations
+        usable = [p for p in points if bool(np.isfinite(p).all())]
+        tasks = [task for p in usable for task in self._tasks(p)]
         self._simulate(tasks, remember=True, restored=True)
-        recorder.restored_population(self.simulations - simulations)
-        self.failures = failures + population.failures
-        self.last_failure = population.last_failure or self.last_failure
+        recorder.restored_population(self.counts.simulations - simulations)
+        self.counts.failed(population.last_failure, population.failures)
         for p, cost in zip(points, population.costs, strict=True):
             self._remember(p, Evaluated(float(cost), None))
 
@@ -208,9 +228,17 @@ class Runs:
         outputs: dict[object, Simulated | Forgotten] = {}
         for task in self._tasks(p):
             known = self._outputs.get(task.key)
+            if known is None and self._earlier is not None:
+                known = self._earlier.output(task.key)
             if known is not None:
                 outputs[task.key] = known
-        self.best = Best(p.copy(), item.cost, item.residuals, outputs)
+        self._take_best(Best(p.copy(), item.cost, item.residuals, outputs))
+
+    def _take_best(self, best: Best) -> None:
+        if self.best is None or best.cost < self.best.cost:
+            self.best = best
+        if self._whole is not None:
+            self._whole._take_best(best)
 
     def _run(self, points: F64, *, remember: bool) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed."""
@@ -228,8 +256,7 @@ class Runs:
         if bool(np.isfinite(p).all()):
             return True
         values = {q.name: float(v) for q, v in zip(self.problem.free, p, strict=True)}
-        self.failures += 1
-        self.last_failure = SimulationFailure("a parameter is not finite", None, values)
+        self.counts.failed(SimulationFailure("a parameter is not finite", None, values))
         return False
 
     def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
@@ -275,6 +302,8 @@ class Runs:
             known = self._outputs.get(key)
             if known is None and self.best is not None:
                 known = self.best.outputs.get(key)
+            if known is None and self._earlier is not None:
+                known = self._earlier.output(key)
             if known is None:
                 pending.setdefault(key, task)
             elif not isinstance(known, Forgotten):
@@ -287,7 +316,7 @@ class Runs:
             for known_key, outcome in zip(again, outcomes, strict=True):
                 found[known_key] = outcome
                 self._outputs.put(known_key, outcome)
-        self.simulations += len(pending)
+        self.counts.add(simulations=len(pending))
         if restored:
             for new in pending:
                 self._outputs.put(new, Forgotten())
@@ -297,8 +326,7 @@ class Runs:
             for new, outcome in zip(pending, outcomes, strict=True):
                 found[new] = outcome
                 if isinstance(outcome, SimulationFailure):
-                    self.failures += 1
-                    self.last_failure = outcome
+                    self.counts.failed(outcome)
                 if remember:
                     self._outputs.put(new, outcome)
         return [found[key] for key in keys]
@@ -307,7 +335,12 @@ class Runs:
         best = self.best
         if best is not None and np.array_equal(p, best.parameters):
             return Evaluated(best.cost, best.residuals)
-        return self._evaluated.get(p.tobytes())
+        known = self._evaluated.get(p.tobytes())
+        if known is None and self._earlier is not None:
+            known = self._earlier.point(p)
+            if known is not None:
+                self._remember(p, known)
+        return known
 
     def _known_residuals(self, p: F64) -> F64 | None:
         item = self._known(p)
@@ -317,10 +350,8 @@ class Runs:
 
     def _recall(self, p: F64, item: Evaluated) -> F64:
         """Return the residuals at a point of which a journal tells the cost only."""
-        # It was counted when the cost was restored.
-        counts = self.simulations, self.failures, self.last_failure
-        residuals: F64 = self._run(np.atleast_2d(p), remember=False)[0]
-        self.simulations, self.failures, self.last_failure = counts
+        with self.counts.paused():  # it was counted when the cost was restored
+            residuals: F64 = self._run(np.atleast_2d(p), remember=False)[0]
         if self.best is not None and np.array_equal(p, self.best.parameters):
             self.best = dataclasses.replace(self.best, residuals=residuals)
         else:

@@ -1,0 +1,71 @@
+"""Counting simulations, for an evaluator and for all of which it is a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fmident.evaluation.tasks import SimulationFailure
+
+
+@dataclass
+class Counts:
+    """Simulations and Jacobians so far.
+
+    Parameters
+    ----------
+    whole
+        Counts everything, too: that of the evaluator of which this is a branch.
+
+    Attributes
+    ----------
+    simulations, failures
+        Runs of the FMU, and how many of them failed.
+    last_failure
+        The last failed run, or ``None``.
+    jacobians, updates
+        Jacobians by differences, and those that were updated from the one before.
+    """
+
+    whole: Counts | None = None
+    simulations: int = 0
+    failures: int = 0
+    last_failure: SimulationFailure | None = None
+    jacobians: int = 0
+    updates: int = 0
+    _paused: bool = False
+
+    def add(
+        self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0, updates: int = 0
+    ) -> None:
+        """Count more."""
+        if self._paused:
+            return
+        self.simulations += simulations
+        self.failures += failures
+        self.jacobians += jacobians
+        self.updates += updates
+        if self.whole is not None:
+            self.whole.add(
+                simulations=simulations, failures=failures, jacobians=jacobians, updates=updates
+            )
+
+    def failed(self, failure: SimulationFailure | None, count: int = 1) -> None:
+        """Count failures, of which `failure` is the last, if that is known."""
+        if self._paused:
+            return
+        self.add(failures=count)
+        level: Counts | None = self
+        while level is not None:
+            level.last_failure = failure or level.last_failure
+            level = level.whole
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing meanwhile: it has been counted before."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
