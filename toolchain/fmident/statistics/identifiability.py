@@ -10,7 +10,7 @@ Matrix Computations, section 5.5).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +119,12 @@ class RankAnalysis:
         zero: npt.NDArray[np.bool_] = self.column_norms == 0.0
         return zero
 
+    @property
+    def blur(self) -> float:
+        """How well the null vectors are known: tolerance over the gap to the next value."""
+        smallest_kept = float(self.singular_values[self.rank - 1]) if self.rank else 1.0
+        return float(self.tolerance[self.rank :].max(initial=0.0)) / smallest_kept
+
 
 def scaled_jacobian_error(column_norms: F64, column_errors: F64) -> float:
     """Return the Frobenius norm of the error of the column-scaled Jacobian.
@@ -167,10 +173,10 @@ def analyse_rank(
     scaled = np.where(norms > 0.0, jacobian, 0.0) / safe
     # The R factor has the singular values of the whole and is small; it is (n, n) for m >= n.
     triangle = np.linalg.qr(scaled, mode="r")
-    _, found, right_t = np.linalg.svd(triangle, full_matrices=True)
+    _, values, right_t = np.linalg.svd(triangle, full_matrices=True)
     right: F64 = right_t.T
     singular = np.zeros(columns)
-    singular[: found.size] = found
+    singular[: values.size] = values
     rounding = max(rows, columns) * float(np.finfo(np.float64).eps)
     tolerance = np.full(columns, rounding * float(singular.max(initial=0.0)))
     if direction_errors is not None:
@@ -180,12 +186,11 @@ def analyse_rank(
     elif column_errors is not None:
         tolerance = np.maximum(tolerance, scaled_jacobian_error(norms, column_errors))
     rank = int(np.count_nonzero(np.cumprod(singular > tolerance)))
-    null = right[:, rank:]
-    smallest_kept = float(singular[rank - 1]) if rank else 1.0
-    # A null vector is known to about tolerance / gap; smaller shares in it mean nothing.
-    blur = float(tolerance[rank:].max(initial=0.0)) / smallest_kept
-    involved = np.linalg.norm(null, axis=1) > min(0.1, max(_NEGLIGIBLE, 3.0 * blur))
-    return RankAnalysis(norms, singular, right, tolerance, rank, involved)
+    nobody = np.zeros(columns, dtype=np.bool_)
+    found = RankAnalysis(norms, singular, right, tolerance, rank, nobody)
+    # Smaller shares in a null vector than it is known to mean nothing.
+    least = min(0.1, max(_NEGLIGIBLE, 3.0 * found.blur))
+    return replace(found, involved=np.linalg.norm(right[:, rank:], axis=1) > least)
 
 
 def determined_combinations(

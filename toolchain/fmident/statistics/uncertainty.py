@@ -18,6 +18,7 @@ from fmident.statistics.identifiability import (
     describe,
     determined_combinations,
 )
+from fmident.statistics.linearisation import Linearisation
 
 _POORLY = 0.25
 """Relative standard error from which on a parameter counts as not determined."""
@@ -45,6 +46,8 @@ class ParameterStatistics:
         Residuals minus determined parameters.
     identifiability
         Rank and verdict.
+    linearisation
+        What all of these follow from, for estimates that hold what this one has found.
     """
 
     covariance: F64
@@ -54,6 +57,7 @@ class ParameterStatistics:
     residual_variance: float
     degrees_of_freedom: int
     identifiability: Identifiability
+    linearisation: Linearisation
 
 
 def parameter_statistics(
@@ -128,7 +132,7 @@ def parameter_statistics(
         correlation: F64 = covariance / np.outer(errors, errors)
     np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
 
-    quantile = _quantile(level, freedom, sigma_known=sigma_known)
+    quantile = t_quantile(level, np.inf if sigma_known else freedom)
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
     lost = np.array(kept, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[kept])]
     intervals[lost] = (-np.inf, np.inf)
@@ -151,8 +155,25 @@ def parameter_statistics(
         tuple(full),
         tuple(undecided),
     )
+    doubtful = np.zeros(count, dtype=np.bool_)
+    doubtful[[names.index(name) for name in undecided]] = True
+    linearisation = Linearisation(
+        jacobian,
+        analysis,
+        np.array(kept, dtype=np.intp),
+        doubtful,
+        float(np.sqrt(variance)),
+        np.inf if sigma_known else float(freedom),
+    )
     return ParameterStatistics(
-        covariance, correlation, errors, intervals, variance, freedom, identifiability
+        covariance,
+        correlation,
+        errors,
+        intervals,
+        variance,
+        freedom,
+        identifiability,
+        linearisation,
     )
 
 
@@ -194,9 +215,10 @@ def _variance(residuals: F64, freedom: int) -> float:
     return float(residuals @ residuals) / freedom if freedom > 0 else float("nan")
 
 
-def _quantile(level: float, freedom: int, *, sigma_known: bool) -> float:
+def t_quantile(level: float, freedom: float) -> float:
+    """Return Student's t of a two-sided interval; the normal quantile for infinite `freedom`."""
     tail = 0.5 * (1.0 + level)
-    if sigma_known:
+    if np.isinf(freedom):
         return float(stats.norm.ppf(tail))
     return float(stats.t.ppf(tail, freedom)) if freedom > 0 else float("nan")
 

@@ -1,0 +1,60 @@
+"""How far the cost may rise inside a confidence interval: the likelihood ratio.
+
+With ``C_p(theta)`` the cost ``1/2 sum r^2`` at a fixed value of one parameter and the best values
+of all others, and ``C`` its minimum,
+
+``tau(theta) = sign(theta - theta_hat) * sqrt(2 (C_p(theta) - C) / s^2)``
+
+is the profile t function of Bates and Watts (Nonlinear Regression Analysis and Its Applications,
+1988, section 6.1). It is ``(theta - theta_hat) / standard error`` for a linear model, a straight
+line. Known noise: ``s = 1``, and ``tau^2`` has the chi-squared distribution with one degree of
+freedom in the limit of many samples (Venzon and Moolgavkar, Applied Statistics 37, 1988). Unknown
+noise: ``s^2 = 2 C / (m - n)``, and ``tau^2`` has the F distribution with 1 and ``m - n`` degrees
+of freedom, exactly so for a linear model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+
+def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
+    """Return the magnitude of tau at the ends of a confidence interval.
+
+    Parameters
+    ----------
+    level
+        Probability of the interval, between 0 and 1.
+    freedom
+        Residuals minus determined parameters; looked at only where the noise is unknown.
+    sigma_known
+        Whether the residuals were divided by known standard deviations of the noise.
+
+    Returns
+    -------
+    float
+        The root of the quantile of chi-squared with one degree of freedom, or of F with one and
+        `freedom`: 1.96 for 95 % and known noise. NaN without degrees of freedom.
+    """
+    if sigma_known:
+        return float(np.sqrt(stats.chi2.ppf(level, 1)))
+    return float(np.sqrt(stats.f.ppf(level, 1, freedom))) if freedom > 0 else float("nan")
+
+
+def tau_of(rise: float, variance: float) -> float:
+    """Return the magnitude of tau for a rise of the cost.
+
+    Parameters
+    ----------
+    rise
+        ``C_p(theta) - C``; one below zero, a better minimum than the estimate, counts as zero.
+    variance
+        ``s^2``: 1 when the noise is known.
+    """
+    return float(np.sqrt(2.0 * max(rise, 0.0) / variance))
+
+
+def rise_of(tau: float, variance: float) -> float:
+    """Return the rise of the cost that belongs to a value of tau."""
+    return 0.5 * variance * tau**2

@@ -1,0 +1,94 @@
+"""How a least-squares estimate answers to the noise and to what was taken for known.
+
+The whitened residuals are ``r = e + J dp + J_h dh`` near the solution, with the noise ``e``, the
+errors ``dp`` of the estimate and those ``dh`` of values that it held. Least squares answers with
+``dp = -J^+ (e + J_h dh)`` (Seber and Wild, Nonlinear Regression, section 2.1.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.statistics.identifiability import RankAnalysis
+
+
+@dataclass(frozen=True, eq=False)
+class Linearisation:
+    """Least squares near its solution.
+
+    Parameters
+    ----------
+    jacobian
+        Of the whitened residuals with respect to all free parameters, shape (m, n).
+    analysis
+        Of its columns `kept`.
+    kept
+        Parameters that do not lie on a bound, indices, shape (k,).
+    undecided
+        Parameters of which the derivatives are too inexact to tell whether they are
+        identifiable, boolean, shape (n,).
+    noise
+        Standard deviation of the noise of the residuals: 1 when known, else estimated.
+    freedom
+        Degrees of freedom of that; infinite when known.
+    """
+
+    jacobian: F64
+    analysis: RankAnalysis
+    kept: npt.NDArray[np.intp]
+    undecided: npt.NDArray[np.bool_]
+    noise: float
+    freedom: float
+
+    @property
+    def on_bound(self) -> npt.NDArray[np.bool_]:
+        """Parameters that lie on a bound, shape (n,)."""
+        found = np.ones(self.jacobian.shape[1], dtype=np.bool_)
+        found[self.kept] = False
+        return found
+
+    @property
+    def column_norms(self) -> F64:
+        """Lengths of the Jacobian's columns, shape (n,); 0 for those that are invisible."""
+        norms = np.zeros(self.jacobian.shape[1])
+        norms[self.kept] = self.analysis.column_norms
+        return norms
+
+    @property
+    def open_directions(self) -> F64:
+        """Directions of the parameters that the data leave open, as columns, shape (n, d)."""
+        found = self.analysis
+        safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
+        shares = np.where(found.involved[:, np.newaxis], found.right[:, found.rank :], 0.0)
+        directions = np.zeros((self.jacobian.shape[1], shares.shape[1]))
+        directions[self.kept] = shares / safe[:, np.newaxis]
+        return directions
+
+    def answer(self, change: F64) -> F64:
+        """Return by how much the estimate moves when the residuals change: (m, h) -> (n, h).
+
+        Along open directions it does not move; parameters on a bound stay there.
+        """
+        return -(self._pseudo_inverse() @ change)
+
+    def answer_to_noise(self) -> F64:
+        """Return by how much the estimate moves for noise of one standard deviation, (n, m).
+
+        Its product with its own transpose is the covariance.
+        """
+        return -self.noise * self._pseudo_inverse()
+
+    def _pseudo_inverse(self) -> F64:
+        """Return the pseudo-inverse of the column-scaled Jacobian in physical units, (n, m)."""
+        found, rank = self.analysis, self.analysis.rank
+        safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
+        scaled = np.where(found.column_norms > 0.0, self.jacobian[:, self.kept], 0.0) / safe
+        right, singular = found.right[:, :rank], found.singular_values[:rank]
+        left = (scaled @ right) / singular
+        inverse = np.zeros(self.jacobian.T.shape)
+        inverse[self.kept] = ((right / singular) @ left.T) / safe[:, np.newaxis]
+        return inverse

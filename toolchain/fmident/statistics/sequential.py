@@ -1,0 +1,284 @@
+r"""Covariance of parameters that were estimated one after the other.
+
+A later estimate that holds what an earlier one has found inherits its errors. With the answers
+of :mod:`fmident.statistics.linearisation`, the later parameters have the errors
+
+.. math:: \delta p_2 = -J_2^+ e_2 + G \, \delta p_1, \qquad G = -J_2^+ J_{21},
+
+so that :math:`V_2 = V_{2|1} + G V_1 G^T`, and two more terms where both have used the same
+samples, whose noise enters twice (Murphy and Topel, Estimation and inference in two-step
+econometric models, Journal of Business & Economic Statistics 3(4), 1985, theorem 1; Newey, A
+method of moments interpretation of sequential estimators, Economics Letters 14, 1984). Here each
+parameter keeps a row with its answer to the noise of every estimate in the chain. Products of
+rows are the joint covariance, whatever the number of estimates and whichever samples they share.
+
+Where noise levels were estimated, the variance of a parameter is a sum of parts, each known as
+well as one noise level. Student's t has the degrees of freedom of Welch and Satterthwaite
+(Satterthwaite, Biometrics Bulletin 2, 1946; JCGM 100:2008, G.4), extended to noise levels that
+were estimated from common samples and are correlated therefore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.statistics.linearisation import Linearisation
+from fmident.statistics.uncertainty import t_quantile
+
+_NEGLIGIBLE = 1e-4
+"""Share of the effect of an open direction that counts as none."""
+
+_LARGEST_BLUR = 0.1
+"""However inexact the derivatives are, a larger share than this is an effect."""
+
+
+@dataclass(frozen=True)
+class HeldValues:
+    """Parameters that an estimate held at values found before.
+
+    Parameters
+    ----------
+    names
+        Of those whose uncertainty is known to the chain, h of them.
+    jacobian
+        Of the whitened residuals with respect to them, shape (m, h).
+    errors
+        Lengths of the errors of its columns, shape (h,).
+    """
+
+    names: tuple[str, ...] = ()
+    jacobian: F64 = field(default_factory=lambda: np.empty((0, 0)))
+    errors: F64 = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Noise of the residuals of one estimate; samples that several estimates use have numbers."""
+
+    freedom: float
+    count: int
+    samples: npt.NDArray[np.int64] | None
+
+
+@dataclass(eq=False)
+class _Row:
+    """How one parameter answers: to each noise (by its number), and along open directions."""
+
+    noise: dict[int, F64] = field(default_factory=dict)
+    open: dict[int, float] = field(default_factory=dict)
+
+
+class SequentialCovariance:
+    """Joint covariance of parameters estimated one after the other, the latest value of each.
+
+    Estimates are added in the order in which they were made. Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._noises: list[_Noise] = []
+        self._rows: dict[str, _Row] = {}
+        self._undecided: list[bool] = []  # of each open direction: the derivatives are to blame
+        self._blur: list[float] = []
+
+    def knows(self, name: str) -> bool:
+        """Return whether the uncertainty of a parameter is known, be it infinite."""
+        return name in self._rows
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Take parameters for known, since the uncertainty of their present values is not."""
+        for name in names:
+            self._rows.pop(name, None)
+
+    def add(
+        self,
+        names: Sequence[str],
+        found: Linearisation,
+        held: HeldValues | None = None,
+        samples: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add an estimate; it takes the place of earlier ones of the same parameters.
+
+        Parameters
+        ----------
+        names
+            Of its free parameters, shape (n,).
+        found
+            At the solution.
+        held
+            What it held; every name is known here.
+        samples
+            A number for each residual, the same for the same sample in each estimate that uses
+            it, shape (m,); ``None`` where no other estimate uses any of them.
+        """
+        held = held or HeldValues()
+        number = len(self._noises)
+        answers = found.answer_to_noise()
+        self._noises.append(_Noise(found.freedom, answers.shape[1], samples))
+        own = answers if samples is not None else _compressed(answers)
+        rows = [_Row({number: row}) for row in own]
+        if held.names:
+            self._inherit(rows, found, held)
+        self._open(rows, found)
+        on_bound = found.on_bound
+        for name, row, bound in zip(names, rows, on_bound, strict=True):
+            if bound:
+                self._rows.pop(name, None)
+            else:
+                self._rows[name] = row
+
+    def covariance(self, names: Sequence[str]) -> F64:
+        """Return the joint covariance, shape (n, n).
+
+        NaN for parameters that are unknown here or not identifiable.
+        """
+        total = np.zeros((len(names), len(names)))
+        for part in self._parts(names):
+            total += part
+        lost = ~self._finite(names)
+        total[lost, :] = np.nan
+        total[:, lost] = np.nan
+        return 0.5 * (total + total.T)
+
+    def freedoms(self, names: Sequence[str]) -> F64:
+        """Return the effective degrees of freedom of the variances, shape (n,); may be infinite."""
+        shares = np.array([np.diag(part) for part in self._parts(names)])  # (noises, n)
+        # Relative standard deviation of each estimated variance, but for the factor sqrt(2).
+        doubt = np.array([n.freedom**-0.5 if n.freedom > 0.0 else 0.0 for n in self._noises])
+        together = np.outer(doubt, doubt) * self._alikeness()
+        spread = np.einsum("sj,tj,st->j", shares, shares, together)
+        freedoms = np.full(len(names), np.inf)
+        uncertain = spread > 0.0
+        freedoms[uncertain] = shares.sum(axis=0)[uncertain] ** 2 / spread[uncertain]
+        freedoms[np.isnan(spread) | ~self._finite(names)] = np.nan
+        limited: F64 = np.maximum(freedoms, 1.0)
+        return limited
+
+    def intervals(self, names: Sequence[str], values: F64, level: float = 0.95) -> F64:
+        """Return intervals, shape (n, 2).
+
+        Infinite for parameters that are not identifiable, NaN for those that are unknown here
+        and where the derivatives are too inexact to tell.
+        """
+        errors = np.sqrt(np.diag(self.covariance(names)))
+        half = np.array(
+            [t_quantile(level, nu) * e for nu, e in zip(self.freedoms(names), errors, strict=True)]
+        )
+        intervals = np.column_stack([values - half, values + half])
+        for j, name in enumerate(names):
+            row = self._rows.get(name)
+            if row is None or any(self._undecided[k] for k in row.open):
+                intervals[j] = np.nan
+            elif row.open or not np.isfinite(half[j]):
+                intervals[j] = (-np.inf, np.inf)
+        return intervals
+
+    def undetermined(self, names: Sequence[str]) -> list[str]:
+        """Return the parameters among `names` that take part in what no data determine."""
+        return [n for n in names if n in self._rows and self._rows[n].open]
+
+    def _finite(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+        rows = [self._rows.get(n) for n in names]
+        return np.array([row is not None and not row.open for row in rows], dtype=np.bool_)
+
+    def _inherit(self, rows: Sequence[_Row], found: Linearisation, held: HeldValues) -> None:
+        """Add the errors of what was held to the rows of an estimate."""
+        lengths = np.linalg.norm(held.jacobian, axis=0)
+        seen = lengths > held.errors
+        moves = np.where(seen, found.answer(held.jacobian), 0.0)
+        sources = [self._rows[name] for name in held.names]
+        inexact = np.where(seen, held.errors / np.where(seen, lengths, 1.0), 0.0)
+        for j, row in enumerate(rows):
+            for h, source in enumerate(sources):
+                if moves[j, h] == 0.0:  # an infinite error does not matter there either
+                    continue
+                for number, answer in source.noise.items():
+                    row.noise[number] = row.noise.get(number, 0.0) + moves[j, h] * answer
+        for k in sorted({k for source in sources for k in source.open}):
+            along = np.array([source.open.get(k, 0.0) for source in sources])
+            whole = float(np.sum(np.abs(along) * np.where(seen, lengths, 0.0)))
+            if whole == 0.0:
+                continue
+            blur = max(self._blur[k], 3.0 * float(np.max(inexact[along != 0.0])))
+            shares = np.abs(moves @ along) * found.column_norms / whole
+            least = min(_LARGEST_BLUR, max(_NEGLIGIBLE, blur))
+            for row, move, share in zip(rows, moves, shares, strict=True):
+                if share > least:
+                    row.open[k] = float(move @ along)
+
+    def _open(self, rows: Sequence[_Row], found: Linearisation) -> None:
+        """Add the directions that an estimate leaves open itself."""
+        blur = found.analysis.blur
+        for direction in found.open_directions.T:
+            involved = np.flatnonzero(direction)
+            if not involved.size:
+                continue
+            for j in involved:
+                rows[int(j)].open[len(self._blur)] = float(direction[j])
+            self._blur.append(3.0 * blur)
+            self._undecided.append(bool(found.undecided[involved].any()))
+
+    def _parts(self, names: Sequence[str]) -> list[F64]:
+        """Return the covariance in parts, one per noise, each of shape (n, n).
+
+        The part of a noise is the product of the answers to it with those to all noises.
+        """
+        blocks = [self._block(names, s) for s in range(len(self._noises))]
+        parts = []
+        for s in range(len(blocks)):
+            part = np.zeros((len(names), len(names)))
+            for t in range(len(blocks)):
+                if blocks[s].size and blocks[t].size:
+                    mine, other = self._common(s, t)
+                    part += blocks[s][:, mine] @ blocks[t][:, other].T
+            parts.append(part)
+        return parts
+
+    def _block(self, names: Sequence[str], number: int) -> F64:
+        """Return the answers of parameters to one noise, shape (n, width)."""
+        rows = [self._rows.get(n) for n in names]
+        found = [None if row is None else row.noise.get(number) for row in rows]
+        width = max((answer.size for answer in found if answer is not None), default=0)
+        return np.array([np.zeros(width) if a is None else a for a in found]).reshape(
+            len(names), width
+        )
+
+    def _common(
+        self, s: int, t: int
+    ) -> tuple[slice | npt.NDArray[np.intp], slice | npt.NDArray[np.intp]]:
+        """Return which columns of two noises are the same."""
+        if s == t:
+            return slice(None), slice(None)
+        first, second = self._noises[s].samples, self._noises[t].samples
+        nothing = np.empty(0, dtype=np.intp)
+        if first is None or second is None:
+            return nothing, nothing
+        _, mine, other = np.intersect1d(first, second, return_indices=True)
+        return mine, other
+
+    def _alikeness(self) -> F64:
+        """Return the correlation of the estimated noise levels, from the samples they share."""
+        count = len(self._noises)
+        found = np.eye(count)
+        for s in range(count):
+            for t in range(s):
+                mine, _ = self._common(s, t)
+                shared = mine.size if isinstance(mine, np.ndarray) else 0
+                sizes = self._noises[s].count * self._noises[t].count
+                found[s, t] = found[t, s] = shared / np.sqrt(sizes)
+        return found
+
+
+def _compressed(answers: F64) -> F64:
+    """Return rows with the same products with each other, no longer than there are rows."""
+    rows, columns = answers.shape
+    if columns <= rows:
+        return answers
+    if not bool(np.isfinite(answers).all()):
+        return np.full((rows, 1), np.nan)
+    triangle: F64 = np.linalg.qr(answers.T, mode="r")
+    return triangle.T
