@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fmident.errors import SimulationError
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, ExecutorReport
+from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.resident import GROWTH_LIMIT, ResidentSize
-from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Simulated,
     SimulationFailure,
-    SimulationTask,
     refuse_not_finite,
 )
 from fmident.fmu.fmu import open_fmu
 
 if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
     from fmident.fmu import Fmu, Simulator
     from fmident.fmu.reset_test import ResetVerdict
     from fmident.problem.model import Problem
 
 
-class InProcessExecutor(Executor):
+class InProcessExecutor(PreparedExecutor):
     """Runs one simulation after the other on one instance of the FMU in this process.
 
     Parameters
@@ -44,8 +43,7 @@ class InProcessExecutor(Executor):
     """
 
     def __init__(self, problem: Problem, fmu: Fmu | None = None) -> None:
-        self._settings = problem.evaluation
-        self._table = SetupTable(problem)
+        super().__init__(problem)
         self._memory = ResidentSize()
         self._grown = self._renewals = self._timeouts = 0
         self._since_renewal = 0
@@ -72,21 +70,6 @@ class InProcessExecutor(Executor):
         """What the trial of the FMU's reset showed; ``None`` before the first run."""
         return self._verdict
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks in order."""
-        own = self._table.own
-        return self._run([(own[task.experiment], task.values) for task in tasks], done)
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
-        prepared = self._table.other(experiment, variables)
-        return self._run([(prepared, chosen) for chosen in values], None)
-
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
         said = (self._verdict.note,) if self._verdict is not None and self._verdict.note else ()
@@ -103,9 +86,7 @@ class InProcessExecutor(Executor):
                 self._opened.close()
         self._memory.close()
 
-    def _run(
-        self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
-    ) -> list[Simulated]:
+    def _run(self, work: Work, done: Done | None) -> list[Simulated]:
         found: list[Simulated] = []
         with _working_directory():
             self._try_reset()

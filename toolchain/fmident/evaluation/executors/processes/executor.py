@@ -7,21 +7,20 @@ import os
 import pickle
 import select
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.errors import EstimationError, FmuError, Location
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, ExecutorReport
+from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.processes.batch import Batch
 from fmident.evaluation.executors.processes.failures import crash, failure_of
 from fmident.evaluation.executors.processes.protocol import Command, Reply
 from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
 from fmident.evaluation.executors.resident import GROWTH_LIMIT
-from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Simulated,
-    SimulationTask,
     refuse_not_finite,
 )
 from fmident.fmu.fmu import read_description
@@ -29,7 +28,6 @@ from fmident.fmu.reset_test import ResetVerdict
 from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
     from fmident.problem.model import Problem
 
 START_LIMIT = 60.0
@@ -55,7 +53,7 @@ _MEMORY_POLL = 0.02
 """Seconds between two looks at the memory of the workers, where it is limited."""
 
 
-class ProcessExecutor(Executor):
+class ProcessExecutor(PreparedExecutor):
     """Runs simulations in processes of their own, each with one instance of the FMU.
 
     Workers start when the first batch needs them, take one task after the other, and are
@@ -92,10 +90,9 @@ class ProcessExecutor(Executor):
                 "worker processes need a POSIX system",
                 hint='use [evaluation] executor = "inline"',
             )
-        self._settings = problem.evaluation
+        super().__init__(problem)
         self._path = Path(problem.fmu if fmu is None else fmu).resolve()
         self._description = read_description(self._path)
-        self._table = SetupTable(problem)
         self.simultaneous = self._settings.workers or processors()
         self._verdict = verdict
         self._trying = False
@@ -107,21 +104,6 @@ class ProcessExecutor(Executor):
         self._folder: ScratchFolder | None = None
 
     # ------------------------------------------------------------- the interface
-
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks, as many at a time as there are workers."""
-        own = self._table.own
-        return self._run([(own[task.experiment], task.values) for task in tasks], done)
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
-        prepared = self._table.other(experiment, variables)
-        return self._run([(prepared, chosen) for chosen in values], None)
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
@@ -174,9 +156,7 @@ class ProcessExecutor(Executor):
 
     # ----------------------------------------------------------------- one batch
 
-    def _run(
-        self, work: Sequence[tuple[Prepared, Mapping[str, float]]], done: Done | None
-    ) -> list[Simulated]:
+    def _run(self, work: Work, done: Done | None) -> list[Simulated]:
         batch = Batch(work, done)
         if any(s.index is not None for w in self._workers for s in w.outstanding):
             self._abandon()  # which a second Ctrl-C has prevented

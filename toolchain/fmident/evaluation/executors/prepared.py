@@ -1,0 +1,56 @@
+"""What executors share that simulate on this machine: tasks become setups of a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fmident.evaluation.executors.base import Done, Executor
+from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.tasks import Simulated, SimulationTask
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.problem.model import Problem
+
+Work = Sequence[tuple[Prepared, Mapping[str, float]]]
+"""What to simulate, each with the values of FMU variables."""
+
+
+class PreparedExecutor(Executor):
+    """An executor that runs setups, whatever experiments they come from.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and evaluation settings.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        Times or inputs that cannot be simulated.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._settings = problem.evaluation
+        self._table = SetupTable(problem)
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks, as many at a time as the executor runs at once."""
+        own = self._table.own
+        return self._run([(own[task.experiment], task.values) for task in tasks], done)
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Simulate an experiment that need not be one of the problem's."""
+        prepared = self._table.other(experiment, variables)
+        return self._run([(prepared, chosen) for chosen in values], None)
+
+    @abstractmethod
+    def _run(self, work: Work, done: Done | None) -> list[Simulated]:
+        """Return the outcomes in the order of `work`; `done` is told of each."""
