@@ -242,7 +242,11 @@ def test_the_history_tells_the_start(make_problem: Make, run: Run) -> None:
         decay, {"a": 2.0, "k": 1.3}, free(lower_a=0.0, upper_a=5.0, lower_k=0.0, upper_k=5.0)
     )
     history = run(problem, decay, LeastSquares(), {"starts": 3}).history
-    assert [i.details["start"] for i in history] == sorted(i.details["start"] for i in history)
+    numbers = [i.details["start"] for i in history]
+    assert numbers != sorted(numbers), "they run side by side"
+    for start in (1.0, 2.0, 3.0):
+        costs = [i.details["local_cost"] for i in history if i.details["start"] == start]
+        assert costs == sorted(costs, reverse=True)
     assert {i.details["start"] for i in history} == {1.0, 2.0, 3.0}
     assert {i.details["starts"] for i in history} == {3.0}
     assert not any("start" in i.details for i in run(problem, decay, LeastSquares()).history)

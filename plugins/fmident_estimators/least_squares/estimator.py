@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         options: LeastSquaresOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Search from all starts and return the best local minimum.
+        """Search from all starts, side by side, and return the best local minimum.
 
         Raises
         ------
@@ -64,23 +65,24 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         """
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor, options.starts)
-        results: list[LocalResult] = []
-        skipped = abandoned = 0
         points = starting_points(problem, evaluator, options)
         costs = evaluator.costs(points)  # one batch
-        for number, (start, cost) in enumerate(zip(points, costs, strict=True), 1):
-            progress.start = number
-            if not np.isfinite(cost):
-                skipped += 1
-                continue
-            search = LocalSearch(problem, evaluator, options, progress, start)
-            try:
-                results.append(search.run(solve))
-            except JacobianError:
-                # With several starts the others go on; what this one found was reported.
-                if len(points) == 1:
-                    raise
-                abandoned += 1
+
+        def search_from(number: int) -> Callable[[Evaluator], LocalResult]:
+            start = points[number - 1]
+            return lambda own: LocalSearch(problem, own, options, progress, start, number).run(
+                solve
+            )
+
+        searches = [search_from(k) for k, cost in enumerate(costs, 1) if np.isfinite(cost)]
+        skipped = len(points) - len(searches)
+        if len(points) == 1:
+            results = [search(evaluator) for search in searches]
+        else:
+            # Those that give up leave the others alone; what they found was reported.
+            ends = evaluator.side_by_side(searches)
+            results = [end for end in ends if not isinstance(end, JacobianError)]
+        abandoned = len(searches) - len(results)
         if not results:
             return Estimate(
                 problem.initial if progress.best.size == 0 else progress.best,

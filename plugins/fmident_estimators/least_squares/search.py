@@ -63,17 +63,16 @@ class Progress:
 
     monitor: Monitor
     starts: int = 1
-    start: int = 1
     best: F64 = field(default_factory=lambda: np.empty(0))
     cost: float = float("inf")
 
-    def report(self, parameters: F64, cost: float, **details: float) -> None:
-        """Report an accepted point."""
+    def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
+        """Report an accepted point of the search from a start, counted from 1."""
         if cost < self.cost or self.best.size == 0:
             self.best, self.cost = parameters.copy(), cost
         extra: dict[str, float] = {}
         if self.starts > 1:
-            extra = {"start": self.start, "starts": self.starts, "local_cost": cost}
+            extra = {"start": start, "starts": self.starts, "local_cost": cost}
         self.monitor.iteration(self.best, self.cost, **extra, **details)
 
 
@@ -86,6 +85,8 @@ class LocalSearch:
         What it works on.
     start
         Physical parameters, shape (n,).
+    number
+        Of the start, counted from 1.
     """
 
     def __init__(
@@ -95,12 +96,14 @@ class LocalSearch:
         options: LeastSquaresOptions,
         progress: Progress,
         start: F64,
+        number: int = 1,
     ) -> None:
         self.options = options
         self.space = evaluator.space
         self.start = np.clip(start, problem.lower, problem.upper)
         self.z0 = self.space.from_physical(self.start)
         self.iterations = 0
+        self._number = number
         self._origin = self.start
         self._updated = False
         self._may_update = True
@@ -209,7 +212,7 @@ class LocalSearch:
                 return  # the start of a search that goes on
             self.iterations += 1
         self._accepted = z.copy()
-        self._progress.report(self.physical(z), self.cost(z), **details)
+        self._progress.report(self.physical(z), self.cost(z), self._number, **details)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
         """Return the result at `z`.

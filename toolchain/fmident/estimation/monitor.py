@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.population import Generation
-from fmident.evaluation import Evaluator
+from fmident.evaluation import Evaluator, in_callers_thread
 
 
 class Observer(Protocol):
@@ -77,13 +77,17 @@ class RunMonitor:
         return time.perf_counter() - self._began
 
     def iteration(self, parameters: F64, cost: float, **details: float) -> None:
-        """Report the end of an iteration.
+        """Report the end of an iteration, also from a search that runs side by side with others.
 
         Raises
         ------
         StopEstimation
             When an observer asks for the end.
         """
+        # Observers need not know of threads.
+        in_callers_thread(lambda: self._iteration(parameters, cost, details))
+
+    def _iteration(self, parameters: F64, cost: float, details: Mapping[str, float]) -> None:
         point = np.array(parameters, dtype=np.float64)
         point.flags.writeable = False
         told = {key: float(value) for key, value in details.items()}

@@ -15,6 +15,7 @@ from fmident.evaluation.executors import (
 from fmident.evaluation.noise import NoiseEstimate, noise_level
 from fmident.evaluation.python_model import PythonExecutor, python_problem
 from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
+from fmident.evaluation.side_by_side import in_callers_thread
 from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
 from fmident.evaluation.tasks import (
     Simulated,
@@ -43,6 +44,7 @@ __all__ = [
     "difference_columns",
     "directional_derivatives",
     "fixed_steps",
+    "in_callers_thread",
     "make_executor",
     "noise_level",
     "output_variables",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 Listener = Callable[[str, int, int], None]
@@ -33,7 +33,9 @@ class Activities:
         self._done = self._expected = 0
 
     @contextmanager
-    def during(self, text: str, points: int) -> Iterator[None]:
+    def during(
+        self, text: str, points: int = 0, *, simulations: int | None = None
+    ) -> Iterator[None]:
         """Name what is being done.
 
         Parameters
@@ -42,8 +44,11 @@ class Activities:
             Such as ``"measuring the noise of the simulation"``.
         points
             At which it simulates, as a rule.
+        simulations
+            How many it takes, if that is known.
         """
-        self._text, self._done, self._expected = text, 0, points * self._experiments
+        expected = points * self._experiments if simulations is None else simulations
+        self._text, self._done, self._expected = text, 0, expected
         if self.listener is not None:
             self.listener(text, 0, self._expected)
         try:
@@ -51,13 +56,17 @@ class Activities:
         finally:
             self._text = ""
 
-    def run(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+    def run(
+        self, executor: Executor, tasks: Sequence[SimulationTask], done: Done | None = None
+    ) -> list[Simulated]:
         """Run tasks; during an activity the listener hears of each that is done."""
         listener, text = self.listener, self._text
         if listener is None or not text:
-            return executor.run(tasks)
+            return executor.run(tasks, done)
 
-        def tell(_index: int, _outcome: Simulated) -> None:
+        def tell(index: int, outcome: Simulated) -> None:
+            if done is not None:
+                done(index, outcome)
             self._done += 1
             listener(text, self._done, self._expected)
 

@@ -13,13 +13,13 @@ from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives import Derivatives
 from fmident.evaluation.differences import JacobianError
 from fmident.evaluation.directions import DirectionalDerivatives
-from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served
 from fmident.evaluation.memory import Earlier, cost_of
 from fmident.evaluation.runs import Runs, recorder_of
-from fmident.evaluation.side_by_side import Share, run_side_by_side, whole_of
+from fmident.evaluation.side_by_side import MOST, Share, run_side_by_side, whole_of
 from fmident.evaluation.steps import StepSizes
-from fmident.evaluation.tasks import Simulated, SimulationFailure
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.search_space import SearchSpace
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
 T = TypeVar("T")
+
+_BRANCHES_BYTES = 500_000_000
+"""What the searches of :meth:`Evaluator.side_by_side` may remember together."""
 
 
 class Evaluator:
@@ -216,11 +219,13 @@ class Evaluator:
             Any other exception of a search, of the monitor (``StopEstimation``) or of the
             executor, and ``KeyboardInterrupt``; the other searches are ended then.
         """
-        earlier = self._runs.earlier()
+        # Of one moment, whenever a search begins.
+        origin = self._branch(self._runs.earlier(), self._executor)
+        earlier = origin._runs.earlier()
 
         def begun(search: Callable[[Evaluator], T]) -> Callable[[Executor], T | JacobianError]:
             def run(executor: Executor) -> T | JacobianError:
-                branch = self._branch(earlier, executor)
+                branch = origin._branch(earlier, executor)
                 try:
                     return search(branch)
                 except JacobianError as error:
@@ -230,7 +235,8 @@ class Evaluator:
 
             return run
 
-        return run_side_by_side([begun(search) for search in searches], self._executor)
+        told = _Told(self._executor, self.activities, len(searches))
+        return run_side_by_side([begun(search) for search in searches], told, self._most())
 
     def for_problem(self, problem: Problem) -> Evaluator:
         """Return an evaluator of a similar problem that shares the executor of this one.
@@ -372,6 +378,10 @@ class Evaluator:
         """
         return self._derivatives.along(self._checked(p)[0], directions)
 
+    def _most(self) -> int:
+        """Return how many searches may run at once for the memory that they need."""
+        return int(np.clip(_BRANCHES_BYTES // max(self._runs.branch_bytes(), 1), 2, MOST))
+
     def _branch(self, earlier: Earlier, executor: Executor) -> Evaluator:
         branch = Evaluator(self.problem, executor)
         branch._runs = self._runs.branch(earlier, executor)
@@ -394,3 +404,17 @@ class Evaluator:
         if array.ndim != 2 or array.shape[1] != count:
             raise ValueError(f"points have shape {array.shape}, but there are {count} parameters")
         return array
+
+
+class _Told(Share):
+    """The executor behind searches, whose joint batches the listener to activities hears of."""
+
+    def __init__(self, whole: Executor, activities: Activities, searches: int) -> None:
+        super().__init__(whole)
+        self._activities = activities
+        self._text = f"{searches} searches side by side"
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run a joint batch."""
+        with self._activities.during(self._text, simulations=len(tasks)):
+            return self._activities.run(self.whole, tasks, done)

@@ -98,6 +98,12 @@ class Runs:
         found._size, found._whole, found._earlier = self._size, self, earlier
         return found
 
+    def branch_bytes(self) -> int:
+        """Return about how much memory a branch needs with its derivatives."""
+        # Points, the Jacobian, and those that the derivatives keep for noise, events and updates.
+        rows = 2 * _REMEMBERED + 1 + 4 * len(self.problem.free)
+        return 8 * self._residual_count() * rows
+
     def earlier(self) -> Earlier:
         """Return what is remembered now."""
         return Earlier(self.best, self._outputs, self._evaluated, self._earlier)

@@ -1,17 +1,35 @@
-"""Several searches that share one executor, each with a share of its own."""
+"""Several searches whose simulations become joint batches of one executor.
+
+A search is ordinary code that simulates and goes on with what comes out, such as a solver of
+somebody else's. To join what several of them ask for, each gets a thread. The threads
+take turns: exactly one of them, or their caller, runs at any time, so that the order in which
+things happen is fixed and nothing needs a lock. A search keeps its turn until it hands in a
+batch, or ends. When all have handed in, the caller's thread runs the joint batch. That thread
+alone simulates, keeps the journal, calls plugins and is interrupted by Ctrl-C.
+"""
 
 from __future__ import annotations
 
+import contextvars
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.evaluation.runs import recorder_of
+from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
 T = TypeVar("T")
+
+MOST = 32
+"""Searches at the same time, unless told otherwise; it does not depend on the workers, since the
+order of events would, too."""
 
 
 class Share(Executor):
@@ -54,21 +72,355 @@ class Share(Executor):
         return self.whole.report()
 
 
-def run_side_by_side(searches: Sequence[Callable[[Executor], T]], executor: Executor) -> list[T]:
+def whole_of(executor: Executor) -> Executor:
+    """Return the executor of which this is a share, or itself."""
+    while isinstance(executor, Share):
+        executor = executor.whole
+    return executor
+
+
+def run_side_by_side(
+    searches: Sequence[Callable[[Executor], T]], executor: Executor, most: int = MOST
+) -> list[T]:
     """Run searches that simulate, and return what they return, in order.
 
     Parameters
     ----------
     searches
-        Called with an executor each.
+        Called with an executor each, which is to be used until it returns only.
     executor
-        Runs the simulations of all.
+        Runs the simulations of all, in the thread of the caller.
+    most
+        How many searches run at the same time, at least one.
+
+    Raises
+    ------
+    BaseException
+        What a search or the executor raises, or ``KeyboardInterrupt``. All searches have ended
+        then: their next simulation raises :class:`Ended`.
     """
-    return [search(Share(executor)) for search in searches]
+    if len(searches) == 1:
+        return [searches[0](Share(executor))]
+    return _Together(searches, executor, most).run()
 
 
-def whole_of(executor: Executor) -> Executor:
-    """Return the executor of which this is a share."""
-    while isinstance(executor, Share):
-        executor = executor.whole
-    return executor
+def in_callers_thread(call: Callable[[], T]) -> T:
+    """Call a function where the searches were started from, for what threads would confuse.
+
+    Without searches, that is here.
+
+    Parameters
+    ----------
+    call
+        What it raises is raised here, but for what ends the caller: ``KeyboardInterrupt``.
+    """
+    search: _Search[Any] | None = getattr(_current, "search", None)
+    if search is None:
+        return call()
+    found: T = search.ask(_Call(call))
+    return found
+
+
+class Ended(BaseException):
+    """Raised in a search that is to end because all do; not an error, so it must pass through."""
+
+
+# ------------------------------------------------------------------- what they tell each other
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Simulations of the problem's experiments that a search waits for."""
+
+    tasks: Sequence[SimulationTask]
+    done: Done | None
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Simulations of another experiment that a search waits for."""
+
+    experiment: Experiment
+    variables: Sequence[str]
+    values: Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """Something to be called in the caller's thread at once."""
+
+    call: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class _End:
+    """What a search has returned or raised."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """What a search goes on with."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+_Request = _Batch | _Other
+
+
+class _Current(threading.local):
+    """The search that runs in this thread, if any."""
+
+    search: _Search[Any] | None = None
+
+
+_current = _Current()
+
+
+class _Share(Share):
+    """What a search in a thread of its own simulates with."""
+
+    def __init__(self, whole: Executor, search: _Search[Any]) -> None:
+        super().__init__(whole)
+        self._search = search
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Have all tasks run in the next joint batch."""
+        found: list[Simulated] = self._search.ask(_Batch(tasks, done))
+        return found
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Have an experiment simulated when all searches wait."""
+        found: list[Simulated] = self._search.ask(_Other(experiment, variables, values))
+        return found
+
+
+class _Search(Generic[T]):
+    """A search and its thread.
+
+    Parameters
+    ----------
+    number
+        Its place in the list of searches.
+    work
+        The search.
+    executor
+        The whole one.
+
+    Attributes
+    ----------
+    request
+        What it waits for; ``None`` while it has its turn.
+    reply
+        With which it is to go on.
+    """
+
+    def __init__(self, number: int, work: Callable[[Executor], T], executor: Executor) -> None:
+        self.number = number
+        self.request: _Request | None = None
+        self.reply = _Reply()
+        self._work = work
+        self._executor = _Share(executor, self)
+        self._replies: SimpleQueue[_Reply] = SimpleQueue()
+        self._messages: SimpleQueue[_Request | _Call | _End] = SimpleQueue()
+        self._to_end = False
+        self._started = False
+        # NumPy's error state and the like are those of the caller. A daemon, so that a search
+        # that ignores its end does not keep the process alive.
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(
+            target=lambda: context.run(self._body), name=f"search {number}", daemon=True
+        )
+
+    # in the caller's thread
+
+    def start(self) -> None:
+        """Start the thread, which waits for its turn."""
+        self._thread.start()
+        self._started = True
+
+    def turn(self) -> _Request | _End:
+        """Let it go on, until it waits for simulations or ends."""
+        self.request = None
+        while True:
+            reply, self.reply = self.reply, _Reply()
+            self._replies.put(reply)
+            message = self._messages.get()
+            if not isinstance(message, _Call):
+                break
+            try:
+                self.reply = _Reply(in_callers_thread(message.call))
+            except Exception as error:
+                self.reply = _Reply(error=error)
+        if isinstance(message, _End):
+            self._thread.join()
+        else:
+            self.request = message
+        return message
+
+    def to_end(self) -> None:
+        """Refuse all that it asks for from now on."""
+        self._to_end = True
+
+    def wake(self) -> None:
+        """Let it go on if it waits, after :meth:`to_end`."""
+        self._replies.put(_Reply())
+
+    def join(self) -> None:
+        """Wait until it has ended, after :meth:`wake`."""
+        # Had Ctrl-C interrupted its start, it might never end; it has nothing to do anyway.
+        if self._started:
+            self._thread.join()
+
+    # in its own thread
+
+    def ask(self, message: _Request | _Call) -> Any:
+        """Hand something in, give up the turn, and return the answer.
+
+        Raises
+        ------
+        Ended
+            It is to end.
+        """
+        if self._to_end:
+            raise Ended
+        self._messages.put(message)
+        return self._wait()
+
+    def _wait(self) -> Any:
+        reply = self._replies.get()
+        if self._to_end:
+            raise Ended
+        if reply.error is not None:
+            raise reply.error
+        return reply.value
+
+    def _body(self) -> None:
+        _current.search = self
+        try:
+            self._wait()
+            end = _End(self._work(self._executor))
+        except BaseException as error:
+            end = _End(error=error)
+        self._messages.put(end)
+
+
+# --------------------------------------------------------------------------- the caller's thread
+
+
+class _Together(Generic[T]):
+    """Gives searches their turns and runs the joint batches.
+
+    Parameters
+    ----------
+    works, executor, most
+        As for :func:`run_side_by_side`.
+    """
+
+    def __init__(
+        self, works: Sequence[Callable[[Executor], T]], executor: Executor, most: int
+    ) -> None:
+        self._executor = executor
+        self._most = most
+        self._waiting = deque(enumerate(works))
+        self._live: list[_Search[T]] = []
+        self._found: dict[int, T] = {}
+
+    def run(self) -> list[T]:
+        """Return what the searches return."""
+        try:
+            self._take_turns()
+            while self._live:
+                self._simulate()
+                self._take_turns()
+        except BaseException:
+            self._end_all()
+            raise
+        return [self._found[number] for number in sorted(self._found)]
+
+    def _take_turns(self) -> None:
+        """Let each search go on until it waits; those that end make room for others."""
+        place = 0
+        while place < len(self._live) or (self._waiting and len(self._live) < self._most):
+            if place == len(self._live):
+                number, work = self._waiting.popleft()
+                self._live.append(_Search(number, work, self._executor))
+                self._live[place].start()
+            search = self._live[place]
+            message = search.turn()
+            if not isinstance(message, _End):
+                place += 1
+                continue
+            del self._live[place]
+            if message.error is not None:
+                raise message.error
+            self._found[search.number] = message.value
+
+    def _simulate(self) -> None:
+        """Run what the searches wait for: one joint batch, and then other experiments."""
+        joint = [(s, s.request) for s in self._live if isinstance(s.request, _Batch)]
+        if joint:
+            found = _run_joint(self._executor, [batch for _, batch in joint])
+            for (search, _), outcomes in zip(joint, found, strict=True):
+                search.reply = _Reply(outcomes)
+        for search in self._live:
+            other = search.request
+            if not isinstance(other, _Other):
+                continue
+            try:
+                outcomes = self._executor.run_other(other.experiment, other.variables, other.values)
+            except Exception as error:  # such as a variable that the FMU does not have
+                search.reply = _Reply(error=error)
+            else:
+                search.reply = _Reply(outcomes)
+
+    def _end_all(self) -> None:
+        """End the searches one after the other, so that still only one runs at a time."""
+        live, self._live = self._live, []
+        for search in live:
+            search.to_end()
+        try:
+            for search in live:
+                search.wake()
+                search.join()
+        except BaseException:  # Ctrl-C again: do not wait for those that take long to end
+            for search in live:
+                search.wake()
+            raise
+
+
+def _run_joint(executor: Executor, batches: Sequence[_Batch]) -> list[list[Simulated]]:
+    """Run several batches as one, equal tasks once, and return the outcomes of each."""
+    numbers: dict[object, int] = {}
+    tasks: list[SimulationTask] = []
+    owners: list[list[tuple[_Batch, int]]] = []
+    for batch in batches:
+        for index, task in enumerate(batch.tasks):
+            number = numbers.setdefault(task.key, len(tasks))
+            if number == len(tasks):
+                tasks.append(task)
+                owners.append([])
+            owners[number].append((batch, index))
+
+    def tell(number: int, outcome: Simulated) -> None:
+        for batch, index in owners[number]:
+            if batch.done is not None:
+                batch.done(index, outcome)
+
+    listens = any(batch.done is not None for batch in batches)
+    outcomes = executor.run(tasks, tell if listens else None)
+    for owned, outcome in zip(owners, outcomes, strict=True):
+        if len(owned) > 1 and not isinstance(outcome, SimulationFailure):
+            outcome.flags.writeable = False  # several have it
+    recorder = recorder_of(whole_of(executor))
+    if recorder is not None:
+        recorder.served.cached += sum(len(owned) - 1 for owned in owners)
+    return [[outcomes[numbers[task.key]] for task in batch.tasks] for batch in batches]
