@@ -14,7 +14,8 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_types", "errors", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
-    "evaluation", "statistics", "estimation", "design", "report", "checking", "plugins",
+    "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
+    "plugins",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 

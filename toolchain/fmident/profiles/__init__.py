@@ -1,0 +1,29 @@
+"""Profile likelihoods: how far a parameter can go when all others make up for it.
+
+``landscape`` evaluates points, ``descent`` finds the least cost with one parameter held, ``walk``
+goes along a profile to one side, ``run`` lets the walks of all parameters run side by side,
+``collect`` and ``verdict`` say what they have found. The threshold is in
+:mod:`fmident.statistics.likelihood`.
+"""
+
+from fmident.profiles.curve import tau_curve
+from fmident.profiles.model import (
+    ParameterProfile,
+    ProfileEnd,
+    ProfilePoint,
+    ProfileResult,
+    ProfileVerdict,
+)
+from fmident.profiles.run import ProfileProgress, run_profiles, with_notes
+
+__all__ = [
+    "ParameterProfile",
+    "ProfileEnd",
+    "ProfilePoint",
+    "ProfileProgress",
+    "ProfileResult",
+    "ProfileVerdict",
+    "run_profiles",
+    "tau_curve",
+    "with_notes",
+]

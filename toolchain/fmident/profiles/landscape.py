@@ -1,0 +1,126 @@
+"""Where a walk is: residuals and derivatives in the search space."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident._types import F64
+
+if TYPE_CHECKING:
+    from fmident.evaluation import Evaluator
+
+
+@dataclass(frozen=True)
+class State:
+    """A point, what was simulated there, and what is known of its surroundings.
+
+    Parameters
+    ----------
+    z, p
+        In the search space and in physical units, shape (n,).
+    residuals
+        Whitened, shape (m,).
+    jacobian
+        With respect to the search space, shape (m, n).
+    blur
+        Expected length of the error of each column of the Jacobian, shape (n,).
+    drift
+        How far the outputs have moved since the Jacobian was computed, in whitened residuals: 0
+        where it is that of this point, more where it was brought here by updates.
+    """
+
+    z: F64
+    p: F64
+    residuals: F64
+    jacobian: F64
+    blur: F64
+    drift: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """``1/2 sum r^2``."""
+        return 0.5 * float(self.residuals @ self.residuals)
+
+
+class Landscape:
+    """Evaluates states.
+
+    Parameters
+    ----------
+    evaluator
+        Of the problem.
+    sizes
+        Of the parameters in the search space, shape (n,).
+    """
+
+    def __init__(self, evaluator: Evaluator, sizes: F64) -> None:
+        problem = evaluator.problem
+        self._evaluator = evaluator
+        self._space = evaluator.space
+        self._lower, self._upper = problem.lower, problem.upper
+        self.sizes = sizes
+        self.lower, self.upper = evaluator.space.lower, evaluator.space.upper
+
+    def at(self, p: F64) -> State | None:
+        """Return the state at a physical point with its Jacobian; ``None`` where it fails.
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            The simulation works at the point, but nowhere around.
+        """
+        residuals = self._evaluator.residuals(p)
+        if not bool(np.isfinite(residuals).all()):
+            return None
+        z = self._space.from_physical(p)
+        bare = State(z, p, residuals, np.empty((residuals.size, 0)), np.empty(0))
+        return self.refreshed(bare)
+
+    def refreshed(self, state: State) -> State:
+        """Return the same state with the Jacobian computed anew.
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            As :meth:`at`.
+        """
+        scale = self._space.derivative(state.p)
+        jacobian = self._evaluator.jacobian(state.p) * scale
+        errors = self._evaluator.column_errors(state.p)
+        blur = np.zeros(state.z.size) if errors is None else errors * np.abs(scale)
+        return dataclasses.replace(state, jacobian=jacobian, blur=blur, drift=0.0)
+
+    def moved(self, state: State, z: F64) -> State | None:
+        """Return the state at another point, the Jacobian updated by what it predicted wrongly.
+
+        Broyden's rank-one update (Mathematics of Computation 19, 1965).
+
+        Returns
+        -------
+        State or None
+            ``None`` where the simulation fails.
+        """
+        p = np.clip(self._space.to_physical(z), self._lower, self._upper)
+        residuals = self._evaluator.residuals(p)
+        if not bool(np.isfinite(residuals).all()):
+            return None
+        step = z - state.z
+        length = float(step @ step)
+        if length == 0.0:
+            return dataclasses.replace(state, residuals=residuals)
+        change = residuals - state.residuals
+        # Steps are measured by what they do, so that the update does not depend on units.
+        norms = np.linalg.norm(state.jacobian, axis=0)
+        weighted = norms**2 * step
+        size = float(weighted @ step)
+        if size > 0.0:
+            missed = change - state.jacobian @ step
+            jacobian = state.jacobian + np.outer(missed, weighted / size)
+        else:
+            jacobian = state.jacobian
+        drift = state.drift + float(np.linalg.norm(change))
+        return State(z, p, residuals, jacobian, state.blur, drift)

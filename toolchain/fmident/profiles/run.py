@@ -1,0 +1,306 @@
+"""Profiles of several parameters: the estimate, all walks side by side, the verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.summary import parameters_at_bound
+from fmident.estimation.uncertainty import uncertainty
+from fmident.evaluation import Evaluator
+from fmident.evaluation.steps import parameter_size
+from fmident.profiles.collect import collected, not_converged
+from fmident.profiles.descent import descend
+from fmident.profiles.landscape import Landscape, State
+from fmident.profiles.model import ProfileResult
+from fmident.profiles.walk import Plan, Walk, walk_along
+from fmident.statistics import ParameterStatistics
+from fmident.statistics.likelihood import critical_tau, rise_of
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_TOLERANCE = 1e-12
+"""Rise of the cost that the estimate may leave, in relation to that at the ends."""
+
+_BETTER = 0.01
+"""A point on a profile that is lower than the estimate by this part of the threshold is a better
+estimate, from which the profiles begin anew."""
+
+_RESTARTS = 2
+_MOVED = 0.01
+"""Part of the standard error by which an estimate may be off before the user is told."""
+
+_VANISHING = 10.0
+"""Residuals within so many times the noise of the simulation say nothing about the data's."""
+
+
+@dataclass(frozen=True)
+class ProfileProgress:
+    """How far the profiles are.
+
+    Parameters
+    ----------
+    walks, ended
+        Two per parameter, and how many of them have ended.
+    points, simulations
+        So far.
+    seconds
+        Since the start.
+    """
+
+    walks: int
+    ended: int
+    points: int
+    simulations: int
+    seconds: float
+
+
+Listener = Callable[[ProfileProgress], None]
+
+
+def run_profiles(
+    problem: Problem,
+    evaluator: Evaluator,
+    start: F64,
+    *,
+    names: Sequence[str] | None = None,
+    level: float = 0.95,
+    accuracy: float = 1e-3,
+    listener: Listener = lambda _: None,
+) -> ProfileResult:
+    """Walk along the profiles of parameters until the cost has risen to the confidence threshold.
+
+    The walks of all parameters to both sides are searches side by side: what they simulate next
+    is one batch of the executor. What they return does not depend on it.
+
+    Parameters
+    ----------
+    problem, evaluator
+        What to profile.
+    start
+        The estimate, free parameters of shape (n,); refined first where it is not a minimum.
+    names
+        Free parameters to profile; all by default.
+    level
+        Probability of the intervals.
+    accuracy
+        Of their ends, in relation to the distance from the estimate.
+    listener
+        Told of each point.
+
+    Returns
+    -------
+    ProfileResult
+        After Ctrl-C, too, with what was found so far.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A name is not that of a free parameter; the cost is no likelihood; too few samples.
+    fmident.errors.EstimationError
+        The simulation fails at the estimate.
+    """
+    began = time.monotonic()
+    chosen = _chosen(problem, names)
+    _check(problem, level, accuracy)
+    simulations, jacobians = evaluator.simulations, evaluator.jacobians
+    failures = evaluator.failures
+    initial = evaluator.space.from_physical(problem.initial)
+    p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
+    notes: list[str] = []
+    for attempt in range(_RESTARTS + 1):
+        sizes = parameter_size(evaluator.space, initial, evaluator.space.from_physical(p))
+        optimum = _refined(problem, evaluator, Landscape(evaluator, sizes), p, level)
+        held = parameters_at_bound(problem, optimum.p)
+        statistics = uncertainty(problem, evaluator, optimum.p, held)
+        if attempt == 0:
+            notes += _moved(problem, p, optimum.p, statistics)
+        plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
+        walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
+
+        def told(_: Walk, walks: Sequence[Walk] = walks) -> None:
+            listener(
+                ProfileProgress(
+                    len(walks),
+                    sum(w.outcome != "unfinished" for w in walks),
+                    sum(len(w.places) for w in walks),
+                    evaluator.simulations - simulations,
+                    time.monotonic() - began,
+                )
+            )
+
+        searches = [partial(_search, optimum, plan, sizes, walk, told) for walk in walks]
+        interrupted = False
+        try:
+            evaluator.side_by_side(searches)
+        except KeyboardInterrupt:
+            interrupted = True
+        lowest = _lowest(walks)
+        better = lowest is not None and lowest.cost < optimum.cost - _BETTER * plan.threshold
+        if interrupted or not better or lowest is None:
+            break
+        notes = [
+            "A profile has led to a lower cost than that of the estimate "
+            f"({lowest.cost:.6g} instead of {optimum.cost:.6g}); the profiles begin anew there."
+        ]
+        p = lowest.p
+    if better and not interrupted:
+        notes.append(
+            "There are still lower costs on a profile than that of the estimate: it is not the "
+            "best one. Estimate again, with several starts."
+        )
+    found = collected(problem, evaluator.space, optimum, statistics, plan, walks)
+    if failed := evaluator.failures - failures:
+        many = f"{failed} simulation{'' if failed == 1 else 's'}"
+        notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
+    notes += not_converged(found)
+    return ProfileResult(
+        status="interrupted" if interrupted else "complete",
+        level=level,
+        critical_tau=plan.critical_tau,
+        threshold=plan.threshold,
+        sigma_known=problem.sigma_known,
+        variance=plan.variance,
+        freedom=statistics.degrees_of_freedom,
+        cost=optimum.cost,
+        parameters=dict(zip((q.name for q in problem.free), optimum.p.tolist(), strict=True)),
+        profiles=found,
+        simulations=evaluator.simulations - simulations,
+        jacobians=evaluator.jacobians - jacobians,
+        seconds=time.monotonic() - began,
+        notes=tuple(notes),
+        settings={"accuracy": accuracy},
+    )
+
+
+def _search(
+    optimum: State,
+    plan: Plan,
+    sizes: F64,
+    walk: Walk,
+    told: Callable[[Walk], None],
+    evaluator: Evaluator,
+) -> None:
+    def reason() -> str:
+        return str(evaluator.last_failure or "the simulation fails")
+
+    walk_along(Landscape(evaluator, sizes), optimum, plan, walk, reason, told)
+
+
+def _chosen(problem: Problem, names: Sequence[str] | None) -> list[int]:
+    """Return the indices of the parameters to profile.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A name is not that of a free parameter, or comes twice; there is none.
+    """
+    known = [q.name for q in problem.free]
+    if not known:
+        raise ProblemError("no parameter is free: there is nothing to profile")
+    wanted = known if names is None else list(names)
+    for name in wanted:
+        if name not in known:
+            fixed = any(q.name == name for q in problem.parameters)
+            raise ProblemError(
+                f"'{name}' is fixed: it has no profile"
+                if fixed
+                else f"there is no free parameter '{name}'",
+                hint=None if fixed else did_you_mean(name, known, kind="parameter"),
+            )
+    if len(set(wanted)) < len(wanted):
+        raise ProblemError("a parameter to profile is given twice")
+    return [known.index(name) for name in wanted]
+
+
+def _check(problem: Problem, level: float, accuracy: float) -> None:
+    location = None if problem.source is None else Location(str(problem.source))
+    if not problem.cost.gives_intervals:
+        raise ProblemError(
+            f"the cost '{problem.cost.name}' is no likelihood of independent samples, so that no "
+            "rise of it belongs to a confidence level",
+            location=location,
+            hint="profile with the time-domain cost as it is by default: --set "
+            "cost.name=time-domain",
+        )
+    if not 0.0 < level < 1.0:
+        raise ProblemError(f"a confidence level lies between 0 and 1, not {level:g}")
+    if not 0.0 < accuracy < 0.5:
+        raise ProblemError(f"the accuracy must lie between 0 and 0.5, not {accuracy:g}")
+
+
+def _refined(
+    problem: Problem, evaluator: Evaluator, landscape: Landscape, p: F64, level: float
+) -> State:
+    """Return the minimum of the cost next to a point, with a fresh Jacobian."""
+    state = landscape.at(p)
+    if state is None:
+        raise EstimationError(
+            f"the simulation fails at the estimate: {evaluator.last_failure}",
+            hint="give the result folder of an estimation of this problem with --result",
+        )
+    freedom = state.residuals.size - p.size
+    variance = 1.0 if problem.sigma_known else 2.0 * state.cost / max(freedom, 1)
+    tau = critical_tau(level, freedom, sigma_known=problem.sigma_known)
+    if not np.isfinite(tau):
+        raise ProblemError(
+            f"there are {state.residuals.size} samples for {p.size} parameters and nothing is "
+            "known of the noise: no interval follows",
+            hint="give sigma for each output, or more samples",
+        )
+    tolerance = _TOLERANCE * rise_of(tau, variance)
+    return descend(landscape, state, None, tolerance, exact=0.0).state
+
+
+def _plan(
+    problem: Problem,
+    evaluator: Evaluator,
+    statistics: ParameterStatistics,
+    optimum: State,
+    level: float,
+    accuracy: float,
+) -> Plan:
+    known, freedom = problem.sigma_known, statistics.degrees_of_freedom
+    steps = evaluator.step_sizes
+    noise = 0.0 if steps is None else steps.noise_or_rounding
+    variance = 1.0 if known else 2.0 * optimum.cost / max(freedom, 1)
+    if not known and variance <= (_VANISHING * noise) ** 2:
+        raise ProblemError(
+            "the residuals vanish, and nothing else is known of the noise of the data: no rise "
+            "of the cost belongs to a confidence level",
+            hint="give sigma for each output, such as the accuracy of the sensor",
+        )
+    tau = critical_tau(level, freedom, sigma_known=known)
+    return Plan(tau, variance, evaluator.space.log, accuracy)
+
+
+def _moved(problem: Problem, before: F64, after: F64, statistics: ParameterStatistics) -> list[str]:
+    """Tell that the estimate was not at the minimum."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(after - before) > _MOVED * statistics.standard_errors
+    names = [q.name for q, o in zip(problem.free, off, strict=True) if o]
+    if not names:
+        return []
+    return [
+        "The estimate was not at the least cost of this problem; the profiles are those of the "
+        f"minimum next to it ({', '.join(f'{n} moved' for n in names)})."
+    ]
+
+
+def _lowest(walks: Sequence[Walk]) -> State | None:
+    states = [place.state for walk in walks for place in walk.places]
+    return min(states, key=lambda s: s.cost, default=None)
+
+
+def with_notes(result: ProfileResult, notes: Sequence[str]) -> ProfileResult:
+    """Return the result with more notes, before those that it has."""
+    return dataclasses.replace(result, notes=(*notes, *result.notes))
