@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from .edits import replace_once
+
 OSCILLATOR = "Mechanisms.Oscillators.MassSpringDamper"
 
 TRUE = {"m": 3.0, "d": 4.0, "k": 400.0}
@@ -62,6 +64,4 @@ class Study:
 
     def change(self, old: str, new: str) -> None:
         """Replace text in the problem file; it must be there exactly once."""
-        text = self.problem.read_text()
-        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-        self.problem.write_text(text.replace(old, new))
+        replace_once(self.problem, old, new)

@@ -10,25 +10,20 @@ import pandas as pd
 import pytest
 
 from fmident.cli import main
-from fmident.design import load_design
-from fmident.errors import ProblemError
+
+from .files import assert_refused, copied
 
 CLASS = "Mechanisms.Linkages.SliderCrankInverse"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "slider-crank" / "design.toml"
 
 
 @pytest.fixture
 def file(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Path:
-    text = EXAMPLE.read_text(encoding="utf-8")
-    for old, new in (
+    return copied(
+        "slider-crank",
+        tmp_path,
         (f'class = "{CLASS}"', f'fmu = "{build_fmu(CLASS)}"'),
         ("harmonics = 8", "harmonics = 3\nstarts = 1\niterations = 3"),
-    ):
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    path = tmp_path / "design.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+    )
 
 
 def test_a_csv_that_a_controller_can_play(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +50,4 @@ def test_a_csv_that_a_controller_can_play(file: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_mistakes_name_their_line(file: Path, old: str, new: str, words: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    file.write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(ProblemError, match=words) as caught:
-        load_design(file)
-    assert caught.value.location is not None
-    assert caught.value.location.line
+    assert_refused(file, old, new, words)

@@ -11,14 +11,16 @@ import pytest
 from scipy import signal
 
 from fmident.cli import main
-from fmident.design import SineDesign, SineSettings, design_sine, load_design
+from fmident.design import SineDesign, SineSettings, design_sine
 from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident_estimators.kalman_bucy import best_ratio, variance_factor
 
+from ..edits import replace_once
+from .files import assert_refused, copied
+
 CLASS = "Mechanisms.Oscillators.MassSpringDamper"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "msd-online" / "design.toml"
 OMEGA0 = float(np.sqrt(400.0 / 3.0))
 WIDE = SineSettings("F", 1000.0, (1.0, 35.0), 5.0, 200.0)
 SETTINGS = SineSettings("F", 1000.0, (8.0, 15.0), 5.0, 100.0)
@@ -119,18 +121,11 @@ def test_limits_beyond_reach_are_told() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Path:
-    text = EXAMPLE.read_text(encoding="utf-8")
-    old = f'class = "{CLASS}"'
-    assert text.count(old) == 1
-    path = tmp_path / "design.toml"
-    path.write_text(text.replace(old, f'fmu = "{build_fmu(CLASS)}"'), encoding="utf-8")
-    return path
+    return copied("msd-online", tmp_path, (f'class = "{CLASS}"', f'fmu = "{build_fmu(CLASS)}"'))
 
 
 def test_the_example(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert text.count("[1.0, 35.0]") == 1
-    file.write_text(text.replace("[1.0, 35.0]", "[9.0, 14.0]"), encoding="utf-8")
+    replace_once(file, "[1.0, 35.0]", "[9.0, 14.0]")
     assert main(["design", str(file)]) == 0
     rows = pd.read_csv(file.with_name("excitation.csv"))
     assert list(rows.columns) == ["time [s]", "F [N]"]
@@ -154,10 +149,4 @@ def test_the_example(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_mistakes_name_their_line(file: Path, old: str, new: str, words: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    file.write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(ProblemError, match=words) as caught:
-        load_design(file)
-    assert caught.value.location is not None
-    assert caught.value.location.line
+    assert_refused(file, old, new, words)

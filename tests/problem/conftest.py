@@ -12,6 +12,7 @@ import pytest
 from fmident.fmu import ModelDescription, read_description
 from fmident.problem import Problem, load_problem
 
+from ..edits import replace_once
 from ..fmu.build import Fixture, description, real, scalar
 
 VARIABLES = "\n".join(
@@ -81,9 +82,7 @@ class Case:
     def load(self, old: str = "", new: str = "", **options: object) -> Problem:
         """Load the problem after one change; `old` must be there exactly once."""
         if old:
-            text = (self.folder / "problem.toml").read_text()
-            assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-            (self.folder / "problem.toml").write_text(text.replace(old, new))
+            replace_once(self.folder / "problem.toml", old, new)
         return load_problem(self.folder / "problem.toml", **options)
 
     def write(self, name: str, content: str) -> Path:
@@ -92,9 +91,7 @@ class Case:
         return path
 
     def change_data(self, old: str, new: str) -> None:
-        text = (self.folder / "data.csv").read_text()
-        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-        self.write("data.csv", text.replace(old, new))
+        replace_once(self.folder / "data.csv", old, new)
 
 
 @pytest.fixture(scope="session")

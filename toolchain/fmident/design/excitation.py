@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from scipy import optimize
 
 from fmident._types import F64
 from fmident.design.fourier import Axis, FourierMotion, largest_inside
-from fmident.design.information import USELESS, Criterion, Information, criterion_value
+from fmident.design.information import (
+    USELESS,
+    Criterion,
+    Information,
+    criterion_value,
+    refuse_not_positive,
+)
 from fmident.errors import EstimationError, ProblemError
 from fmident.evaluation import Evaluator
 
@@ -60,10 +67,8 @@ class DesignSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("period", "harmonics", "rate", "starts", "iterations"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
+        positive = ("period", "harmonics", "rate", "starts", "iterations")
+        refuse_not_positive({name: getattr(self, name) for name in positive})
         if self.harmonics / self.period >= 0.1 * self.rate:
             raise ProblemError(
                 f"the highest harmonic, {self.harmonics / self.period:g} Hz, is too fast for"
@@ -248,7 +253,7 @@ class _Task:
         peaks = np.array([[np.abs(m(times, k)).max() for k in range(3)] for m in motions])
         return Design(times, self.inputs(motions, times), motions, errors, condition, first, peaks)
 
-    def explain(self, points: Sequence[F64]) -> None:
+    def explain(self, points: Sequence[F64]) -> NoReturn:
         """Say why no motion is of use.
 
         Raises
@@ -259,11 +264,7 @@ class _Task:
         for x in points:
             columns = self.sensitivities(self.motions(x), self.settings.coarse)
             if bool(np.isfinite(columns).all()):
-                verdict = self.information.verdict(columns)
-                raise ProblemError(
-                    f"no motion of these axes tells all parameters apart. {verdict}",
-                    hint="hold parameters with 'fixed = true' until all are identifiable",
-                )
+                self.information.refuse(columns, "motion of these axes")
         failure = self.information.evaluator.last_failure
         raise EstimationError(
             f"the FMU cannot follow any of the random motions: {failure}",

@@ -7,12 +7,13 @@ parameters, foretells the covariance ``F^-1``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.data.experiment import Experiment
+from fmident.errors import ProblemError
 from fmident.evaluation import Evaluator
 from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
 
@@ -78,12 +79,44 @@ class Information:
         errors: F64 = np.linalg.norm(inverse, axis=1) * self.scale
         return errors, float(np.linalg.cond(triangle))
 
-    def verdict(self, columns: F64) -> str:
-        """Return in words which parameters finite sensitivities do not tell apart."""
+    def refuse(self, columns: F64, motion: str) -> NoReturn:
+        """Say which parameters no motion tells apart.
+
+        Parameters
+        ----------
+        columns
+            Finite sensitivities of one that was tried.
+        motion
+            What was tried, such as ``"sine of this input"``.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Always.
+        """
+        raise ProblemError(
+            f"no {motion} tells all parameters apart. {self._verdict(columns)}",
+            hint="hold parameters with 'fixed = true' until all are identifiable",
+        )
+
+    def _verdict(self, columns: F64) -> str:
         names = [q.name for q in self.evaluator.problem.free]
         errors = 1e-8 * np.linalg.norm(columns, axis=0)
         analysis = analyse_rank(columns / self.scale, errors / self.scale)
         return describe(analysis, names, determined_combinations(analysis, names))
+
+
+def refuse_not_positive(settings: Mapping[str, float]) -> None:
+    """Refuse the first number of a design, by name, that is not positive and finite.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        There is one.
+    """
+    for name, value in settings.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
 
 
 def criterion_value(columns: F64, criterion: Criterion) -> float:

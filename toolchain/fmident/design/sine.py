@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from scipy import optimize
 
 from fmident._types import F64
-from fmident.design.information import USELESS, Information, criterion_value
+from fmident.design.information import USELESS, Information, criterion_value, refuse_not_positive
 from fmident.errors import EstimationError, ProblemError, did_you_mean
 from fmident.evaluation import Evaluator
 
@@ -76,9 +76,7 @@ class SineSettings:
         named = {key: getattr(self, key) for key in ("amplitude", "duration", "rate")}
         if self.natural is not None:
             named["natural"] = self.natural
-        for name, value in (named | dict(self.limits)).items():
-            if not (np.isfinite(value) and value > 0.0):
-                raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
+        refuse_not_positive(named | dict(self.limits))
         low, high = self.omega
         if not 0.0 < low < high:
             raise ProblemError(f"'omega' must be [lowest, highest], positive, not {[low, high]}")
@@ -254,7 +252,7 @@ class _Task:
             value = 2.0 * float(np.log(errors[self.names.index(self.settings.parameter)]))
         return SineCandidate(omega, amplitude, value, errors, condition)
 
-    def explain(self) -> None:
+    def explain(self) -> NoReturn:
         """Say why no frequency is of use.
 
         Raises
@@ -263,11 +261,7 @@ class _Task:
             Always.
         """
         if self.last is not None:
-            raise ProblemError(
-                "no sine of this input tells all parameters apart."
-                f" {self.information.verdict(self.last)}",
-                hint="hold parameters with 'fixed = true' until all are identifiable",
-            )
+            self.information.refuse(self.last, "sine of this input")
         failure = self.information.evaluator.last_failure
         if failure is not None:
             raise EstimationError(
