@@ -7,9 +7,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fmident.errors import Diagnostic, EstimationError, FmidentError
 from fmident.problem.portable import with_absolute_paths
@@ -34,10 +34,17 @@ def holds_unfinished(folder: Path) -> bool:
     return isinstance(content, dict) and content.get("status") == "interrupted"
 
 
-def check_target(folder: Path) -> None:
+def check_target(folder: Path, marker: str = FILE_NAME) -> None:
     """Refuse a place where no result folder may be written.
 
     To be called before the run: an hour of computing must not end here.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    marker
+        The file by which a folder is known for an earlier result of the same kind.
 
     Raises
     ------
@@ -45,7 +52,7 @@ def check_target(folder: Path) -> None:
         `folder` is a file, or a folder that holds something else than a result.
     """
     if folder.is_dir():
-        if not (folder / FILE_NAME).exists() and any(folder.iterdir()):
+        if not (folder / marker).exists() and any(folder.iterdir()):
             raise EstimationError(
                 f"'{folder}' exists and holds other files than a result of fmident",
                 hint="give another folder with -o",
@@ -102,7 +109,51 @@ def write_folder(
     fmident.errors.EstimationError
         As :func:`check_target`; the disk is full.
     """
-    check_target(folder)
+
+    def fill(work: Path) -> tuple[Diagnostic, ...]:
+        if problem.text:
+            write_as_run(problem, work)
+        return tuple(_write_all(result, problem, work, reporters))
+
+    return place_folder(folder, fill, replace=replace)
+
+
+_Filled = TypeVar("_Filled")
+
+
+def place_folder(
+    folder: Path,
+    fill: Callable[[Path], _Filled],
+    *,
+    replace: bool = False,
+    marker: str = FILE_NAME,
+) -> tuple[Path | None, _Filled]:
+    """Fill a new folder and move it to its place in one step.
+
+    Parameters
+    ----------
+    folder
+        Its place.
+    fill
+        Writes into the folder that it is given.
+    replace
+        Delete an earlier result instead of keeping it as ``NAME.1``, ``NAME.2``, ...
+    marker
+        As of :func:`check_target`.
+
+    Returns
+    -------
+    kept : Path or None
+        Where the earlier result is now.
+    filled
+        What `fill` returned.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        As :func:`check_target`; the disk is full.
+    """
+    check_target(folder, marker)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -113,9 +164,7 @@ def write_folder(
         ) from error
     try:
         work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
-        if problem.text:
-            _write_as_run(problem, work)
-        diagnostics = tuple(_write_all(result, problem, work, reporters))
+        filled = fill(work)
         earlier = _make_room(folder)
         work.rename(folder)
     except OSError as error:
@@ -128,10 +177,10 @@ def write_folder(
     if earlier is not None and (replace or not any(earlier.iterdir())):
         shutil.rmtree(earlier)
         earlier = None
-    return earlier, diagnostics
+    return earlier, filled
 
 
-def _write_as_run(problem: Problem, work: Path) -> None:
+def write_as_run(problem: Problem, work: Path) -> None:
     """Write the problem file, and those of its stages, so that they run from there, too."""
     copies: dict[Path, str] = {}
     for number, stage in enumerate(problem.stages, 1):
