@@ -23,6 +23,7 @@ __all__ = [
     "ParameterEstimate",
     "ResidualCheck",
     "StageResult",
+    "StageUncertainty",
 ]
 
 
@@ -123,6 +124,35 @@ class ResidualCheck:
 
 
 @dataclass(frozen=True)
+class StageUncertainty:
+    """What the intervals of a stage count of the values that it held.
+
+    Parameters
+    ----------
+    counted
+        Parameters whose own uncertainty is part of the intervals.
+    taken_for_known
+        Those found by an earlier stage that count as exactly known.
+    shared_experiments
+        Those whose samples an earlier stage of the chain has used, too; that the errors are
+        correlated therefore is counted.
+    taken_for_independent
+        Those that earlier stages have used in another form, such as filtered otherwise.
+    conditional_errors
+        Standard errors of the parameters if all that was held were exactly known.
+    simulations
+        What it took.
+    """
+
+    counted: tuple[str, ...] = ()
+    taken_for_known: tuple[str, ...] = ()
+    shared_experiments: tuple[str, ...] = ()
+    taken_for_independent: tuple[str, ...] = ()
+    conditional_errors: Mapping[str, float] = field(default_factory=dict)
+    simulations: int = 0
+
+
+@dataclass(frozen=True)
 class StageResult:
     """How one stage of a run ended.
 
@@ -144,6 +174,9 @@ class StageResult:
         What it took.
     identifiability
         ``None`` where it was not asked for.
+    uncertainty
+        What its intervals count of the values that it held; ``None`` where it held nothing that
+        an earlier stage has found, or nobody asked for intervals.
     """
 
     name: str
@@ -160,6 +193,7 @@ class StageResult:
     jacobians: int
     seconds: float
     identifiability: Identifiability | None = None
+    uncertainty: StageUncertainty | None = None
 
 
 @dataclass(frozen=True)
@@ -175,7 +209,8 @@ class EstimationResult:
     estimates
         All parameters, fixed ones included.
     covariance, correlation
-        Of the free parameters, shape (n, n), physical units; NaN where not identifiable.
+        Of the free parameters, shape (n, n), physical units; NaN where not identifiable. After
+        stages that hold what others have found, those of all of them together.
     identifiability
         ``None`` when the run ended before it could be computed.
     cost_initial, cost_final

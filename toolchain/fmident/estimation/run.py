@@ -20,6 +20,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import check_cost
+from fmident.statistics import ParameterStatistics
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -41,6 +42,25 @@ class FmuIdentity:
     guid: str = ""
     tool: str = ""
     path: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run, and what a stage after it needs to know of its uncertainty.
+
+    Parameters
+    ----------
+    result
+        What it found.
+    statistics
+        At the solution; ``None`` where there are none.
+    residual_weights
+        As of :class:`Estimate`.
+    """
+
+    result: EstimationResult
+    statistics: ParameterStatistics | None
+    residual_weights: F64 | None
 
 
 def run_estimation(
@@ -82,6 +102,22 @@ def run_estimation(
     fmident.errors.EstimationError
         The initial simulation fails, or the estimator is broken.
     """
+    return run_with_statistics(
+        problem, evaluator, estimator, options, observers, fmu, intervals=intervals
+    ).result
+
+
+def run_with_statistics(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimator: Estimator[Any],
+    options: Mapping[str, Any] | None = None,
+    observers: Sequence[Observer] = (),
+    fmu: FmuIdentity | None = None,
+    *,
+    intervals: bool = True,
+) -> Run:
+    """Run an estimator as :func:`run_estimation` does, and return also what it leaves out."""
     raw = problem.estimator.options if options is None else options
     location = Location(str(problem.source)) if problem.source is not None else None
     chosen = build_options(estimator, raw, location)
@@ -105,7 +141,7 @@ def run_estimation(
         **_steps(evaluator, problem, estimate.parameters),
         **estimate.details,
     }
-    return EstimationResult(
+    result = EstimationResult(
         status=summary.status,
         message=summary.message,
         estimator=estimator.name,
@@ -137,6 +173,7 @@ def run_estimation(
         cost_options=problem.cost.options(),
         generations=monitor.generations,
     )
+    return Run(result, summary.statistics, estimate.residual_weights)
 
 
 def refuse_cost(

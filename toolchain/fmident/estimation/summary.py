@@ -38,6 +38,7 @@ class Summary:
     fits: tuple[OutputFit, ...]
     notes: tuple[str, ...]
     residuals: ResidualCheck | None = None
+    statistics: ParameterStatistics | None = None
 
 
 def summarise(
@@ -69,6 +70,10 @@ def summarise(
     status, message = estimate.status, estimate.message
     cost = evaluator.cost(p)
     notes: list[str] = []
+    if status == "converged" and not np.isfinite(cost):
+        # An estimator that solves equations of its own need not have simulated its answer.
+        status = "failed"
+        message += f"; but the simulation with these parameters fails: {evaluator.last_failure}"
     held = parameters_at_bound(problem, p)
     statistics: ParameterStatistics | None = None
     likely = intervals and problem.cost.gives_intervals
@@ -129,6 +134,7 @@ def summarise(
         fits,
         tuple(notes),
         check,
+        statistics,
     )
 
 

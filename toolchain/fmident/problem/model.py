@@ -213,9 +213,13 @@ class Stage:
         Initial values that it sets itself, by parameter.
     separate
         Whether the problem has a file, and an FMU, of its own. Values are handed on by name.
+    propagate
+        Whether its intervals count the uncertainty of values that it holds and earlier stages
+        have found.
     """
 
     name: str
     problem: Problem
     starts: Mapping[str, float] = field(default_factory=dict)
     separate: bool = False
+    propagate: bool = True

@@ -54,11 +54,13 @@ def read_stages(
                 "name",
                 hint="give each a name of its own",
             )
+        propagate = section.flag("propagate", True)
         if section.has("problem"):
-            found.append(_from_file(section, name, problem, load))
+            stage = _from_file(section, name, problem, load)
         else:
-            found.append(_stage(section, name, problem, read_cost))
+            stage = _stage(section, name, problem, read_cost)
         section.finish()
+        found.append(replace(stage, propagate=propagate))
     return tuple(found)
 
 

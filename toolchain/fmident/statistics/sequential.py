@@ -280,5 +280,6 @@ def _compressed(answers: F64) -> F64:
         return answers
     if not bool(np.isfinite(answers).all()):
         return np.full((rows, 1), np.nan)
-    triangle: F64 = np.linalg.qr(answers.T, mode="r")
-    return triangle.T
+    triangle = np.linalg.qr(answers.T, mode="r")
+    shorter: F64 = np.asarray(triangle).T
+    return shorter
