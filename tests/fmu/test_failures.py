@@ -22,6 +22,7 @@ from .conftest import Builder
 DISCARD, ERROR, FATAL, NAN, CRASH, WARN, PRINT, SLOW, HANG, EXIT, FLOOD, INIT, ABORT, START_NAN = (
     range(1, 15)
 )
+END = 17
 SETUP = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("x",))
 
 
@@ -60,9 +61,36 @@ def test_the_fmus_own_message_and_time(simulator: Simulator, kind: int) -> None:
     assert any("instantiated anew" in record.message for record in simulator.log) == renewed
 
 
-def test_discard_tells_what_else_the_fmu_says(simulator: Simulator) -> None:
-    with pytest.raises(SimulationError, match=r"returned Discard \(the FMU wants to end.*1\.\d+ s"):
+def test_a_discarded_step_that_is_no_end(simulator: Simulator) -> None:
+    with pytest.raises(
+        SimulationError, match=r"returned Discard \(its last.* is 1\.\d+ s"
+    ) as caught:
         simulator.simulate(SETUP, {"kind": DISCARD})
+    assert caught.value.ended is None
+
+
+def test_an_end_that_the_fmu_wants_is_told_and_the_next_run_is_sound(simulator: Simulator) -> None:
+    """Even if the FMU goes on to want it after a reset, as those of the Modelica Association."""
+    good = simulator.simulate(SETUP)
+    with pytest.raises(SimulationError, match=r"Discard \(the FMU wants to end.*1\.1 s") as caught:
+        simulator.simulate(SETUP, {"kind": END})
+    assert caught.value.ended == pytest.approx(1.1)
+    np.testing.assert_array_equal(simulator.simulate(SETUP), good)
+    assert simulator.statistics.instantiations == 2
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(
+    trouble: Path, compiled: bool
+) -> None:
+    setup = SimulationSetup(SETUP.times[:12], output_names=("x", "kind"))
+    with open_fmu(trouble) as fmu, fmu.simulator(compiled=compiled) as simulator:
+        for _ in range(2):
+            found = simulator.simulate(setup, {"kind": END})
+            np.testing.assert_allclose(found[:, 0], setup.times)
+            np.testing.assert_array_equal(found[:, 1], END)
+        assert "the FMU itself ended the last run" in simulator.log[0].message
+        assert simulator.simulate(setup, {"kind": 0})[-1, 1] == 0
 
 
 def test_a_status_that_fmi_does_not_know(simulator: Simulator) -> None:

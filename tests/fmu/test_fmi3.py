@@ -154,6 +154,26 @@ def test_structural_parameters_change_the_size(grid: Fmu) -> None:
             simulator.simulate(SimulationSetup(T, ("n",), ONES, ("y",)))
 
 
+def test_structural_parameters_that_are_no_sizes(opened: Opened) -> None:
+    """Only a parameter that a dimension refers to must be a whole number."""
+    more = (
+        '<Boolean name="mirrored" valueReference="25" causality="structuralParameter"'
+        ' variability="tunable" start="false"/>'
+        '<String name="label" valueReference="26" causality="structuralParameter"'
+        ' variability="tunable"><Start value=""/></String>'
+    )
+    setup = SimulationSetup(T, output_names=("y", "length", "x[1]"))
+    with opened("grid.c", GRID + more).simulator() as simulator:
+        y, length, _ = simulator.simulate(setup)[0]
+        for size in (2, 3):
+            arrays = {f"{name}[{k}]": 1.0 for name in "au" for k in range(1, size + 1)}
+            values = {"mirrored": True, "label": "abc", "n": size, **arrays}
+            np.testing.assert_array_equal(
+                simulator.simulate(setup, values)[-1], [-y, length + 30000.0, 1.0]
+            )
+        np.testing.assert_array_equal(simulator.simulate(setup)[0, :2], [y, length])
+
+
 @pytest.mark.parametrize("name", ["M[3,1]", "M[1]", "M", "x[0]", "x[1,1]"])
 def test_a_wrong_element_is_refused(grid: Fmu, name: str) -> None:
     with pytest.raises(FmuError, match=f"'{name[0]}' of 'grid' is an array of .* is none of them"):
@@ -178,6 +198,26 @@ def test_every_type_arrives(grid: Fmu) -> None:
         np.testing.assert_array_equal(found[:, 2], T > 0.5)
         np.testing.assert_array_equal(found[0, 3:], [1.0, 204.0, -128.0, 2.0**41, 2.0])
         assert simulator.simulate(setup)[0, 4] == 201.0
+
+
+def test_inputs_at_the_ends_of_their_types(opened: Opened) -> None:
+    ends = {"i8": (-128, 127), "u16": (0, 2**16 - 1), "i32": (-(2**31), 2**31 - 1),
+            "u32": (0, 2**32 - 1), "i64": (-(2**63), 2**62), "u64": (0, 2**63)}  # fmt: skip
+    variables = GRID
+    for name in ends:
+        for attributes in ('causality="parameter"',):
+            place = variables.index(f'name="{name}"')
+            variables = variables[:place] + variables[place:].replace(
+                attributes, 'causality="input"', 1
+            )
+    data = np.array(list(ends.values()), dtype=float).T
+    setup = SimulationSetup([0.0, 1.0], tuple(ends), data, tuple(ends))  # type: ignore[arg-type]
+    with opened("grid.c", variables).simulator() as simulator:
+        np.testing.assert_array_equal(simulator.simulate(setup), data)
+        for name, value in (("i64", 2.0**63), ("u64", 2.0**64), ("i32", 2.0**31)):
+            wrong = SimulationSetup([0.0, 1.0], (name,), np.full((2, 1), value), ("y",))  # type: ignore[arg-type]
+            with pytest.raises(FmuError, match=f"input '{name}' is U?Int.*, but its value is"):
+                simulator.simulate(wrong)
 
 
 REFUSED = {
@@ -295,6 +335,23 @@ def test_an_event_that_was_not_offered(opened: Opened) -> None:
         assert np.isfinite(simulator.simulate(setup)).all()  # it falls on and on
         with pytest.raises(SimulationError, match="which its description does not offer"):
             simulator.simulate(setup, {"kind": UNASKED})
+
+
+def test_event_mode_that_is_offered_and_refused(fmu_folder: Path) -> None:
+    """As by the FMU "Roberts" of the Modelica Association."""
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("h",))
+    flags = {"hasEventMode": "true"}
+    refusing = build_slave3(
+        Slave3("contact.c", CONTACT, flags, defines=("NO_EVENT_MODE",)), fmu_folder
+    )
+    silent = build_slave3(Slave3("contact.c", CONTACT), fmu_folder)
+    with open_fmu(refusing) as one, open_fmu(silent) as other:
+        with one.simulator() as simulator:
+            found = simulator.simulate(setup)
+            assert "refuses to be instantiated with it" in simulator.log[0].message
+            assert simulator.statistics.instantiations == 1
+        with other.simulator() as simulator:
+            np.testing.assert_array_equal(simulator.simulate(setup), found)
 
 
 def test_early_return_with_fixed_steps_is_refused(opened: Opened) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -49,6 +50,15 @@ def encrypted(path: Path) -> Path:
     central = raw.index(b"PK\x01\x02")
     raw[central + 8] |= 1
     path.write_bytes(bytes(raw))
+    return path
+
+
+def members_twice(path: Path, second: bytes) -> Path:
+    """As CMake packs a folder that is named twice."""
+    pack(path, members={**library(), "extra/a.xml": b"one"})
+    with zipfile.ZipFile(path, "a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file.writestr("extra/a.xml", second)
     return path
 
 
@@ -129,6 +139,7 @@ BAD = {
         lambda p: pack(p, GOOD.replace("</ModelV", real("k", 1) + "</ModelV")),
         "two variables",
     ),
+    "two contents": (lambda p: members_twice(p, b"two"), "twice, with different contents"),
     "other platform": (
         lambda p: pack(p, members={"binaries/amiga/model.so": b""}),
         "'amiga'",
@@ -181,6 +192,11 @@ def test_a_missing_function_is_named(types: Builder) -> None:
         pytest.raises(FmuError, match="lacks the function fmi2SetString"),
     ):
         fmu.simulator()
+
+
+def test_the_same_member_twice_does_no_harm(tmp_path: Path) -> None:
+    with open_fmu(members_twice(tmp_path / "twice.fmu", b"one")) as fmu:
+        assert fmu.description.name == "model"
 
 
 def test_a_wrong_guid_gives_the_fmus_words(feedthrough: Builder) -> None:

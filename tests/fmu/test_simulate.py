@@ -207,6 +207,7 @@ def test_values_that_do_not_fit(types: Builder, values: dict[str, object], words
         ({"input_names": ("uni",)}, "nearest variable: 'uin'"),
         ({"input_names": ("bin",), "inputs": np.full((3, 1), 0.5)}, "give 0 or 1"),
         ({"input_names": ("iin",), "inputs": np.full((3, 1), 1e10)}, "32 bits"),
+        ({"input_names": ("iin",), "inputs": np.full((3, 1), 2.0**31)}, "32 bits"),
         ({"output_names": ("text",)}, "cannot be recorded"),
         ({"output_names": ("out", "out")}, "named twice"),
         ({"interpolation": "cubic"}, "'cubic' is not known"),
@@ -227,6 +228,17 @@ def test_setups_that_do_not_fit(types: Builder, arguments: dict[str, object], wo
         pytest.raises(FmuError, match=words),
     ):
         simulator.simulate(SimulationSetup(**given))  # type: ignore[arg-type]
+
+
+def test_the_smallest_integer(types: Builder) -> None:
+    setup = SimulationSetup(
+        [0.0, 1.0],
+        ("iin",),
+        np.full((2, 1), -(2.0**31)),
+        ("iin",),  # type: ignore[arg-type]
+    )
+    with open_fmu(types()) as fmu, fmu.simulator() as simulator:
+        assert simulator.simulate(setup).tolist() == [[-(2.0**31)]] * 2
 
 
 def test_one_instant_only(feedthrough: Builder) -> None:

@@ -119,6 +119,8 @@ class SimulationError(FmidentError):
         Simulation time at which it happened, s.
     log
         The FMU's log messages of this run, oldest first.
+    ended
+        Time at which the FMU itself asked for the end of the simulation, s, if it did.
     """
 
     def __init__(
@@ -128,10 +130,12 @@ class SimulationError(FmidentError):
         time: float | None = None,
         log: Sequence[str] = (),
         hint: str | None = None,
+        ended: float | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.time = time
         self.log = tuple(log)
+        self.ended = ended
 
 
 class CompilationError(FmidentError):

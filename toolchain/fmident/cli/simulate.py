@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, tell
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
-from fmident.errors import Location, did_you_mean
+from fmident.errors import Location, SimulationError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fmident._types import F64
     from fmident.data import Table
-    from fmident.fmu import ModelDescription
+    from fmident.fmu import ModelDescription, SimulationSetup
 
 HELP = "simulate an FMU once"
 EXAMPLE = """\
@@ -68,6 +68,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=positive, metavar="NUMBER", help="relative tolerance for the FMU"
     )
+    parser.add_argument(
+        "--interface",
+        choices=("auto", "co-simulation", "model-exchange"),
+        default="auto",
+        help="of an FMU that has both; auto takes Co-Simulation",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="write the trajectories")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="draw the trajectories")
 
@@ -87,7 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
         description = resized(fmu.description, values)
         times = _regular_times(arguments, description) if data is None else data.times
         inputs = _inputs(named, data, times, description)
-        outputs = tuple(arguments.outputs) or tuple(v.name for v in description.outputs)
+        texts = [v.name for v in description.outputs if v.type == "String"]
+        outputs = tuple(arguments.outputs)
+        if not outputs:
+            outputs = tuple(v.name for v in description.outputs if v.type != "String")
+            if texts:
+                tell(f"texts are not recorded: {', '.join(texts)}")
         setup = SimulationSetup(
             times=times,
             input_names=tuple(inputs),
@@ -96,13 +107,17 @@ def run(arguments: argparse.Namespace) -> int:
             start_values=values,
             tolerance=arguments.tolerance,
         )
-        check_survives(arguments.fmu, setup)
-        with fmu.simulator() as simulator:
+        try:
+            check_survives(arguments.fmu, setup, interface=arguments.interface)
+        except SimulationError as error:
+            setup = _until_its_end(setup, error)
+            check_survives(arguments.fmu, setup, interface=arguments.interface)
+        with fmu.simulator(interface=arguments.interface) as simulator:
             result = simulator.simulate(setup)
             for record in simulator.log:
                 tell(f"log: {record}")
     trajectories = pd.DataFrame(result, columns=list(outputs))
-    trajectories.insert(0, "time", times)
+    trajectories.insert(0, "time", setup.times)
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         trajectories.to_csv(arguments.output, index=False)
@@ -114,6 +129,25 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None and arguments.plot is None:
         _summarise(trajectories, description)
     return 0
+
+
+def _until_its_end(setup: SimulationSetup, error: SimulationError) -> SimulationSetup:
+    """Return the setup up to the instant at which the FMU itself ends the simulation.
+
+    Raises
+    ------
+    SimulationError
+        `error`, when the FMU failed in another way, or has no second instant.
+    """
+    times, inputs = setup.times, setup.inputs
+    count = 0 if error.ended is None else int((times <= error.ended * (1.0 + 1e-12)).sum())
+    if count < 2 or count == times.size or inputs is None:
+        raise error
+    tell(
+        f"the FMU itself ends the simulation at t = {error.ended!r} s: {count} of"
+        f" {times.size} instants are simulated"
+    )
+    return replace(setup, times=times[:count], inputs=inputs[:count])
 
 
 @dataclass(frozen=True)

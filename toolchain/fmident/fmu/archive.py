@@ -190,9 +190,9 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
                 f"member '{entry.filename}' is compressed in a way that FMI does not allow",
                 "pack the FMU again with the method 'deflate'",
             )
-        if name in members:
-            refuse(f"the archive holds '{name}' twice")
-        members[name] = entry
+        first = members.setdefault(name, entry)
+        if (first.CRC, first.file_size) != (entry.CRC, entry.file_size):
+            refuse(f"the archive holds '{name}' twice, with different contents")
     description = members.get(PurePosixPath(DESCRIPTION))
     if description is None:
         refuse(

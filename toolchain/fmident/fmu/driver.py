@@ -91,8 +91,14 @@ class RunPlan(Protocol):
     def stopped(self, state: I64, reals: F64) -> Stop:
         """Say why the runner stopped; or raise RunFailed when no call is to blame."""
 
-    def finish(self, reals: F64) -> None:
-        """Look through the results of a complete run; raise RunFailed."""
+    def finish(self, reals: F64) -> bool:
+        """Look through the results of a complete run; raise RunFailed.
+
+        Returns
+        -------
+        bool
+            Whether the FMU itself has asked for the end, at the last instant.
+        """
 
     def assemble(self, reals: F64) -> F64:
         """Return all outputs in the order asked for, shape (n, outputs)."""

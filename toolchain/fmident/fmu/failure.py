@@ -18,12 +18,22 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         Simulation time, s.
     hint
         What to do next.
+    ended
+        Time at which the FMU itself asked for the end of the simulation, s, if it did.
     """
 
-    def __init__(self, message: str, *, time: float, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        time: float,
+        hint: str | None = None,
+        ended: float | None = None,
+    ) -> None:
         self.message = message
         self.time = time
         self.hint = hint
+        self.ended = ended
         super().__init__(message)
 
 

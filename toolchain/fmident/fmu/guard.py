@@ -24,6 +24,7 @@ from typing import Any
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.description import Value
 from fmident.fmu.fmu import read_description
+from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
 from fmident.fmu.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
@@ -72,6 +73,7 @@ def check_survives(
     timeout: float = 60.0,
     budget: float = 2.0,
     memory_limit: int | None = None,
+    interface: InterfaceChoice = "auto",
 ) -> Survival:
     """Run a setup in a child process, so that a crash becomes an error.
 
@@ -89,6 +91,8 @@ def check_survives(
         end of the setup.
     memory_limit
         Greatest address space of the child in bytes, where the platform can limit it.
+    interface
+        As for :class:`fmident.fmu.Simulator`.
 
     Returns
     -------
@@ -106,7 +110,8 @@ def check_survives(
     began = time.perf_counter()
     with ScratchFolder() as scratch:
         place, folder = scratch.path, str(scratch.path)
-        request = (str(Path(path).resolve()), setup, dict(values or {}), budget, memory_limit)
+        file = str(Path(path).resolve())
+        request = (file, setup, dict(values or {}), budget, memory_limit, interface)
         (place / REQUEST).write_bytes(pickle.dumps(request))
         with (place / TRACE).open("wb") as trace:
             trace.truncate(TRACE_BYTES)
@@ -136,7 +141,11 @@ def check_survives(
         if outcome["kind"] == "FmuError":
             raise FmuError(outcome["error"], hint=outcome["hint"])
         raise SimulationError(
-            outcome["error"], time=outcome["time"], log=outcome["log"], hint=outcome["hint"]
+            outcome["error"],
+            time=outcome["time"],
+            log=outcome["log"],
+            hint=outcome["hint"],
+            ended=outcome["ended"],
         )
     wall_time = time.perf_counter() - began
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)

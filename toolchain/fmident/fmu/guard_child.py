@@ -24,10 +24,11 @@ def main(folder: str) -> None:
 
     place = Path(folder)
     trace = Trace(place / TRACE)
-    path, setup, values, budget, memory_limit = pickle.loads((place / REQUEST).read_bytes())
+    request = pickle.loads((place / REQUEST).read_bytes())
+    path, setup, values, budget, memory_limit, interface = request
     _limit(memory_limit)
     try:
-        outcome = _run(trace, path, setup, values, budget)
+        outcome = _run(trace, path, setup, values, budget, interface)
     except FmidentError as error:
         outcome = {
             "kind": type(error).__name__,
@@ -36,6 +37,7 @@ def main(folder: str) -> None:
             else f"{error.location}: {error.message}",
             "hint": error.hint,
             "time": getattr(error, "time", None),
+            "ended": getattr(error, "ended", None),
             "log": list(getattr(error, "log", ())),
         }
     partial = place / (RESULT + ".part")
@@ -58,7 +60,9 @@ class _Enough(Exception):  # noqa: N818 - not an error
     """The budget is spent."""
 
 
-def _run(trace: Any, path: str, setup: Any, values: Any, budget: float) -> dict[str, Any]:
+def _run(
+    trace: Any, path: str, setup: Any, values: Any, budget: float, interface: Any
+) -> dict[str, Any]:
     from fmident.fmu.fmu import open_fmu
     from fmident.fmu.log import LogBuffer
 
@@ -83,6 +87,7 @@ def _run(trace: Any, path: str, setup: Any, values: Any, budget: float) -> dict[
         capture_output=False,
         progress=progress,
         log_buffer=LogBuffer(trace.memory),
+        interface=interface,
     )
     try:
         simulator.simulate(setup, values)

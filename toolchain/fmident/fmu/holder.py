@@ -149,6 +149,11 @@ class InstanceHolder:
         self.drop(status)
         self._reason = f"instantiated anew, since the last run ended with {status_word(status)}"
 
+    def part(self) -> None:
+        """Part with an instance that has asked for the end: not all take that back when reset."""
+        self.drop()
+        self._reason = "instantiated anew, since the FMU itself ended the last run"
+
     def drop(self, status: int = 0) -> None:
         """Free the instance, if there is one; after Fatal, FMI forbids even that."""
         if self._instance is not None:

@@ -94,6 +94,10 @@ class BaseInstance:
         """Return in words what the FMU tells about a step that it discarded."""
         return ""
 
+    def end_of_simulation(self) -> float | None:
+        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
+        return None
+
     def log_problems(self, description: ModelDescription) -> None:
         """Ask for messages of warnings and errors only, where the FMU names these."""
         wanted = [c.encode() for c in _STATUS_CATEGORIES if c in description.log_categories]
@@ -214,13 +218,24 @@ class Instance(BaseInstance):
 
     def explain_discard(self) -> str:
         """Return in words what the FMU tells about a step that it discarded."""
-        words: list[str] = []
+        terminated, last = self._discarded()
+        words = ["the FMU wants to end the simulation"] if terminated else []
+        if last is not None:
+            words.append(f"its last successful time is {last!r} s")
+        return ", ".join(words)
+
+    def end_of_simulation(self) -> float | None:
+        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
+        terminated, last = self._discarded()
+        return last if terminated else None
+
+    def _discarded(self) -> tuple[bool, float | None]:
+        """Return whether the FMU wants to end, and its last successful time, s, if it tells."""
         terminated, last = c_int(0), c_double(0.0)
         ask_boolean = self._functions.get("fmi2GetBooleanStatus")
         ask_real = self._functions.get("fmi2GetRealStatus")
-        if ask_boolean and ask_boolean(self.component, _TERMINATED, byref(terminated)) == 0:
-            if terminated.value:
-                words.append("the FMU wants to end the simulation")
-            if ask_real and ask_real(self.component, _LAST_SUCCESSFUL_TIME, byref(last)) == 0:
-                words.append(f"its last successful time is {last.value!r} s")
-        return ", ".join(words)
+        if not ask_boolean or ask_boolean(self.component, _TERMINATED, byref(terminated)) != 0:
+            return False, None
+        if not ask_real or ask_real(self.component, _LAST_SUCCESSFUL_TIME, byref(last)) != 0:
+            return bool(terminated.value), None
+        return bool(terminated.value), last.value

@@ -14,7 +14,7 @@ from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop
 from fmident.fmu.failure import RunFailed, not_finite
 from fmident.fmu.instance import I32, U32, CallFailed, Instance
-from fmident.fmu.library import Library
+from fmident.fmu.library import DISCARD, Library
 from fmident.fmu.program import (
     ADDRESS,
     COLUMNS,
@@ -108,6 +108,7 @@ class Plan:
             if references.size
         ]
         self._between: F64 | None = None
+        self._ended = False
         self.program: I64
         self.compose("after_step")
 
@@ -179,8 +180,11 @@ class Plan:
             from fmident.fmu.loop_interpreted import run_steps
         component, program, times = instance.component, self.program, self.times
 
+        self._ended = False
+
         def run(begin: int, end: int, state: I64) -> bool:
-            return bool(run_steps(component, program, times, reals, begin, end, state))
+            good = bool(run_steps(component, program, times, reals, begin, end, state))
+            return good or self._ends_here(instance, state, reals)
 
         return run
 
@@ -220,8 +224,31 @@ class Plan:
         )
         return Stop(CallFailed(function, status), time, where)
 
-    def finish(self, reals: F64) -> None:
-        """Nothing is left to check or to free: the loop has looked at every output."""
+    def _ends_here(self, instance: Instance, state: I64, reals: F64) -> bool:
+        """Whether the FMU discarded the last step since it wants to end where the run does.
+
+        That is no failure: the outputs of the last instant are read all the same.
+        """
+        stopped, call = int(state[FAILED_STEP]), int(state[FAILED_CALL])
+        last = self.times.size - 2
+        if state[FAILED_STATUS] != DISCARD or stopped != last or self.program[call, 0] != STEP:
+            return False
+        ended = instance.end_of_simulation()
+        begin, end = float(self.times[-2]), float(self.times[-1])
+        if ended is None or abs(ended - end) > 1e-6 * (end - begin):
+            return False
+        for row in range(call + 1, len(self.program)):
+            _, _, references, count, values, stride, _ = (int(k) for k in self.program[row])
+            instance.call(self.function_of(row), references, count, values + stride * last)
+        finite = np.isfinite(reals[-1])
+        if not finite.all():
+            raise self._not_finite(reals, int(np.argmin(finite)), last + 1)
+        self._ended = True
+        return True
+
+    def finish(self, reals: F64) -> bool:
+        """Return whether the FMU has asked for the end; the loop has looked at every output."""
+        return self._ended
 
     def write_to(self, reals: F64) -> None:
         """Let the program write Real outputs to `reals`, shape (n, Real outputs)."""
@@ -317,7 +344,7 @@ def _whole(inputs: F64, columns: Sequence[Column], kind: str) -> I32:
     """Return the columns of a discrete kind as C integers."""
     places = _of(columns, kind)
     chosen = inputs[:, places]
-    whole = (chosen == np.round(chosen)) & (np.abs(chosen) < 2.0**31)
+    whole = (chosen == np.round(chosen)) & (chosen >= -(2.0**31)) & (chosen < 2.0**31)
     allowed = np.isin(chosen, (0.0, 1.0)) if kind == "Boolean" else whole
     if not allowed.all():
         row, column = (int(k) for k in np.argwhere(~allowed)[0])

@@ -203,8 +203,10 @@ class Simulator:
                 plan.read_first(self.instance, reals)
                 plan.refuse_not_finite(reals)
                 self._run(plan, reals, time_limit, capture)
-                plan.finish(reals)
-                self._terminate()
+                if plan.finish(reals):
+                    self._holder.part()
+                else:
+                    self._terminate()
             except CallFailed as failed:
                 return self.describe_failure(failed, plan)
             except RunFailed as failed:
@@ -218,6 +220,8 @@ class Simulator:
             self._holder.notes.clear()
         if failure is not None:
             self._failures += 1
+            if failure.ended is not None:
+                capture.around(self._holder.part)
             raise self._error(failure)
         return plan.assemble(reals)
 
@@ -363,12 +367,14 @@ class Simulator:
         message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
             message += f" for {failed.detail}"
+        ended = None
         if failed.status == DISCARD:
             explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
+            ended = self.instance.end_of_simulation()
         else:
             self._holder.give_up(failed.status)
-        return RunFailed(message, time=float(plan.times[0]))
+        return RunFailed(message, time=float(plan.times[0]), ended=ended)
 
     def _error(self, failure: RunFailed) -> SimulationError:
         said = own_words([r for r in self.log if r.status != "note"])
@@ -379,7 +385,11 @@ class Simulator:
         if hint is None and not said:
             hint = "the FMU gave no message; fmu.simulator(debug_logging=True) makes it say more"
         return SimulationError(
-            message, time=failure.time, log=[str(record) for record in self.log], hint=hint
+            message,
+            time=failure.time,
+            log=[str(record) for record in self.log],
+            hint=hint,
+            ended=failure.ended,
         )
 
     # ------------------------------------------------------------------- the rest

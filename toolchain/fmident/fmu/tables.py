@@ -370,7 +370,7 @@ def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
     else:
         info = np.iinfo(dtype)
         good = (column == np.round(column)) & (column >= float(info.min))
-        good &= column <= float(info.max)
+        good &= column < float(int(info.max) + 1)  # 2^63 - 1 itself is no 64-bit float
         wanted = f"whole numbers from {info.min} to {info.max}"
     if not good.all():
         row = int(np.argmin(good))

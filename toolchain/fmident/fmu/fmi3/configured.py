@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Self
 
 from fmident.fmu.description import ModelDescription, Value, Variable
-from fmident.fmu.fmi3.declarations import configure, structural_parameters
+from fmident.fmu.fmi3.declarations import configure, size_parameters
 
 
 class Configured:
-    """One driver per set of values of the structural parameters.
+    """One driver per set of sizes, which structural parameters give.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Configured:
 
     def __init__(self, description: ModelDescription) -> None:
         self.description = description
-        self._parameters = structural_parameters(description.declarations)
+        self._sizes = size_parameters(description.declarations)
         self._others: dict[tuple[tuple[str, Value], ...], Self] = {}
         self._resizable = frozenset(
             name
@@ -41,11 +41,11 @@ class Configured:
         FmuError
             One of them is no size.
         """
-        if not self._parameters:
+        if not self._sizes:
             return self
         chosen = tuple(
             (name, values[name])
-            for name, parameter in self._parameters.items()
+            for name, parameter in self._sizes.items()
             if name in values and values[name] != parameter.start
         )
         if not chosen:

@@ -40,12 +40,18 @@ class Declaration:
     aliases: tuple[tuple[str, str, str | None], ...] = ()
 
 
-def structural_parameters(declarations: Sequence[Declaration]) -> dict[str, Variable]:
-    """Return the structural parameters by name."""
+def size_parameters(declarations: Sequence[Declaration]) -> dict[str, Variable]:
+    """Return the structural parameters that are sizes of arrays, by name.
+
+    There can be others, of any type (FMI 3.0.2, section 2.4.7.4): they are values like those
+    of any parameter, but set in configuration mode.
+    """
+    sizes = {size for d in declarations for size in d.dimensions if isinstance(size, str)}
     return {
         name: d.variable
         for d in declarations
         if d.variable.causality == "structuralParameter"
+        and str(d.variable.value_reference) in sizes
         for name in (d.variable.name, *(a[0] for a in d.aliases))
     }
 
@@ -65,11 +71,11 @@ def take_apart(
     Raises
     ------
     FmuError
-        A structural parameter is not a whole number above 0, or two variables have the same
+        A size is not a whole number of at least 0, or two variables have the same
         name, or a dimension has no value.
     """
     sizes: dict[str, int] = {}
-    for name, parameter in structural_parameters(declarations).items():
+    for name, parameter in size_parameters(declarations).items():
         value = values.get(name, parameter.start)
         reference = str(parameter.value_reference)
         if name in values or reference not in sizes:
@@ -113,7 +119,7 @@ def resized(description: ModelDescription, values: Mapping[str, Value]) -> Model
     FmuError
         One of them is no size.
     """
-    known = structural_parameters(description.declarations)
+    known = size_parameters(description.declarations)
     sizes = {name: value for name, value in values.items() if name in known}
     return configure(description, sizes) if sizes else description
 

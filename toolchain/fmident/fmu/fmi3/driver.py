@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from fmident.fmu.fmi3.configured import Configured
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.fmi3.plan import StepPlan
 from fmident.fmu.fmi3.values import Assignment3
+from fmident.fmu.instance import CallFailed
 from fmident.fmu.library import Library
 from fmident.fmu.log import LogBuffer
 from fmident.fmu.setup import SimulationSetup
@@ -23,6 +25,10 @@ HELD = (
     "inputs are held from instant to instant: FMI 3.0 can have them on straight lines only"
     " where the FMU takes inputs within a step, which this one does not;"
     " interpolation='mean' halves the delay"
+)
+REFUSED = (
+    "the FMU offers event mode (hasEventMode), but refuses to be instantiated with it: it is"
+    " simulated without, and handles its events within its steps"
 )
 
 
@@ -39,6 +45,8 @@ class CoSimulation3(Configured):
         When inputs of the end of a step are set; ``"auto"`` is ``"after_step"``.
     table
         Shared with the FMU's calls back; ``None`` to make one.
+    event_mode_refused
+        Whether the FMU is known to refuse the event mode that it offers.
 
     Raises
     ------
@@ -54,6 +62,7 @@ class CoSimulation3(Configured):
         buffer: LogBuffer,
         update: UpdateChoice,
         table: I64 | None = None,
+        event_mode_refused: bool = False,
     ) -> None:
         super().__init__(description)
         if update == "before_step" and description.capabilities.has_event_mode:
@@ -66,6 +75,7 @@ class CoSimulation3(Configured):
         self._resources = resources
         self._buffer = buffer
         self._update = update
+        self._event_mode_refused = event_mode_refused
         # The FMU keeps the table's address from its instantiation on.
         self._table: I64 = np.zeros(loop.SIZE, np.int64) if table is None else table
         self._intermediate = np.array(
@@ -80,24 +90,45 @@ class CoSimulation3(Configured):
     def with_description(self, description: ModelDescription) -> CoSimulation3:
         """Return the same for another configuration."""
         return CoSimulation3(
-            description, self._library, self._resources, self._buffer, self._update, self._table
+            description,
+            self._library,
+            self._resources,
+            self._buffer,
+            self._update,
+            self._table,
+            self._event_mode_refused,
         )
 
     def instantiate(self, debug: bool, /) -> Instance3:
         """Instantiate the FMU, with calls back within steps where it offers them."""
+        try:
+            return self._instantiate(debug)
+        except CallFailed:
+            able = self.description.capabilities
+            if not able.has_event_mode:
+                raise
+            # Event mode is at the importer's choice: some FMUs offer and then refuse it.
+            offered = self.description
+            self.description = replace(offered, capabilities=replace(able, has_event_mode=False))
+            try:
+                instance = self._instantiate(debug)
+            except CallFailed:
+                self.description = offered
+                raise
+            self._event_mode_refused = True
+            return instance
+
+    def _instantiate(self, debug: bool) -> Instance3:
         offered = self.description.capabilities.provides_intermediate_update
+        update = self._intermediate, loop.intermediate.address, self._table.ctypes.data
         return Instance3(
             self._library,
             self.description,
             self._resources,
             self._buffer,
             debug=debug,
-            intermediate=(
-                self._intermediate, loop.intermediate.address, self._table.ctypes.data
-            )
-            if offered
-            else (None, 0, 0),
-        )  # fmt: skip
+            intermediate=update if offered else (None, 0, 0),
+        )
 
     def assignment(self, names: Sequence[str]) -> Assignment3:
         """Return what sets `names`."""
@@ -115,4 +146,5 @@ class CoSimulation3(Configured):
         plan = StepPlan(setup, self.description, self._library, self._table, update)
         varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
         held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
-        return plan, HELD if held else ""
+        said = [REFUSED] * self._event_mode_refused + [HELD] * held
+        return plan, "; ".join(said)

@@ -31,8 +31,8 @@ from fmident.fmu.native import (
     COMPONENT, DO_STEP, ENTER_EVENT, UPDATE, ENTER_STEP, EVENT_MODE, VARIABLE_STEP, INFO,
     ROW, TIMES, SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES,
     INPUT_WORK, FAILED_FUNCTION, FAILED_STATUS, EVENTS, INTERVAL_EVENTS, STALLED, WARNED,
-    EARLY_RETURNS, SIZE,
-) = range(24)  # fmt: skip
+    EARLY_RETURNS, ENDED, SIZE,
+) = range(25)  # fmt: skip
 
 TIME, NEXT_EVENT, RETURNED, REALS = range(4)
 """The table of reals: time reached, time of the next event, what an early return said."""
@@ -259,6 +259,7 @@ def run_steps(
             outcome = _event(table, reals, jump, i)
         if last and outcome == TERMINATED:
             outcome = -1
+            table[ENDED] = 1
         if outcome < 0 and _move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:

@@ -237,15 +237,17 @@ class StepPlan:
                 "this is an error in the FMU: description and library do not agree",
             ),
         }[outcome]
-        raise RunFailed(message, time=time, hint=hint)
+        ended = time if outcome == loop.TERMINATED else None
+        raise RunFailed(message, time=time, hint=hint, ended=ended)
 
     def new_results(self) -> F64:
         """Return nothing much: the tables hold the results."""
         return np.empty((0, 0))
 
-    def finish(self, reals: F64) -> None:
-        """Look through the results of a complete run; raises RunFailed."""
+    def finish(self, reals: F64) -> bool:
+        """Look through the results; see :class:`.driver.RunPlan`."""
         self._outputs.refuse_not_finite(self.times, 1, self.times.size)
+        return bool(self._table[loop.ENDED])
 
     def assemble(self, reals: F64) -> F64:
         """Return all outputs in the order asked for, shape (n, outputs)."""

@@ -40,10 +40,9 @@ class Assignment3:
             refuse_settable(variable, description)
         self._mover = Mover(library, "Set", "fmi3")
         structural = [v for v in variables if v.causality == "structuralParameter"]
-        numbers = [v for v in variables if v.type != "String" and v not in structural]
-        self._structural = _Filled(description, structural)
-        self._numbers = _Filled(description, numbers)
-        self._texts = _texts(description, [v for v in variables if v.type == "String"])
+        others = [v for v in variables if v.causality != "structuralParameter"]
+        self._structural = _Values(description, self._mover, structural)
+        self._others = _Values(description, self._mover, others)
 
     def apply(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
         """Set the variables to `values`, which has an element for each name.
@@ -55,11 +54,27 @@ class Assignment3:
         CallFailed
             The FMU refuses.
         """
-        if self._structural.groups:
-            self._structural.fill(values)
+        if self._structural:
             instance.call("fmi3EnterConfigurationMode")
-            self._mover.move(instance, self._structural.groups, 0)
+            self._structural.set(instance, values)
             instance.call("fmi3ExitConfigurationMode")
+        self._others.set(instance, values)
+
+
+class _Values:
+    """Numbers and texts that are set in the same mode."""
+
+    def __init__(
+        self, description: ModelDescription, mover: Mover, variables: Sequence[Variable]
+    ) -> None:
+        self._mover = mover
+        self._numbers = _Filled(description, [v for v in variables if v.type != "String"])
+        self._texts = _texts(description, [v for v in variables if v.type == "String"])
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers.groups or self._texts)
+
+    def set(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
         if self._numbers.groups:
             self._numbers.fill(values)
             self._mover.move(instance, self._numbers.groups, 0)

@@ -37,8 +37,8 @@ from fmident.fmu.native import (
     MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
     FAILED_FUNCTION, FAILED_STATUS, FLAG, STEPS, EVENTS, INTERVAL_STEPS, INTERVAL_EVENTS,
-    CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, BUDGET, SIZE,
-) = range(55)  # fmt: skip
+    CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, BUDGET, ENDED, SIZE,
+) = range(56)  # fmt: skip
 
 # The table of reals: time, time of the next time event, last event, gap before it, tolerance.
 TIME, NEXT_EVENT, LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(6)
@@ -486,6 +486,7 @@ def run_steps(
             outcome = _event(table, reals, jump, i)
         if outcome == TERMINATED and reals[TIME] >= times[times.size - 1]:
             outcome = -1  # it ends where the run does: no failure
+            table[ENDED] = 1
         if outcome < 0 and _move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:

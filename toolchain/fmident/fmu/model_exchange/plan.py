@@ -282,6 +282,7 @@ class ExchangePlan:
                 f"the FMU wants to end the simulation{at}",
                 time=time,
                 hint="a terminate() or an assertion in the model was reached",
+                ended=time,
             )
         if outcome == loop.UNSETTLED:
             return RunFailed(
@@ -322,10 +323,11 @@ class ExchangePlan:
         """Return nothing much: the tables hold the results."""
         return np.empty((0, 0))
 
-    def finish(self, reals: F64) -> None:
-        """Look through the results and free the integrator; raises RunFailed."""
+    def finish(self, reals: F64) -> bool:
+        """Look through the results, free the integrator; see :class:`.driver.RunPlan`."""
         self.close()
         self._outputs.refuse_not_finite(self.times, 1, self.times.size)
+        return bool(self._table[loop.ENDED])
 
     def assemble(self, reals: F64) -> F64:
         """Return all outputs in the order asked for, shape (n, outputs)."""

@@ -1,0 +1,71 @@
+"""``fmident simulate`` on FMUs as other tools make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fmident.cli import main
+
+from ..fmu.build import Fixture, build, compiler, real, scalar
+from ..fmu.exchange import build_twin
+from ..fmu.slave3 import GRID, GRID_TYPES, Slave3, build_slave3
+
+Capture = pytest.CaptureFixture[str]
+END = 17
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if compiler() is None:
+        pytest.skip("no C compiler")
+    return tmp_path_factory.mktemp("fmus")
+
+
+def test_texts_among_the_outputs_are_left_out(folder: Path, capsys: Capture) -> None:
+    place = GRID.index('name="text"')
+    variables = GRID[:place] + GRID[place:].replace("parameter", "output", 1)
+    path = build_slave3(Slave3("grid.c", variables, extra=GRID_TYPES), folder)
+    assert main(["simulate", str(path), "--stop-time", "1"]) == 0
+    said = capsys.readouterr()
+    assert "text" not in said.out
+    assert "texts are not recorded: text[1], text[2]" in said.err
+    assert main(["simulate", str(path), "--stop-time", "1", "--outputs", "text[1]"]) == 2
+    assert "cannot be recorded" in capsys.readouterr().err
+
+
+def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -> None:
+    variables = "\n".join(
+        [
+            real("a", 0, "parameter", start=1),
+            real("x", 1, "output"),
+            real("at", 2, "parameter", start=1),
+            scalar("Integer", "kind", 0, "parameter", start=0),
+        ]
+    )
+    path = build(Fixture("trouble.c", variables), folder)
+    csv = folder / "end.csv"
+    run = ["simulate", str(path), "--step", "0.1", "-o", str(csv), "--stop-time", "2", "--set"]
+    assert main([*run, f"kind={END}"]) == 0
+    said = capsys.readouterr()
+    assert "the FMU itself ends the simulation at t = 1.1 s: 12 of 21 instants" in said.err
+    assert "12 rows" in said.out
+    assert pd.read_csv(csv)["time"].iloc[-1] == pytest.approx(1.1)
+    assert main([*run, f"kind={END}", "--set", "at=1.9"]) == 0  # it ends where the run does
+    assert "ends the simulation" not in capsys.readouterr().err
+    assert main([*run, "kind=2"]) == 2
+    assert "singular matrix" in capsys.readouterr().err
+
+
+def test_the_interface_can_be_chosen(folder: Path, capsys: Capture) -> None:
+    path = build_twin(folder)
+    run = ["simulate", str(path), "--stop-time", "1", "--outputs", "x", "--inputs", "u=1"]
+    ends = set()
+    for interface in ("auto", "co-simulation", "model-exchange"):
+        assert main([*run, "--interface", interface]) == 0
+        ends.add(capsys.readouterr().out.splitlines()[2])
+    assert len(ends) == 2
+    assert main([*run, "--interface", "scheduled-execution"]) == 2
+    assert "invalid choice" in capsys.readouterr().err
