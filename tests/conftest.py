@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,54 @@ from fmident.compilers.staleness import make_record
 
 from .study import NOISE, OSCILLATOR, PROBLEM, TRUE, Study
 
-LIBRARY = Path(__file__).parents[1] / "modelica"
+ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "modelica"
 
 BuildFmu = Callable[[str], Path]
+
+_BEFORE = pytest.StashKey[set[str]]()
+_LEFT = pytest.StashKey[list[str]]()
+
+
+def in_root() -> set[str]:
+    """Return the names in the repository's root, but for the caches of the tools."""
+    return {p.name for p in ROOT.iterdir() if not p.name.endswith("_cache")}
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember what is there; one process of a distributed run does for all."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[_BEFORE] = in_root()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail when tests leave something in the repository's root."""
+    if _BEFORE not in session.config.stash:
+        return
+    left = sorted(in_root() - session.config.stash[_BEFORE])
+    session.config.stash[_LEFT] = left
+    if left and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Name what is left."""
+    if left := config.stash.get(_LEFT, []):
+        terminalreporter.section("left in the repository's root", red=True)
+        terminalreporter.line(f"{', '.join(left)}: tests write to tmp_path only", red=True)
+
+
+@pytest.fixture(scope="session")
+def kept_fmus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for FMUs that all processes of a run share, and later runs if possible."""
+    cache = getattr(request.config, "cache", None)
+    if cache is not None:
+        return Path(cache.mkdir("fmident-fmus"))
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if hasattr(request.config, "workerinput") else own) / "fmident-fmus"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -35,16 +81,12 @@ def embedded_compiler() -> Compiler:
 
 
 @pytest.fixture(scope="session")
-def build_fmu(embedded_compiler: Compiler, request: pytest.FixtureRequest) -> BuildFmu:
+def build_fmu(embedded_compiler: Compiler, kept_fmus: Path) -> BuildFmu:
     """Return a function from a class of this repository's library to its FMU.
 
     An FMU is built once and kept under a name made from everything it is built from, so
     that worker processes and later sessions share it.
     """
-
-    cache = request.config.cache
-    assert cache is not None
-    folder = cache.mkdir("fmident-fmus")
 
     def build(class_name: str) -> Path:
         sources = find_library(class_name, [LIBRARY.parent]).sources
@@ -54,7 +96,7 @@ def build_fmu(embedded_compiler: Compiler, request: pytest.FixtureRequest) -> Bu
             )
         )
         key = hashlib.sha256(record.encode()).hexdigest()[:16]
-        fmu = folder / f"{class_name}-{key}.fmu"
+        fmu = kept_fmus / f"{class_name}-{key}.fmu"
         if not fmu.exists():
             # The compiler moves the finished file into place, so two processes may race.
             embedded_compiler.build(BuildRequest(class_name, sources, fmu))

@@ -167,17 +167,18 @@ def differential_evolution(counted: Counted, seed: int) -> None:
 
 def pyswarms(counted: Counted, seed: int) -> None:
     """Swarm of 10 as in the paper; c1, c2, w and 1000 iterations as in the package's examples."""
+    limit = np.full(2, counted.function.limit)
     with _elsewhere():
         from pyswarms.single import GlobalBestPSO
+
+        np.random.seed(seed)  # noqa: NPY002 - the package draws from the global generator
+        swarm = GlobalBestPSO(
+            n_particles=10,
+            dimensions=2,
+            options={"c1": 0.5, "c2": 0.3, "w": 0.9},
+            bounds=(-limit, limit),
+        )
     logging.getLogger("pyswarms").setLevel(logging.CRITICAL)
-    limit = np.full(2, counted.function.limit)
-    np.random.seed(seed)  # noqa: NPY002 - the package draws from the global generator
-    swarm = GlobalBestPSO(
-        n_particles=10,
-        dimensions=2,
-        options={"c1": 0.5, "c2": 0.3, "w": 0.9},
-        bounds=(-limit, limit),
-    )
     with contextlib.suppress(Spent):
         swarm.optimize(counted, iters=1000, verbose=False)
 
@@ -219,7 +220,7 @@ def exudyn_single_minimum(counted: Counted, seed: int) -> None:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Import in an empty folder: pyswarms leaves a log file in the current one."""
+    """Be in an empty folder: pyswarms leaves a log file in the current one, whatever it does."""
     before = os.getcwd()  # noqa: PTH109
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -198,14 +197,13 @@ sys.exit(main(["estimate", "problem.toml", "-o", "out", "--set", "estimator.name
         [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    lines: list[str] = []
-    deadline = time.monotonic() + 60.0
-    while time.monotonic() < deadline:
+    lines = [""]
+    # Which iterations have a line depends on where the cost falls; the first one has.
+    while not lines[-1].strip()[:1].isdigit():
         lines.append(process.stderr.readline())
-        if lines[-1].split()[:1] == ["3"]:
-            break
+        assert lines[-1], "".join(lines)
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=60)
+    _, rest = process.communicate()
     assert process.returncode == 130, "".join(lines) + rest
     assert "the result holds the best parameters so far" in rest
     assert "Traceback" not in rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ NAMES = ("functions", "methods", "study")
 
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch) -> Any:
-    pytest.importorskip("pyswarms")
-    pytest.importorskip("exudyn")
+    for package in ("pyswarms", "exudyn"):
+        # Not imported here: pyswarms leaves a log file where it is imported.
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
     monkeypatch.syspath_prepend(str(FOLDER))
     for name in NAMES:
         monkeypatch.delitem(sys.modules, name, raising=False)
