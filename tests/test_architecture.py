@@ -20,7 +20,8 @@ LAYERS = (
 """From the bottom up: a package may import only what stands before it."""
 
 COMPOSITION = {
-    "__init__", "__main__", "api", "builds", "catalog_builds", "cli", "overrides", "validation",
+    "__init__", "__main__", "api", "builds", "catalog_builds", "cli", "likelihood_profiles",
+    "overrides", "validation",
 }  # fmt: skip
 """These wire the layers together and may import all of them."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
+    from fmident.likelihood_profiles import profile
     from fmident.plugins import load_plugins
     from fmident.problem.model import Problem
 
@@ -36,6 +37,7 @@ _HOMES = {
     "load_plugins": "fmident.plugins",
     "load_problem": "fmident.api",
     "open_fmu": "fmident.fmu",
+    "profile": "fmident.likelihood_profiles",
 }
 """Where each name lives. It is imported when it is first used, so that ``import fmident``
 takes milliseconds."""
@@ -54,6 +56,7 @@ __all__ = [
     "load_plugins",
     "load_problem",
     "open_fmu",
+    "profile",
 ]
 
 

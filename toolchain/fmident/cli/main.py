@@ -33,7 +33,7 @@ from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor", "plot-cost",
+    "doctor", "plot-cost", "profile",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141

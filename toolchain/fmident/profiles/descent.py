@@ -59,7 +59,14 @@ class Step:
 
 
 def linear_step(
-    state: State, residuals: F64, low: F64, high: F64, allowed: float, floor: float = 0.0
+    state: State,
+    residuals: F64,
+    low: F64,
+    high: F64,
+    *,
+    allowed: float = 0.0,
+    share: float = 0.0,
+    floor: float = 0.0,
 ) -> Step:
     """Return a step inside bounds that takes nearly all of the linearised reduction of the cost.
 
@@ -75,8 +82,8 @@ def linear_step(
         To be made small, shape (m,).
     low, high
         Smallest and largest step of each parameter, shape (n,); equal for one that is held.
-    allowed
-        Part of the reduction that may be left.
+    allowed, share
+        What may be left of the reduction, and what part of it.
     floor
         Smallest damping.
     """
@@ -105,7 +112,7 @@ def linear_step(
     chance *= _CHANCE * float(np.linalg.norm(residuals) / np.sqrt(residuals.size))
     for damping in (d for d in _DAMPING if d > floor):
         found, reduction = solve(damping)
-        if reduction >= most - allowed - chance:
+        if reduction >= most - max(allowed, share * most) - chance:
             best, most = found, reduction
             break
     step[free] = np.clip(best / norms, low[free], high[free])
@@ -177,7 +184,7 @@ def descend(
     floor, stale = 0.0, 0
     for _ in range(_MOST_STEPS):
         low, high = room(landscape, state.z, held)
-        bare = _descending(state, low, high, 0.0)
+        bare = linear_step(state, state.residuals, low, high, share=_SHARE)
         if bare.reduction <= tolerance:
             if state.drift <= exact:
                 return Descent(state, True)
@@ -188,7 +195,7 @@ def descend(
             continue
         found = bare
         if floor > 0.0:
-            found = _descending(state, low, high, floor)
+            found = linear_step(state, state.residuals, low, high, share=_SHARE, floor=floor)
         if found.reduction <= _NOTHING * tolerance:
             return Descent(state, bare.reduction <= _NEAR * tolerance)
         trial = landscape.moved(state, state.z + found.step)
@@ -207,8 +214,3 @@ def descend(
         else:
             floor = max(_RAISE * floor, _LEAST_FLOOR)
     return Descent(state, False)
-
-
-def _descending(state: State, low: F64, high: F64, floor: float) -> Step:
-    bare = linear_step(state, state.residuals, low, high, 0.0, floor)
-    return linear_step(state, state.residuals, low, high, _SHARE * bare.reduction, floor)

@@ -110,8 +110,8 @@ def run_profiles(
         The simulation fails at the estimate.
     """
     began = time.monotonic()
-    chosen = _chosen(problem, names)
-    _check(problem, level, accuracy)
+    chosen = chosen_parameters(problem, names)
+    check_profile(problem, level, accuracy)
     simulations, jacobians = evaluator.simulations, evaluator.jacobians
     failures = evaluator.failures
     initial = evaluator.space.from_physical(problem.initial)
@@ -196,7 +196,7 @@ def _search(
     walk_along(Landscape(evaluator, sizes), optimum, plan, walk, reason, told)
 
 
-def _chosen(problem: Problem, names: Sequence[str] | None) -> list[int]:
+def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int]:
     """Return the indices of the parameters to profile.
 
     Raises
@@ -222,7 +222,14 @@ def _chosen(problem: Problem, names: Sequence[str] | None) -> list[int]:
     return [known.index(name) for name in wanted]
 
 
-def _check(problem: Problem, level: float, accuracy: float) -> None:
+def check_profile(problem: Problem, level: float, accuracy: float) -> None:
+    """Refuse what has no profile or no confidence interval.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The cost is no likelihood; a level or accuracy that makes no sense.
+    """
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.cost.gives_intervals:
         raise ProblemError(

@@ -343,7 +343,7 @@ class _Walker:
         low, high = room(self._landscape, state.z, self._index)
         moved = state.residuals + shift * state.jacobian[:, self._index]
         allowed = _LEFT * _TOLERANCE * self._plan.threshold
-        found = linear_step(state, moved, low, high, allowed)
+        found = linear_step(state, moved, low, high, allowed=allowed)
         z: F64 = state.z + found.step
         z[self._index] = goal
         return z

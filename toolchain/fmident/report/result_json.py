@@ -104,7 +104,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         "notes": list(result.notes),
         "settings": result.settings,
     }
-    plain: dict[str, Any] = _plain(content)
+    plain: dict[str, Any] = plain_json(content)
     return plain
 
 
@@ -126,6 +126,16 @@ def _stage(stage: StageResult) -> dict[str, Any]:
         "jacobians": stage.jacobians,
         "seconds": stage.seconds,
         "verdict": None if stage.identifiability is None else stage.identifiability.verdict,
+        "uncertainty": None
+        if (counts := stage.uncertainty) is None
+        else {
+            "counted": list(counts.counted),
+            "taken_for_known": list(counts.taken_for_known),
+            "shared_experiments": list(counts.shared_experiments),
+            "taken_for_independent": list(counts.taken_for_independent),
+            "conditional_standard_errors": counts.conditional_errors,
+            "simulations": counts.simulations,
+        },
     }
 
 
@@ -143,18 +153,18 @@ def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """Return `value` made of JSON's own types, non-finite numbers as ``None``."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain_json(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain_json(item) for item in value]
     if isinstance(value, (bool, str, int)) or value is None:
         return value
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain_json(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value)

@@ -35,13 +35,13 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
     width = min(max(width, _NARROWEST), _WIDEST)
     judgement = verdict(result)
     blocks = [
-        _wrap(judgement.headline, width),
+        wrap(judgement.headline, width),
         _parameters(result, width),
         _stages(result, width),
         _fits(result, width),
-        "\n".join(_wrap(reason, width, "  - ") for reason in judgement.reasons),
-        "\n".join(_wrap(f"note: {note}", width) for note in result.notes),
-        _wrap(
+        "\n".join(wrap(reason, width, "  - ") for reason in judgement.reasons),
+        "\n".join(wrap(f"note: {note}", width) for note in result.notes),
+        wrap(
             f"{result.estimator}: {result.message.rstrip('.')}; "
             f"{result.simulations} simulations, {result.jacobians} Jacobians, "
             f"{duration(result.seconds)}",
@@ -199,7 +199,8 @@ def _fits(result: EstimationResult, width: int) -> str:
     return f"{text}\n... and {left} more in result.json" if left else text
 
 
-def _wrap(text: str, width: int, bullet: str = "") -> str:
+def wrap(text: str, width: int, bullet: str = "") -> str:
+    """Return a paragraph in lines of at most `width` columns, behind a bullet if there is one."""
     return textwrap.fill(
         text,
         width,

@@ -1,0 +1,291 @@
+"""Profiles of a problem, everything wired together: the estimate, an executor, a journal.
+
+:func:`profile` is what ``fmident.profile`` is, and what the command line calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident import api
+from fmident._types import F64
+from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.result import EstimationResult
+from fmident.problem.stages import continued
+
+if TYPE_CHECKING:
+    from fmident.estimation.monitor import Observer
+    from fmident.evaluation.journal import Workspace
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem, Stage
+    from fmident.profiles import ProfileResult
+    from fmident.profiles.run import Listener
+
+_SAME_COST = 1e-3
+"""Difference between the cost here and in the result, relative to it, that is no accident."""
+
+
+def profile(
+    problem: Problem,
+    result: EstimationResult | str | Path | None = None,
+    *,
+    parameters: Sequence[str] | None = None,
+    level: float = 0.95,
+    accuracy: float = 1e-3,
+    stage: str | None = None,
+    host: Host | None = None,
+    observers: Sequence[Observer] = (),
+    listener: Listener = lambda _: None,
+    report: api.Report = api.warn,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    workspace: Workspace | None = None,
+) -> ProfileResult:
+    """Return the profile likelihood of parameters, and the intervals that follow from it.
+
+    From the estimate each parameter is moved to both sides, all others fitted again at each
+    value, until the cost has risen to the threshold of the confidence level.
+
+    Parameters
+    ----------
+    problem
+        From :func:`fmident.load_problem`, or built in Python. Of a problem with stages one
+        stage is profiled, the values of the others held.
+    result
+        An estimate of it, or the folder of one; estimated first when not given.
+    parameters
+        Names of free parameters; all by default.
+    level
+        Probability of the intervals.
+    accuracy
+        Of the ends, in relation to their distance from the estimate.
+    stage
+        Name of the stage to profile; the last one by default.
+    host
+        Plugins; loaded when not given.
+    observers
+        Told of the iterations where the problem is estimated first.
+    listener
+        Told of each point of a profile.
+    report
+        Takes warnings and notes; Python warnings by default.
+    folder
+        Where the result folder is written; a journal is kept beside it during the run.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+    workspace
+        In place of both, for a caller who writes the result: holds the journal, stays open.
+
+    Returns
+    -------
+    fmident.profiles.ProfileResult
+        Also when the run was interrupted with Ctrl-C: with what was found so far.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The problem cannot be estimated or has no likelihood; a name that does not exist; a
+        result that is not one of this problem.
+    """
+    if folder is not None:
+        return _profile_into(
+            Path(folder),
+            problem,
+            result,
+            resume,
+            report,
+            parameters=parameters,
+            level=level,
+            accuracy=accuracy,
+            stage=stage,
+            host=host,
+            observers=observers,
+            listener=listener,
+        )
+    if resume:
+        raise ValueError("resume needs the result folder of the run that was interrupted")
+    from fmident.estimation.checks import check_survives
+    from fmident.evaluation import Evaluator, runs_in_this_process
+    from fmident.evaluation.journal import recording
+    from fmident.profiles import run_profiles, with_notes
+    from fmident.profiles.run import check_profile, chosen_parameters
+
+    part, notes = _part(problem, stage, None)
+    chosen_parameters(part, parameters)  # before the estimation: that may take long
+    check_profile(part, level, accuracy)
+    found = _estimated(problem, result, host, observers, report, workspace)
+    part, notes = _part(problem, stage, found)
+    start = _start(part, found)
+    if runs_in_this_process(part):
+        check_survives(part)
+    executor_of = recording(
+        workspace.journal if workspace is not None else None,
+        warn=lambda diagnostic: report([diagnostic]),
+    )
+    executor = executor_of(part)
+    with Evaluator(part, executor) as evaluator:
+        notes += _differences(part, found, stage or "", evaluator.cost(start))
+        profiles = run_profiles(
+            part,
+            evaluator,
+            start,
+            names=parameters,
+            level=level,
+            accuracy=accuracy,
+            listener=listener,
+        )
+        about = executor.report()
+    settings = {**profiles.settings, "evaluation": about.settings()}
+    profiles = dataclasses.replace(profiles, settings=settings)
+    return with_notes(profiles, [*notes, *about.notes])
+
+
+def _profile_into(
+    folder: Path,
+    problem: Problem,
+    result: EstimationResult | str | Path | None,
+    resume: bool,
+    report: api.Report,
+    **options: object,
+) -> ProfileResult:
+    """Profile with a journal, and write the result folder."""
+    from fmident.evaluation.journal import Workspace
+    from fmident.report.folder import check_target
+    from fmident.report.profile_folder import FILE_NAME, write_profiles
+
+    check_target(folder, FILE_NAME)
+    with Workspace(folder, problem, resume=resume, report=report) as workspace:
+        found = profile(problem, result, report=report, workspace=workspace, **options)  # type: ignore[arg-type]
+        workspace.keep()
+        write_profiles(found, problem, folder, replace=resume)
+        workspace.finish("converged" if found.status == "complete" else found.status)
+    return found
+
+
+def _estimated(
+    problem: Problem,
+    result: EstimationResult | str | Path | None,
+    host: Host | None,
+    observers: Sequence[Observer],
+    report: api.Report,
+    workspace: Workspace | None,
+) -> EstimationResult:
+    """Return the estimate: as given, read from its folder, or found now.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The estimation failed.
+    KeyboardInterrupt
+        It was interrupted.
+    """
+    if isinstance(result, EstimationResult):
+        return result
+    if result is not None:
+        from fmident.report.stored import read_result
+
+        return read_result(Path(result)).result
+    found = api.estimate(
+        problem, host=host, observers=observers, report=report, workspace=workspace
+    )
+    if found.status == "interrupted":
+        raise KeyboardInterrupt
+    if found.status == "failed":
+        raise EstimationError(
+            f"there is no estimate to begin the profiles from: {found.message}",
+            hint="'fmident check' tells why an estimation fails",
+        )
+    return found
+
+
+def _part(
+    problem: Problem, stage: str | None, result: EstimationResult | None
+) -> tuple[Problem, list[str]]:
+    """Return the problem to profile, and what to say of it.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        There is no such stage.
+    """
+    if not problem.stages:
+        if stage is not None:
+            raise ProblemError(f"the problem has no stages, so none named '{stage}'")
+        return problem, []
+    chosen = _stage(problem, stage)
+    values: Mapping[str, float] = {} if result is None else result.values
+    # What a stage starts from is no matter any more.
+    part, _ = continued(dataclasses.replace(chosen, starts={}), values)
+    held = [q.name for q in part.parameters if q.fixed]
+    note = f"The profiles are those of the stage '{chosen.name}'"
+    return part, [note + (f", with {', '.join(held)} held." if held else ".")]
+
+
+def _stage(problem: Problem, name: str | None) -> Stage:
+    if name is None:
+        return problem.stages[-1]
+    for stage in problem.stages:
+        if stage.name == name:
+            return stage
+    known = [s.name for s in problem.stages]
+    raise ProblemError(f"there is no stage '{name}'", hint=did_you_mean(name, known, kind="stage"))
+
+
+def _start(problem: Problem, result: EstimationResult) -> F64:
+    """Return the estimate as a point of the problem, shape (n,).
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The result does not have a parameter, or has it outside of its bounds.
+    """
+    source = None if problem.source is None else Location(str(problem.source))
+    values = result.values
+    for q in problem.free:
+        if q.name not in values:
+            raise ProblemError(
+                f"the result has no value of the parameter '{q.name}'",
+                location=source,
+                hint="it is one of another problem: estimate this one, or leave --result out",
+            )
+        slack = 1e-9 * max(abs(values[q.name]), np.finfo(np.float64).tiny)
+        if not q.lower - slack <= values[q.name] <= q.upper + slack:
+            raise ProblemError(
+                f"the result has {q.name} = {values[q.name]:g}, outside of the bounds "
+                f"[{q.lower:g}, {q.upper:g}]",
+                location=source,
+                hint="the bounds have changed since: estimate again, or leave --result out",
+            )
+    return np.array([values[q.name] for q in problem.free], dtype=np.float64)
+
+
+def _differences(problem: Problem, result: EstimationResult, stage: str, cost: float) -> list[str]:
+    """Return what makes the result another than one of this problem."""
+    notes = []
+    before = result.cost_final
+    for part in result.stages:
+        if part.name == stage:
+            before = part.cost_final
+    options = result.settings.get("options", {})
+    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
+    if loss != "linear":
+        notes.append(
+            f"The estimate has the robust loss '{loss}', the profiles have none: they are those "
+            "of plain least squares."
+        )
+    elif (
+        result.cost == problem.cost.name
+        and np.isfinite(cost)
+        and abs(cost - before) > _SAME_COST * max(abs(before), 1e-300)
+        and abs(cost - before) > 1e-6
+    ):
+        notes.append(
+            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
+            "the FMU or the problem have changed since."
+        )
+    return notes

@@ -1,0 +1,180 @@
+"""The result folder of profiles: JSON, CSV, pictures and a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmident.report.folder import place_folder, write_as_run
+from fmident.report.profile_text import (
+    effort,
+    headline,
+    percent_text,
+    reasons,
+    texts_of,
+    threshold_text,
+)
+from fmident.report.result_json import plain_json
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+    from fmident.profiles import ParameterProfile, ProfileEnd, ProfileResult
+
+FILE_NAME = "profiles.json"
+PAGE, POINTS, TAU_PICTURE, COST_PICTURE = "profiles.html", "profiles.csv", "tau.png", "cost.png"
+
+_GOOD = frozenset({"agrees"})
+_BAD = frozenset({"not-identifiable"})
+
+
+def write_profiles(
+    result: ProfileResult, problem: Problem, folder: Path, *, replace: bool = False
+) -> Path | None:
+    """Write a result folder; nothing is seen there until everything has been written.
+
+    Parameters
+    ----------
+    result
+        The profiles.
+    problem
+        Of which they are.
+    folder
+        Where.
+    replace
+        Delete earlier profiles instead of keeping them as ``NAME.1``, ``NAME.2``, ...
+
+    Returns
+    -------
+    Path or None
+        Where earlier profiles are now.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The folder holds something else; the disk is full.
+    """
+
+    def fill(work: Path) -> None:
+        from fmident import __version__
+        from fmident.report.profile_plot import draw_profiles
+
+        if problem.text:
+            write_as_run(problem, work)
+        text = json.dumps(profiles_json(result, __version__), indent=2, allow_nan=False)
+        (work / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+        result.points.to_csv(work / POINTS, index=False, float_format="%.12g")
+        draw_profiles(result, work / TAU_PICTURE, "tau")
+        draw_profiles(result, work / COST_PICTURE, "rise")
+        page = render_profiles(result, problem, __version__)
+        (work / PAGE).write_text(page, encoding="utf-8")
+
+    kept, _ = place_folder(folder, fill, replace=replace, marker=FILE_NAME)
+    return kept
+
+
+def profiles_json(result: ProfileResult, version: str) -> dict[str, Any]:
+    """Return the content of ``profiles.json``: JSON's own types, no NaN and no infinity.
+
+    A ``null`` end of an interval is open where its outcome is ``"bound"`` or ``"reach"``, else not
+    known.
+
+    Parameters
+    ----------
+    result
+        The profiles.
+    version
+        Of fmident.
+    """
+    content = {
+        "status": result.status,
+        "level": result.level,
+        "critical_tau": result.critical_tau,
+        "threshold": result.threshold,
+        "sigma_known": result.sigma_known,
+        "residual_variance": result.variance,
+        "degrees_of_freedom": result.freedom,
+        "cost": result.cost,
+        "estimate": result.parameters,
+        "profiles": {p.name: _profile(p) for p in result.profiles},
+        "simulations": result.simulations,
+        "jacobians": result.jacobians,
+        "wall_time_s": result.seconds,
+        "notes": list(result.notes),
+        "settings": result.settings,
+        "fmident": version,
+    }
+    found: dict[str, Any] = plain_json(content)
+    return found
+
+
+def _profile(profile: ParameterProfile) -> dict[str, Any]:
+    return {
+        "value": profile.value,
+        "unit": profile.unit,
+        "log": profile.log,
+        "bounds": list(profile.bounds),
+        "standard_error": profile.standard_error,
+        "interval": list(profile.interval),
+        "linearised": list(profile.linearised),
+        "verdict": profile.verdict.kind,
+        "verdict_text": profile.verdict.text,
+        "lower": _end(profile.lower),
+        "upper": _end(profile.upper),
+        "points": [
+            {
+                "value": q.value,
+                "cost": q.cost,
+                "tau": q.tau,
+                "slope": q.slope,
+                "converged": q.converged,
+                "parameters": q.parameters,
+            }
+            for q in profile.points
+        ],
+    }
+
+
+def _end(end: ProfileEnd) -> dict[str, Any]:
+    return {
+        "outcome": end.outcome,
+        "reached": end.reached,
+        "largest_tau": end.tau,
+        "reason": end.reason,
+    }
+
+
+def render_profiles(result: ProfileResult, problem: Problem, version: str) -> str:
+    """Return the page, which needs nothing beside it."""
+    import jinja2
+
+    from fmident.report.profile_plot import profile_svg
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fmident.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    kinds = {p.verdict.kind for p in result.profiles}
+    grade = "bad" if kinds & _BAD else "good" if kinds <= _GOOD else "doubtful"
+    return environment.get_template("profiles.html").render(
+        title=problem.fmu.stem,
+        source=str(problem.source) if problem.source is not None else "",
+        version=version,
+        result=result,
+        grade=grade,
+        headline=headline(result),
+        reasons=reasons(result),
+        level=percent_text(result.level),
+        threshold=threshold_text(result),
+        effort=effort(result),
+        rows=[texts_of(p) for p in result.profiles],
+        pictures=[(texts_of(p), _image(profile_svg(p, result))) for p in result.profiles],
+    )
+
+
+def _image(svg: bytes) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
