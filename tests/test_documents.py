@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.cli.main import build_parser
+from fmident.cli.main import COMMANDS, build_parser
 from fmident.cli.usage import UsageError
 
 ROOT = Path(__file__).parents[1]
@@ -55,11 +55,55 @@ def test_toml_is_toml(document: str, text: str) -> None:
     assert tomllib.loads(text)
 
 
+def anchors(document: Path) -> set[str]:
+    """Return what a link into the document may name."""
+    text = re.sub(BLOCK, "", document.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_links_between_files_lead_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
-        assert (document.parent / target).exists(), target
+    for name, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
+        target = document.parent / name if name else document
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
+
+
+def described() -> dict[str, str]:
+    """Return the sections of the page of commands by command, and the page's head as ``""``."""
+    head, *sections = re.split(
+        r"^## fmident (?=\S)", (ROOT / "docs" / "commands.md").read_text(), flags=re.MULTILINE
+    )
+    return {"": head} | dict(section.split("\n", 1) for section in sections)
+
+
+def options_of(text: str) -> set[str]:
+    """Return the options that stand in the first column of a table."""
+    rows = re.findall(r"^\| (`-.*?`) \|", text, re.MULTILINE)
+    return {option for row in rows for option in re.findall(r"`(--?[\w-]+)", row)}
+
+
+def test_every_command_has_a_section() -> None:
+    _, parsers = build_parser()
+    assert set(described()) - {""} == set(parsers)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_all_arguments_of_a_command_are_described_and_no_others(command: str) -> None:
+    pages = described()
+    actions = build_parser()[1][command]._actions
+    assert options_of(pages[""]) | options_of(pages[command]) == {
+        option for action in actions for option in action.option_strings
+    }
+    for action in actions:
+        if not action.option_strings:
+            for word in str(action.metavar or action.dest).split("|"):
+                assert f"`{word}`" in pages[command], word
+        if action.choices:
+            assert "{" + ",".join(map(str, action.choices)) + "}" in pages[command], action.dest
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)

@@ -96,7 +96,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         command = commands.add_parser(
             name,
             help=module.HELP,
-            description=module.HELP[0].upper() + module.HELP[1:] + ".",
+            description=_sentence(module.HELP),
             epilog=f"example:\n{module.EXAMPLE}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
@@ -117,6 +117,10 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         command.set_defaults(run=module.run)
         parsers[name] = command
     return parser, parsers
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith("?") else ".")
 
 
 def _run(arguments: list[str]) -> int:
