@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 from fmident.errors import EstimationError
-from fmident.estimation.result import EstimationResult, StageResult
+from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
 from fmident.report.contract import Reporter
 from fmident.report.folder import check_target, write_folder
 from fmident.report.result_json import as_json
+from fmident.report.stored import read_result
 from fmident.report.terminal import summary
 
 MakeResult = Callable[..., EstimationResult]
@@ -71,6 +72,33 @@ def test_json_writes_what_is_not_finite_as_null(make_result: MakeResult) -> None
     assert content["parameters"]["mass"]["standard_error"] is None
     assert content["parameters"]["mass"]["interval_95"] == [None, None]
     assert content["correlation"][0] == [None, None, None]
+
+
+def test_what_the_intervals_of_a_stage_count_is_written_read_and_shown(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    counts = StageUncertainty(("a", "b"), ("c",), ("cycle",), (), {"mass": 0.01}, 3)
+    plain = StageResult(
+        "static", "least-squares", "time-domain", {}, 2.0, 1.0, "converged", "", {"a": 1.0},
+        ("cycle",), 10, 2, 0.1,
+    )  # fmt: skip
+    stages = (plain, replace(plain, name="dynamic", uncertainty=counts))
+    write_folder(make_result(stages=stages), problem, tmp_path / "results", reporters())
+    content = json.loads((tmp_path / "results" / "result.json").read_text())
+    assert content["stages"][0]["uncertainty"] is None
+    assert content["stages"][1]["uncertainty"] == {
+        "counted": ["a", "b"],
+        "taken_for_known": ["c"],
+        "shared_experiments": ["cycle"],
+        "taken_for_independent": [],
+        "conditional_standard_errors": {"mass": 0.01},
+        "simulations": 3,
+    }
+    read = read_result(tmp_path / "results").result
+    assert read.stages[0].uncertainty is None
+    assert read.stages[1].uncertainty == counts
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert "a, b; as exactly known: c" in page
 
 
 def test_json_takes_whatever_an_estimator_puts_into_settings(make_result: MakeResult) -> None:

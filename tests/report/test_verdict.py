@@ -11,6 +11,7 @@ from fmident.estimation.result import (
     Identifiability,
     ResidualCheck,
     StageResult,
+    StageUncertainty,
 )
 from fmident.report.verdict import correlated_pairs, verdict
 
@@ -140,6 +141,26 @@ def test_the_rank_is_that_of_the_last_stage(make_result: MakeResult) -> None:
     assert verdict(staged).grade == "good"
     unknown = with_first(staged, standard_error=np.nan)
     assert "there is no uncertainty for mass" in verdict(unknown).headline
+
+
+def test_a_parameter_that_depends_on_what_no_data_determine_is_not_determined(
+    make_result: MakeResult,
+) -> None:
+    result = make_result()
+    static, dynamic = (
+        StageResult(s, "least-squares", "time-domain", {}, 2.0, 1.0, "converged", "", {},
+                    ("cycle",), 1, 1, 0.1)
+        for s in ("static", "dynamic")
+    )  # fmt: skip
+    first, *others = result.estimates
+    lost = replace(first, stage="dynamic", standard_error=np.nan, interval_95=(-np.inf, np.inf))
+    counts = StageUncertainty(counted=("k",), conditional_errors={first.name: 0.1})
+    staged = replace(
+        result,
+        estimates=(lost, *(replace(e, stage="dynamic") for e in others)),
+        stages=(static, replace(dynamic, uncertainty=counts)),
+    )
+    assert f"the data do not determine {first.name}" in verdict(staged).headline
 
 
 def test_a_cost_that_stayed_did_not_fall(make_result: MakeResult) -> None:

@@ -16,7 +16,12 @@ from fmident.report.terminal import remark, unit_text
 from fmident.report.verdict import STRONG_CORRELATION, correlated_pairs, verdict
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
+    from fmident.estimation.result import (
+        EstimationResult,
+        OutputFit,
+        ParameterEstimate,
+        StageResult,
+    )
     from fmident.problem.model import Problem
 
 FILE_NAME = "report.html"
@@ -140,12 +145,23 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
                 str(s.simulations),
                 duration(s.seconds),
                 ", ".join(f"{n} = {plain(v)}" for n, v in s.parameters.items()),
+                _held(s),
             ]
             for s in result.stages
         ],
         settings=_settings(result.settings),
         fmu_file=str(result.fmu_path) if result.fmu_path is not None else "",
     )
+
+
+def _held(stage: StageResult) -> str:
+    """Return what of the values that a stage held its intervals count."""
+    found = stage.uncertainty
+    if found is None:
+        return ""
+    known = f"as exactly known: {', '.join(found.taken_for_known)}"
+    parts = [(found.counted, ", ".join(found.counted)), (found.taken_for_known, known)]
+    return "; ".join(text for names, text in parts if names)
 
 
 def _series(result: EstimationResult) -> list[tuple[str, str]]:

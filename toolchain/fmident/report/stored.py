@@ -19,6 +19,7 @@ from fmident.estimation.result import (
     ParameterEstimate,
     ResidualCheck,
     StageResult,
+    StageUncertainty,
 )
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
@@ -151,6 +152,16 @@ def _stage(stored: dict[str, Any]) -> StageResult:
         simulations=stored["simulations"],
         jacobians=stored["jacobians"],
         seconds=_number(stored["seconds"]),
+        uncertainty=None
+        if (counts := stored.get("uncertainty")) is None
+        else StageUncertainty(
+            tuple(counts["counted"]),
+            tuple(counts["taken_for_known"]),
+            tuple(counts["shared_experiments"]),
+            tuple(counts["taken_for_independent"]),
+            {n: _number(v) for n, v in counts["conditional_standard_errors"].items()},
+            counts["simulations"],
+        ),
     )
 
 

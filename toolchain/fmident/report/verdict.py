@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,7 @@ import numpy as np
 from fmident.report.numbers import percent, plain
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
 
 Grade = Literal["good", "doubtful", "bad"]
 
@@ -140,12 +140,8 @@ def _doubts(result: EstimationResult) -> list[str]:
             else f"only {judged.rank} of {len(inside)} parameters {verb} determined"
         )
     else:
-        unknown = [e.name for e in inside if not math.isfinite(e.standard_error)]
-        if unknown:
-            doubts.append(f"there is no uncertainty for {_names(unknown)}")
-    earlier = [e.name for e in searched if e.stage != last and not math.isfinite(e.standard_error)]
-    if earlier:
-        doubts.append(f"there is no uncertainty for {_names(earlier)}")
+        doubts += _without_errors(result, inside)
+    doubts += _without_errors(result, [e for e in searched if e.stage != last])
     bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
     if bound:
         doubts.append(
@@ -154,6 +150,24 @@ def _doubts(result: EstimationResult) -> list[str]:
     pairs = correlated_pairs(result)
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
+    return doubts
+
+
+def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
+    """Return what is to be said of parameters without a finite standard error."""
+    lost = [e.name for e in estimates if not math.isfinite(e.standard_error)]
+    # A stage may depend on values that it held and no data determine.
+    alone: dict[str, float] = {}
+    for stage in result.stages:
+        if stage.uncertainty is not None:
+            alone |= stage.uncertainty.conditional_errors
+    open_ones = [n for n in lost if math.isfinite(alone.get(n, math.nan))]
+    unknown = [n for n in lost if n not in open_ones]
+    doubts = []
+    if open_ones:
+        doubts.append(f"the data do not determine {_names(open_ones)}")
+    if unknown:
+        doubts.append(f"there is no uncertainty for {_names(unknown)}")
     return doubts
 
 
