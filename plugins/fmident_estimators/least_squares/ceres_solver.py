@@ -11,7 +11,7 @@ from fmident._types import F64
 from fmident.errors import PluginError
 from fmident.estimation.contract import Status
 from fmident_estimators.least_squares.losses import robust_residuals
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Stalled
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch
 
 _TRIALS_PER_ITERATION = 20
 
@@ -20,8 +20,8 @@ def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
 
     Ceres asks for a Jacobian at each accepted point and only there. An exception must not
-    cross its C++ code: it is kept, the solver is told to give up, and the exception is
-    raised afterwards.
+    cross its C++ code: it is kept, the solver is told that all is well, since it complains
+    aloud when it is told to give up, and the exception is raised afterwards.
 
     Raises
     ------
@@ -106,21 +106,16 @@ def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
             self, parameters: list[F64], residuals: F64, jacobians: list[F64] | None
         ) -> bool:
             """Fill in residuals and, at an accepted point, the Jacobian."""
-            if self.error is not None:
-                return False
-            # Whatever is raised, KeyboardInterrupt included, is raised again by solve().
-            try:
-                return self._evaluate(parameters[0].copy(), residuals, jacobians)
-            except Stalled as stalled:
-                # Ceres complains aloud when it is told to give up, but not when it converges.
-                self.error = stalled
-                residuals[:] = 1.0
-                if jacobians is not None:
-                    jacobians[0][:] = 0.0
-                return True
-            except BaseException as error:
-                self.error = error
-                return False
+            if self.error is None:
+                # Whatever is raised, KeyboardInterrupt included, is raised again by solve().
+                try:
+                    return self._evaluate(parameters[0].copy(), residuals, jacobians)
+                except BaseException as error:
+                    self.error = error
+            residuals[:] = 1.0
+            if jacobians is not None:
+                jacobians[0][:] = 0.0
+            return True
 
         def _evaluate(self, z: F64, residuals: F64, jacobians: list[F64] | None) -> bool:
             plain = search.residuals(z)
@@ -151,10 +146,8 @@ def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> 
 
         def __call__(self, summary: Any) -> Any:
             """Take note of an iteration."""
-            if isinstance(cost.error, Stalled):
-                return result.SOLVER_TERMINATE_SUCCESSFULLY
             if cost.error is not None:
-                return result.SOLVER_ABORT
+                return result.SOLVER_TERMINATE_SUCCESSFULLY
             if not summary.step_is_successful:
                 return result.SOLVER_CONTINUE
             try:
@@ -165,7 +158,7 @@ def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> 
                 )
             except BaseException as error:
                 cost.error = error
-                return result.SOLVER_ABORT
+                return result.SOLVER_TERMINATE_SUCCESSFULLY
             if search.iterations >= search.options.max_iterations:
                 self.limit_reached = True
                 return result.SOLVER_TERMINATE_SUCCESSFULLY

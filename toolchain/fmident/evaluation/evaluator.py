@@ -384,7 +384,8 @@ class Evaluator:
 
     def _branch(self, earlier: Earlier, executor: Executor) -> Evaluator:
         branch = Evaluator(self.problem, executor)
-        branch._runs = self._runs.branch(earlier, executor)
+        at_once = executor.at_once() if isinstance(executor, Share) else executor
+        branch._runs = self._runs.branch(earlier, executor, at_once)
         branch._derivatives = self._derivatives.branch(branch._runs)
         return branch
 

@@ -70,6 +70,7 @@ class Runs:
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
         self._executor = executor
+        self._restoring = executor
         self._recorder = recorder_of(executor)
         self._scope = b""
         self._outputs: Recent[Simulated | Forgotten] = Recent(
@@ -80,7 +81,7 @@ class Runs:
         self._whole: Runs | None = None
         self._earlier: Earlier | None = None
 
-    def branch(self, earlier: Earlier, executor: Executor) -> Runs:
+    def branch(self, earlier: Earlier, executor: Executor, restoring: Executor) -> Runs:
         """Return runs of the same problem that remember for themselves.
 
         What is simulated there is counted here, too, and the best point there is one here.
@@ -91,10 +92,13 @@ class Runs:
             What it knows from the beginning, see :meth:`earlier`.
         executor
             Who runs its simulations.
+        restoring
+            Who runs those again that an earlier process had run, and that are known otherwise.
         """
         found = Runs(self.problem, executor)
         found.candidates = self.candidates
         found.counts = Counts(self.counts)
+        found._restoring = restoring
         found._size, found._whole, found._earlier = self._size, self, earlier
         return found
 
@@ -246,13 +250,16 @@ class Runs:
         if self._whole is not None:
             self._whole._take_best(best)
 
-    def _run(self, points: F64, *, remember: bool) -> F64:
-        """Return residuals of shape (k, m), NaN rows where a simulation failed."""
+    def _run(self, points: F64, *, remember: bool, again: bool = False) -> F64:
+        """Return residuals of shape (k, m), NaN rows where a simulation failed.
+
+        With `again`, they were known in an earlier process.
+        """
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         tasks = [task for k in usable for task in self._tasks(points[k])]
-        outputs = self._simulate(tasks, remember=remember)
+        outputs = self._simulate(tasks, remember=remember, again=again)
         for i, k in enumerate(usable):
             rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
         return rows
@@ -293,17 +300,22 @@ class Runs:
         ]
 
     def _simulate(
-        self, tasks: Sequence[SimulationTask], *, remember: bool, restored: bool = False
+        self,
+        tasks: Sequence[SimulationTask],
+        *,
+        remember: bool,
+        restored: bool = False,
+        again: bool = False,
     ) -> list[Simulated]:
         """Run tasks, equal ones once, known ones not at all.
 
         With `restored` none is run: they were in an earlier process, and what is returned is
-        incomplete.
+        incomplete. With `again` they are run that were in an earlier process.
         """
         keys = [task.key for task in tasks]
         found: dict[object, Simulated] = {}
         pending: dict[object, SimulationTask] = {}
-        again: dict[object, SimulationTask] = {}
+        forgotten: dict[object, SimulationTask] = {}
         for key, task in zip(keys, tasks, strict=True):
             known = self._outputs.get(key)
             if known is None and self.best is not None:
@@ -315,11 +327,11 @@ class Runs:
             elif not isinstance(known, Forgotten):
                 found[key] = known
             elif not restored:
-                again.setdefault(key, task)
-        if again:
+                forgotten.setdefault(key, task)
+        if forgotten:
             # They are counted already.
-            outcomes = self._executor.run(list(again.values()))
-            for known_key, outcome in zip(again, outcomes, strict=True):
+            outcomes = self._restoring.run(list(forgotten.values()))
+            for known_key, outcome in zip(forgotten, outcomes, strict=True):
                 found[known_key] = outcome
                 self._outputs.put(known_key, outcome)
         self.counts.add(simulations=len(pending))
@@ -328,7 +340,8 @@ class Runs:
                 self._outputs.put(new, Forgotten())
             return []
         if pending:
-            outcomes = self.activities.run(self._executor, list(pending.values()))
+            executor = self._restoring if again else self._executor
+            outcomes = self.activities.run(executor, list(pending.values()))
             for new, outcome in zip(pending, outcomes, strict=True):
                 found[new] = outcome
                 if isinstance(outcome, SimulationFailure):
@@ -357,7 +370,7 @@ class Runs:
     def _recall(self, p: F64, item: Evaluated) -> F64:
         """Return the residuals at a point of which a journal tells the cost only."""
         with self.counts.paused():  # it was counted when the cost was restored
-            residuals: F64 = self._run(np.atleast_2d(p), remember=False)[0]
+            residuals: F64 = self._run(np.atleast_2d(p), remember=False, again=True)[0]
         if self.best is not None and np.array_equal(p, self.best.parameters):
             self.best = dataclasses.replace(self.best, residuals=residuals)
         else:

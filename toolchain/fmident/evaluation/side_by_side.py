@@ -71,6 +71,14 @@ class Share(Executor):
         """Return what the whole executor has done so far."""
         return self.whole.report()
 
+    def at_once(self) -> Executor:
+        """Return an executor that waits for no others, for what a resumed run must catch up on.
+
+        A run that is resumed has all batches of the run before, no more and no less, so that
+        its searches take the same turns.
+        """
+        return self
+
 
 def whole_of(executor: Executor) -> Executor:
     """Return the executor of which this is a share, or itself."""
@@ -201,6 +209,18 @@ class _Share(Share):
         """Have an experiment simulated when all searches wait."""
         found: list[Simulated] = self._search.ask(_Other(experiment, variables, values))
         return found
+
+    def at_once(self) -> Executor:
+        """Return an executor that waits for no others."""
+        return _AtOnce(whole_of(self))
+
+
+class _AtOnce(Share):
+    """Runs the simulations of a search in the thread of the caller, while it keeps its turn."""
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Have all tasks run now."""
+        return in_callers_thread(lambda: self.whole.run(tasks, done))
 
 
 class _Search(Generic[T]):
