@@ -9,6 +9,8 @@ halve A_0 as well in their eq. 14, which is a slip: the sum is then no mean squa
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from fmident._types import F64
@@ -37,6 +39,23 @@ def band_lines(grid: EquidistantGrid, band: tuple[float, float] | None) -> slice
     slack = 1e-9 * float(found[1])
     inside = np.flatnonzero((found >= band[0] - slack) & (found <= band[1] + slack))
     return slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, 0)
+
+
+def tapered(values: F64, window: Literal["none", "hann"]) -> F64:
+    """Return the signal times a window whose mean square is 1, as the transform will see it.
+
+    Parameters
+    ----------
+    values
+        Equidistant samples, shape (N,).
+    window
+        ``"none"`` changes nothing; ``"hann"`` is ``1 - cos(2 pi j / N)``, scaled.
+    """
+    if window == "none" or values.size < 3:
+        return values
+    phase = 2.0 * np.pi * np.arange(values.size) / values.size
+    faded: F64 = values * (1.0 - np.cos(phase)) * np.sqrt(2.0 / 3.0)
+    return faded
 
 
 def complex_amplitudes(values: F64) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:

@@ -7,7 +7,7 @@ import pytest
 
 from fmident.problem import TimeDomain
 from fmident_costs import FrequencyDomain, SeparateSpectra, SmoothedSpectrum
-from fmident_costs.spectrum import complex_amplitudes, line_weights, smooth
+from fmident_costs.spectrum import complex_amplitudes, line_weights, smooth, tapered
 
 MEAN_SQUARE = TimeDomain("mean-square")
 
@@ -176,3 +176,30 @@ def test_data_without_a_spectrum_are_refused(signal) -> None:
     with pytest.raises(ValueError, match=r"no line.*1 Hz apart and end at 50 Hz"):
         FrequencyDomain((60.0, 70.0)).check([signal(np.zeros(100))])
     FrequencyDomain((40.0, 70.0)).check([signal(np.zeros(100))])
+
+
+@pytest.mark.parametrize("count", [64, 65])
+def test_a_hann_window_keeps_the_mean_square_and_spreads_a_line_over_three(count: int) -> None:
+    faded = tapered(sine(count, 9, 2.0), "hann")
+    assert np.mean(faded**2) == pytest.approx(2.0, rel=1e-12)
+    found = np.abs(complex_amplitudes(faded))
+    expected = np.zeros(count // 2 + 1)
+    expected[[8, 9, 10]] = np.sqrt(2.0 / 3.0) * np.array([1.0, 2.0, 1.0])
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+def _minima_over_frequency(cost, signal, value) -> int:
+    """Return the number of minima while an undamped sine moves up to six lines past the data."""
+    count = 400
+    measured = signal(sine(count, 20.3))
+    costs = np.array([value(cost, measured, sine(count, at)) for at in np.arange(14, 26.5, 0.1)])
+    inner = costs[1:-1]
+    return int(np.sum((inner < costs[:-2]) & (inner < costs[2:])))
+
+
+def test_a_window_leaves_one_minimum_where_leakage_makes_one_per_line(signal, value) -> None:
+    assert _minima_over_frequency(MEAN_SQUARE, signal, value) > 5
+    assert _minima_over_frequency(SmoothedSpectrum(smoothing=4), signal, value) > 5
+    assert _minima_over_frequency(SeparateSpectra(smoothing=4), signal, value) > 5
+    hann = SeparateSpectra(smoothing=4, window="hann")
+    assert _minima_over_frequency(hann, signal, value) == 1
