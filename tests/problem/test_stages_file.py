@@ -135,9 +135,15 @@ def test_stages(case: Case, host: Host) -> None:
     assert first.problem.stages == ()
 
 
+def test_propagation_can_be_switched_off(case: Case, host: Host) -> None:
+    off = STAGES + "propagate = false\n"
+    assert [s.propagate for s in loaded(case, host, off).stages] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fragment"),
     [
+        ('name = "global"', "propagate = 1", "propagate"),
         ('free = ["k"]', 'free = ["q"]', "searches 'q', but there is no such parameter"),
         ('free = ["k"]', "free = []", "searches no parameter"),
         ('experiments = ["push"]', 'experiments = ["psh"]', "the experiment 'psh'"),
