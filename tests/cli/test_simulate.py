@@ -36,6 +36,17 @@ def test_texts_among_the_outputs_are_left_out(folder: Path, capsys: Capture) -> 
     assert "cannot be recorded" in capsys.readouterr().err
 
 
+def test_time_is_one_column_even_if_it_is_asked_for(folder: Path) -> None:
+    variables = real("time", 1, "independent") + real("x", 1, "output")
+    path = build(Fixture("trouble.c", variables), folder, "timed")
+    csv = folder / "time.csv"
+    run = ["simulate", str(path), "--stop-time", "1", "--step", "0.5", "-o", str(csv)]
+    assert main([*run, "--outputs", "time", "--outputs", "x"]) == 0
+    table = pd.read_csv(csv)
+    assert list(table.columns) == ["time", "x"]
+    assert table["time"].tolist() == [0.0, 0.5, 1.0]
+
+
 def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -> None:
     variables = "\n".join(
         [

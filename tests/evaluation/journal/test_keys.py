@@ -25,7 +25,9 @@ def test_values_count_to_the_last_bit(problem: Problem) -> None:
     assert len(found) == 5
 
 
-@pytest.mark.parametrize("what", ["fmu", "times", "inputs", "start", "tolerance", "interpolation"])
+@pytest.mark.parametrize(
+    "what", ["fmu", "times", "inputs", "start", "tolerance", "interface", "interpolation"]
+)
 def test_everything_that_acts_on_a_simulation_counts(problem: Problem, what: str) -> None:
     experiment = problem.experiments[0]
     fmu = b"fmu"
@@ -42,6 +44,9 @@ def test_everything_that_acts_on_a_simulation_counts(problem: Problem, what: str
         changed = dataclasses.replace(problem, start_values={"x": 1.0})
     elif what == "tolerance":
         changed = dataclasses.replace(problem, evaluation=EvaluationSettings(tolerance=1e-5))
+    elif what == "interface":
+        settings = EvaluationSettings(interface="model-exchange")
+        changed = dataclasses.replace(problem, evaluation=settings)
     else:
         changed = dataclasses.replace(problem, evaluation=EvaluationSettings(interpolation="hold"))
     before = SimulationKeys(problem, b"fmu").of(task(1.0))

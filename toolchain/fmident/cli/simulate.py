@@ -117,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             for record in simulator.log:
                 tell(f"log: {record}")
     trajectories = pd.DataFrame(result, columns=list(outputs))
+    trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
     trajectories.insert(0, "time", setup.times)
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)

@@ -266,6 +266,7 @@ def check_survives(problem: Problem) -> None:
             simulation_setups(problem)[0],
             values,
             timeout=problem.evaluation.timeout,
+            interface=problem.evaluation.interface,
         )
     except SimulationError as error:
         failure = SimulationFailure.of(error, values, experiment.name)

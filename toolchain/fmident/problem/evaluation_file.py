@@ -6,6 +6,7 @@ from typing import get_args
 
 import numpy as np
 
+from fmident.fmu.interfaces import CHOICES
 from fmident.fmu.setup import INTERPOLATIONS
 from fmident.problem.model import DifferenceScheme, EvaluationSettings, ExecutorName
 from fmident.toml_file import Section
@@ -27,6 +28,7 @@ def read_evaluation(root: Section) -> EvaluationSettings:
     settings = EvaluationSettings(
         tolerance=section.number("tolerance", None),
         interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
+        interface=section.choice("interface", CHOICES, default.interface),
         difference=section.choice("difference", get_args(DifferenceScheme), default.difference),
         relative_step=section.number("relative_step", None),
         check=section.flag("check", default.check),

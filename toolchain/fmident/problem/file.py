@@ -85,6 +85,11 @@ def load_problem(
     base = path.parent
     fmu, description, shared = read_model(root, base, resolve_model)
     evaluation = read_evaluation(root)
+    try:
+        description = description.with_interface(evaluation.interface)
+    except FmuError as error:
+        at = root.table("evaluation")
+        raise at.error(error.message, "interface", hint=error.hint) from error
     straight = description.can_interpolate_inputs or description.input_ramps is not None
     experiments = read_experiments(
         root.source,

@@ -12,6 +12,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
+from fmident.fmu.interfaces import InterfaceChoice
 from fmident.problem.cost import Cost, TimeDomain
 
 Scaling = Literal["linear", "log"]
@@ -86,6 +87,9 @@ class EvaluationSettings:
     interpolation
         Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
         :class:`fmident.fmu.SimulationSetup`.
+    interface
+        Of an FMU that has both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``, which
+        takes Co-Simulation.
     difference
         Scheme of the finite-difference Jacobian; ``"auto"``: forward where that is exact
         enough, else central.
@@ -114,6 +118,7 @@ class EvaluationSettings:
 
     tolerance: float | None = None
     interpolation: Literal["auto", "hold", "linear", "mean"] = "auto"
+    interface: InterfaceChoice = "auto"
     difference: DifferenceScheme = "forward"
     relative_step: float | None = None
     check: bool = True

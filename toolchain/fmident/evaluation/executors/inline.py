@@ -54,7 +54,9 @@ class InProcessExecutor(PreparedExecutor):
         self._opened = opened if fmu is None else None
         try:
             with _working_directory():
-                self._simulator: Simulator = opened.simulator()
+                self._simulator: Simulator = opened.simulator(
+                    interface=problem.evaluation.interface
+                )
         except BaseException:
             if self._opened is not None:
                 self._opened.close()

@@ -28,7 +28,7 @@ def file_digest(path: Path) -> bytes:
 class SimulationKeys:
     """Gives equal keys to simulations with equal outcome, and different ones to all others.
 
-    A key covers the FMU, times, inputs, start values, recorded variables, tolerance,
+    A key covers the FMU and its interface, times, inputs, start values, recorded variables, tolerance,
     interpolation, the version of fmident, the initial parameters (executors find out there how
     the FMU takes its inputs), and names and bits of the parameter values.
 
@@ -46,7 +46,8 @@ class SimulationKeys:
     """
 
     def __init__(self, problem: Problem, fmu: bytes = b"") -> None:
-        self._fmu = fmu
+        interface = problem.evaluation.interface
+        self._fmu = fmu if interface == "auto" else fmu + interface.encode()
         self._table = SetupTable(problem)
         self._begun: dict[tuple[int, tuple[str, ...]], Any] = {}
         self._setups: dict[int, bytes] = {}

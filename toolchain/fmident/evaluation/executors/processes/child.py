@@ -127,6 +127,7 @@ class _Server:
         self.simulator = self.fmu.simulator(
             capture_output=False,
             log_buffer=log,
+            interface=request["interface"],
             loop_state=np.frombuffer(self.trace, np.int64, STATE_SIZE, STATE_AT),
         )
         self.reply(Reply.READY)

@@ -192,6 +192,7 @@ class ProcessExecutor(PreparedExecutor):
             folder.mkdir()
             request = {
                 "fmu": str(self._path),
+                "interface": self._settings.interface,
                 "folder": str(folder),
                 "time_limit": self._settings.timeout,
             }
