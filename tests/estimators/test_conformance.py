@@ -1,29 +1,19 @@
-"""What every registered estimator must do, on problems anyone can solve.
+"""The conformance suite, run over every registered estimator.
 
-An estimator of a new plugin is picked up by itself. Options under which it is to be tested as
-well are added to ``VARIANTS``.
+What is checked is :mod:`fmident.testing`, which authors of plugins run on their own. An estimator
+of an installed plugin is picked up by itself, on the problems of the kind that it requires.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
-from fmident.errors import SimulationError
-from fmident.estimation import (
-    EstimationResult,
-    Estimator,
-    StopEstimation,
-    build_options,
-    run_estimation,
-)
-from fmident.evaluation import Evaluator, PythonExecutor
+from fmident.estimation import Estimator
 from fmident.plugins import load_plugins
-from fmident.problem.model import Parameter, Problem
+from fmident.testing import Check, Subject, conformance_problems, estimator_checks
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "least-squares": [
@@ -37,248 +27,66 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "special-genetic": [{}, {"start_from_initial": False}],
     "binary-genetic": [{"generations": 40}, {"generations": 40, "elites": 0, "gray": True}],
     "cma-es": [{}, {"restarts": 1}],
-    "differential-evolution": [{}],
+    "algebraic": [{}, {"final": "last", "rows": 3}],
+    "kalman-bucy": [{}, {"forgetting": 0.999}],
+    "extended-kalman": [{}, {"every": 2}],
+    "linear-regression": [{}, {"weighting": "residual"}],
 }
+"""Options under which an estimator is to be checked; else those of its class."""
 
-CLAIMS_NOTHING_AT_ITS_LIMIT = {"binary-genetic"}
-"""Estimators that only ever run out of time."""
+KNOWN: dict[tuple[str, str], str] = {
+    ("extended-kalman", "log_scaling"): (
+        "the filter linearises once per sample: from a start at half of the true logarithm-scaled "
+        "values it comes within 2 %, but is surer than that"
+    ),
+}
+"""What an estimator cannot do, by estimator and check; each has to fail, or its entry goes."""
 
-Run = Callable[..., EstimationResult]
-Make = Callable[..., Problem]
+CLAIMS_NOTHING = {"binary-genetic"}
+"""Built-in estimators that only ever run out of generations."""
 
 
-def cases() -> list[Any]:
-    """One per estimator and variant."""
-    found = []
+def registered() -> Iterator[tuple[type[Estimator[Any]], list[Mapping[str, Any]]]]:
     for name, registration in load_plugins().estimators.registrations.items():
-        if registration.item.needs:
-            reason = f"'{name}' needs {registration.item.needs}"
-            skipped = pytest.mark.skip(reason=reason)
-            found.append(pytest.param(registration.item, {}, id=name, marks=skipped))
-            continue
-        for options in VARIANTS.get(name, [{}]):
-            label = "-".join([name, *(f"{v}" for v in options.values())])
-            found.append(pytest.param(registration.item, options, id=label))
+        yield registration.item, VARIANTS.get(name, list(registration.item.trials))
+
+
+def every_check() -> list[Any]:
+    found = []
+    for kind, tables in registered():
+        for check in estimator_checks(kind, trials=tables):
+            reason = KNOWN.get((kind.name, check.name))
+            marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+            found.append(pytest.param(check, id=str(check), marks=marks))
     return found
 
 
-EVERY = pytest.mark.parametrize(("kind", "options"), cases())
+@pytest.mark.parametrize("check", every_check())
+def test_conformance(check: Check) -> None:
+    check()
 
 
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
+def test_every_registered_estimator_is_checked() -> None:
+    checked = {item.values[0].subject.kind.name for item in every_check()}
+    assert checked == set(load_plugins().estimators.names())
+    assert {"least-squares", "algebraic", "extended-kalman", "linear-regression"} <= checked
 
 
-TRUTH = {"a": 2.0, "k": 1.3}
+def test_each_problem_of_the_catalogue_is_used() -> None:
+    used = {item.values[0].subject.bench.name for item in every_check()}
+    assert used == {bench.name for bench in conformance_problems()}
 
 
-def bounded(**initial: float) -> list[Parameter]:
-    start = {"a": 1.0, "k": 0.5, **initial}
-    return [
-        Parameter("a", start["a"], 0.1, 5.0, variable="a"),
-        Parameter("k", start["k"], 0.1, 3.0, variable="k"),
-    ]
-
-
-@pytest.fixture
-def noisy(make_problem: Make) -> Problem:
-    return make_problem(decay, TRUTH, bounded(), noise=0.05)
-
-
-def test_there_are_estimators() -> None:
-    assert "least-squares" in load_plugins().estimators.names()
-
-
-@EVERY
-def test_defaults_are_valid_options(kind: type[Estimator[Any]], options: dict[str, Any]) -> None:
-    assert dataclasses.is_dataclass(build_options(kind, {}))
-    assert kind.name
-    assert kind.summary
-
-
-@EVERY
-def test_the_truth_lies_in_the_intervals(
-    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
-) -> None:
-    result = run(noisy, decay, kind(), options)
-    assert result.message
-    assert result.cost_final < result.cost_initial
-    limited = kind.name not in VARIANTS or kind.name in CLAIMS_NOTHING_AT_ITS_LIMIT
-    if limited and result.status == "limit":
-        return
-    assert result.status == "converged"
-    table = result.parameters
-    for name, value in TRUTH.items():
-        # 99.99 % instead of 95 %, so that one draw of noise cannot fail.
-        assert table.loc[name, "value"] == pytest.approx(
-            value, abs=4.0 * table.loc[name, "standard_error"]
-        )
-
-
-@EVERY
-def test_bounds_are_respected_in_every_simulation(
-    kind: type[Estimator[Any]], options: dict[str, Any], make_problem: Make, run: Run
-) -> None:
-    seen: list[tuple[float, float]] = []
-
-    def watched(times, inputs, a, k):
-        seen.append((a, k))
-        return decay(times, inputs, a, k)
-
-    parameters = [
-        Parameter("a", 1.0, 0.5, 1.8, variable="a"),
-        Parameter("k", 0.5, 0.5, 1.1, variable="k"),
-    ]
-    problem = make_problem(decay, TRUTH, parameters, noise=0.05)
-    seen.clear()
-    result = run(problem, watched, kind(), options)
-    visited = np.array(seen)
-    assert np.all(visited >= problem.lower)
-    assert np.all(visited <= problem.upper)
-    found = np.array([result.values["a"], result.values["k"]])
-    assert np.all((found >= problem.lower) & (found <= problem.upper))
-
-
-@EVERY
-def test_failing_simulations_are_survived(
-    kind: type[Estimator[Any]], options: dict[str, Any], make_problem: Make, run: Run
-) -> None:
-    def fragile(times, inputs, a, k):
-        if a > 2.2 or k > 1.5:
-            raise SimulationError("solver gave up")
-        return decay(times, inputs, a, k)
-
-    problem = make_problem(decay, TRUTH, bounded(), noise=0.02)
-    result = run(problem, fragile, kind(), options)
-    assert result.cost_final < result.cost_initial
-    if result.status == "converged":
-        assert result.values == pytest.approx(TRUTH, abs=0.1)
-
-
-@EVERY
-def test_the_same_run_gives_the_same_bits(
-    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
-) -> None:
-    first, second = (run(noisy, decay, kind(), options) for _ in range(2))
-    assert first.values == second.values
-    assert first.simulations == second.simulations
-    assert [i.cost for i in first.history] == [i.cost for i in second.history]
-
-
-class Shuffled(PythonExecutor):
-    """Runs tasks in an order of its own, as workers that finish at different times do."""
-
-    def run(self, tasks, done=None):
-        order = np.random.default_rng(len(tasks)).permutation(len(tasks))
-        found = dict(zip(order.tolist(), super().run([tasks[i] for i in order], done), strict=True))
-        return [found[i] for i in range(len(tasks))]
-
-
-@EVERY
-def test_the_result_does_not_depend_on_who_simulates_first(
-    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
-) -> None:
-    expected = run(noisy, decay, kind(), options)
-    with Evaluator(noisy, Shuffled(noisy, decay)) as evaluator:
-        found = run_estimation(noisy, evaluator, kind(), options)
-    assert found.values == expected.values
-    assert [i.cost for i in found.history] == [i.cost for i in expected.history]
-
-
-@EVERY
-def test_a_seed_gives_a_run_of_its_own(
-    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
-) -> None:
-    if "seed" not in {f.name for f in dataclasses.fields(kind.options_type)}:
-        pytest.skip("no option 'seed'")
-    np.random.seed(1)  # noqa: NPY002
-    first = run(noisy, decay, kind(), {**options, "seed": 7})
-    np.random.seed(2)  # noqa: NPY002
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    second = run(noisy, decay, kind(), {**options, "seed": 7})
-    after = np.random.get_state()[1]  # noqa: NPY002
-    other = run(noisy, decay, kind(), {**options, "seed": 8})
-    np.testing.assert_array_equal(before, after)
-    assert first.values == second.values
-    assert [i.cost for i in first.history] == [i.cost for i in second.history]
-    if first.generations:
-        for one, two in zip(first.generations, second.generations, strict=True):
-            np.testing.assert_array_equal(one.points, two.points)
-            np.testing.assert_array_equal(one.costs, two.costs)
-        assert not np.array_equal(first.generations[1].points, other.generations[1].points)
-
-
-@EVERY
-def test_iterations_are_reported_from_the_start(
-    kind: type[Estimator[Any]], options: dict[str, Any], noisy: Problem, run: Run
-) -> None:
-    result = run(noisy, decay, kind(), options)
-    assert len(result.history) >= 2
-    np.testing.assert_array_equal(result.history[0].parameters, noisy.initial)
-    costs = [i.cost for i in result.history]
-    assert costs == sorted(costs, reverse=True), "the best cost so far cannot rise"
-    simulations = [i.simulations for i in result.history]
-    assert simulations == sorted(simulations)
-
-
-@EVERY
-@pytest.mark.parametrize("at", [0, 1])
-def test_a_request_to_stop_is_honoured(
-    kind: type[Estimator[Any]], options: dict[str, Any], at: int, noisy: Problem, run: Run
-) -> None:
-    class Stopper:
-        def iteration(self, state):
-            if state.number == at:
-                raise StopEstimation("enough")
-
-    result = run(noisy, decay, kind(), options, [Stopper()])
-    assert result.status == "stopped"
-    assert len(result.history) == at + 1
-    np.testing.assert_array_equal(
-        [result.values["a"], result.values["k"]], result.history[-1].parameters
-    )
-
-
-@EVERY
-@pytest.mark.parametrize("after", [3, 12, 20])
-def test_ctrl_c_ends_with_the_best_so_far(
-    kind: type[Estimator[Any]], options: dict[str, Any], after: int, noisy: Problem, run: Run
-) -> None:
-    calls = []
-
-    def interrupted(times, inputs, a, k):
-        calls.append(a)
-        if len(calls) == after:
-            raise KeyboardInterrupt
-        return decay(times, inputs, a, k)
-
-    result = run(noisy, interrupted, kind(), options)
-    assert result.status == "interrupted"
-    assert np.isfinite(result.cost_final)
-    assert result.cost_final <= result.cost_initial
-    assert "interrupted" in result.message
-
-
-@EVERY
-def test_a_single_parameter(
-    kind: type[Estimator[Any]], options: dict[str, Any], make_problem: Make, run: Run
-) -> None:
-    def gain(times, inputs, a):
-        return {"y": a * np.sin(times)}
-
-    parameters = [Parameter("a", 0.5, 0.0, 10.0, variable="a")]
-    problem = make_problem(gain, {"a": 3.0}, parameters, noise=0.01)
-    result = run(problem, gain, kind(), options)
-    assert result.cost_final < result.cost_initial
-    if result.status == "converged":
-        assert result.values["a"] == pytest.approx(3.0, abs=0.02)
-
-
-@EVERY
-def test_a_start_at_the_solution(
-    kind: type[Estimator[Any]], options: dict[str, Any], make_problem: Make, run: Run
-) -> None:
-    problem = make_problem(decay, TRUTH, bounded(**TRUTH))
-    result = run(problem, decay, kind(), options)
-    assert result.values == pytest.approx(TRUTH, rel=1e-6)
-    assert result.cost_final == pytest.approx(0.0, abs=1e-9)
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(check.subject, id=str(check).removesuffix(f"-{check.name}"))
+        for kind, tables in registered()
+        if kind.__module__.startswith("fmident_estimators.") and kind.name not in CLAIMS_NOTHING
+        for check in estimator_checks(kind, trials=tables)
+        if check.name == "the_truth_lies_in_the_intervals"
+    ],
+)
+def test_built_in_estimators_come_to_an_end_of_their_own(subject: Subject) -> None:
+    """The suite takes a limit for an answer, since a stranger may need more than its defaults."""
+    assert subject.run(subject.bench.problem()).status == "converged"

@@ -10,6 +10,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.estimation.contract import Requirement
 from fmident.estimation.online import (
     Flag,
     OnlineEstimate,
@@ -91,6 +92,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
     needs: ClassVar[str] = (
         "a model that is a linear differential equation from an input to one output"
     )
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"linear-equation"})
     options_type: ClassVar[type[AlgebraicOptions]] = AlgebraicOptions
 
     def start(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class BinaryGenetic(Estimator[BinaryGeneticOptions]):
     summary: ClassVar[str] = (
         "genetic algorithm on bit strings: roulette, uniform crossover, mutation of bits"
     )
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"generations": 40},)
     options_type: ClassVar[type[BinaryGeneticOptions]] = BinaryGeneticOptions
 
     def check_problem(self, problem: Problem, options: BinaryGeneticOptions) -> None:

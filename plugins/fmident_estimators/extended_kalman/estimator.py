@@ -10,6 +10,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.estimation.contract import Requirement
 from fmident.estimation.online import Flag, OnlineEstimate, OnlineEstimator, Tracker
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
@@ -144,6 +145,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
     summary: ClassVar[str] = "extended Kalman filter of an FMU's states and parameters, online"
     any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = "states that can be set at the start, or a model without states"
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"settable-states"})
     options_type: ClassVar[type[ExtendedKalmanOptions]] = ExtendedKalmanOptions
 
     def start(

@@ -11,7 +11,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError
-from fmident.estimation.contract import Estimate, Monitor
+from fmident.estimation.contract import Estimate, Monitor, Requirement
 from fmident.estimation.online import (
     Flag,
     OnlineEstimate,
@@ -197,6 +197,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
     needs: ClassVar[str] = (
         "a model that is a linear differential equation from an input to one output"
     )
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"linear-equation"})
     options_type: ClassVar[type[KalmanBucyOptions]] = KalmanBucyOptions
 
     def __init__(self) -> None:

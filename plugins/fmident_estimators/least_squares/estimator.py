@@ -93,9 +93,8 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         if options.loss != "linear":
             monitor.note(
                 f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "
-                "squares. The intervals count every residual in full: too wide where outliers "
-                "set the estimated noise, slightly too narrow where sigma is given, since a robust "
-                "loss uses clean data less well."
+                "squares. The intervals are those of this loss, with the noise that the residuals "
+                "show: outliers widen them little."
             )
         message = best.message
         if len(points) > 1:
@@ -106,7 +105,12 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             if abandoned:
                 message += f", {abandoned} given up among failing simulations"
         details = {"local_results": [r.as_mapping() for r in results]} if len(points) > 1 else {}
-        return Estimate(best.parameters, best.status, message, details)
+        robust = None
+        if options.loss != "linear":
+            residuals = evaluator.residuals(best.parameters)
+            if bool(np.isfinite(residuals).all()):
+                robust = scores(options.loss, options.loss_scale, residuals)
+        return Estimate(best.parameters, best.status, message, details, residual_scores=robust)
 
 
 def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquaresOptions) -> F64:

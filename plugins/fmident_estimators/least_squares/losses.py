@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 
 from fmident._types import F64
+from fmident.statistics import ResidualScores
 
 LossName = Literal["linear", "huber", "soft_l1", "cauchy"]
 
@@ -70,3 +71,28 @@ def robust_residuals(loss: LossName, scale: float, residuals: F64) -> tuple[F64,
     value, slope = rho(loss, s)
     ratio = np.sqrt(np.divide(s, value, out=np.ones_like(s), where=value > 0.0))
     return np.sign(residuals) * scale * np.sqrt(value), slope * ratio
+
+
+def scores(loss: LossName, scale: float, residuals: F64) -> ResidualScores:
+    """Return the derivatives of the cost with respect to the residuals, first and second.
+
+    Parameters
+    ----------
+    loss
+        Name.
+    scale
+        The scale c.
+    residuals
+        Whitened, shape (m,).
+    """
+    s = (residuals / scale) ** 2
+    _, slope = rho(loss, s)
+    if loss == "huber":
+        bend = np.where(s <= 1.0, 1.0, 0.0)
+    elif loss == "soft_l1":
+        bend = (1.0 + s) ** -1.5
+    elif loss == "cauchy":
+        bend = (1.0 - s) / (1.0 + s) ** 2
+    else:
+        bend = np.ones_like(s)
+    return ResidualScores(residuals * slope, bend)

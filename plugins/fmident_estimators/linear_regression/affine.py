@@ -23,6 +23,11 @@ _SMALL = 1e-5
 step, so that it is not lost in rounding."""
 
 _LARGER = 1e6
+
+_RETREATS = (-1.0, 0.3, -0.3, 0.1, -0.1, 0.01, -0.01)
+"""Where a step fails, the other side is tried, and nearer points: of a linear function each gives
+the same column."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -66,7 +71,11 @@ class Box:
         low = np.where(np.isfinite(self.lower), self.lower, self.center - self.size)
         high = np.where(np.isfinite(self.upper), self.upper, self.center + self.size)
         low, high = np.minimum(low, self.center), np.maximum(high, self.center)
-        return generator.uniform(low, high, (count, self.center.size))
+        return self.inside(generator.uniform(low, high, (count, self.center.size)))
+
+    def inside(self, points: F64) -> F64:
+        """Return points of shape (k, n) that rounding may have put just outside, inside."""
+        return np.clip(points, self.lower, self.upper)
 
 
 @dataclass(frozen=True)
@@ -105,13 +114,23 @@ def affine_model(function: Function, box: Box) -> AffineModel:
     Raises
     ------
     FailedEvaluationError
-        At the centre or at one of the steps.
+        At the centre, or along a parameter wherever it was tried.
     """
     count = box.center.size
     base = function(box.center[np.newaxis, :])[0]
     _refuse_failed(base)
-    steps = box.steps()
-    changes = _changes(function, box.center, base, steps, np.arange(count))
+    wanted = box.steps()
+    steps = wanted.copy()
+    changes = _changes(function, box, base, steps, np.arange(count))
+    for retreat in _RETREATS:
+        failed = np.flatnonzero(~np.isfinite(changes).all(axis=1))
+        if failed.size == 0:
+            break
+        tried = box.center + retreat * wanted
+        failed = failed[((tried >= box.lower) & (tried <= box.upper))[failed]]
+        steps[failed] = retreat * wanted[failed]
+        changes[failed] = _changes(function, box, base, steps, failed)
+    _refuse_failed(changes)
     scale = max(float(np.linalg.norm(base)), float(np.linalg.norm(changes, axis=1).max(initial=0)))
     lengths = np.linalg.norm(changes, axis=1)
     weak = np.flatnonzero((lengths > 0.0) & (lengths < _SMALL * scale))
@@ -120,7 +139,7 @@ def affine_model(function: Function, box: Box) -> AffineModel:
         factor[weak] = np.minimum(_LARGER, scale / lengths[weak])
         larger = box.steps(factor)
         weak = weak[np.abs(larger[weak]) > 2.0 * np.abs(steps[weak])]
-        again = _changes(function, box.center, base, larger, weak, failing=True)
+        again = _changes(function, box, base, larger, weak)
         good = np.isfinite(again).all(axis=1)
         changes[weak[good]] = again[good]
         steps[weak[good]] = larger[weak[good]]
@@ -180,6 +199,7 @@ def nonlinear_parameters(
     for factor in (0.37, 1.9):
         points = np.tile(box.center, (count, 1))
         np.fill_diagonal(points, box.center + box.steps(factor))
+        points = box.inside(points)
         errors = superposition_error(function, model, points)[1]
         alone.append(np.nan_to_num(errors, nan=0.0))
     errors = np.max(alone, axis=0)
@@ -202,18 +222,15 @@ def nonlinear_parameters(
 
 def _changes(
     function: Function,
-    center: F64,
+    box: Box,
     base: F64,
     steps: F64,
     which: np.ndarray[tuple[int], np.dtype[np.intp]],
-    *,
-    failing: bool = False,
 ) -> F64:
-    points = np.tile(center, (which.size, 1))
+    """Return what one step along some parameters changes; rows of NaN where it fails."""
+    points = np.tile(box.center, (which.size, 1))
     points[np.arange(which.size), which] += steps[which]
-    changes: F64 = function(points) - base if which.size else np.empty((0, base.size))
-    if not failing:
-        _refuse_failed(changes)
+    changes: F64 = function(box.inside(points)) - base if which.size else np.empty((0, base.size))
     return changes
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.errors import EstimationError, ProblemError, did_you_mean
-from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, residual_layout
@@ -57,6 +57,7 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
     )
     any_cost: ClassVar[bool] = False
     needs: ClassVar[str] = "outputs that are linear in the parameters"
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"linear-outputs"})
     accepts_inert_parameters: ClassVar[bool] = True
     options_type: ClassVar[type[LinearRegressionOptions]] = LinearRegressionOptions
 

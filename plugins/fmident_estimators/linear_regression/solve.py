@@ -105,6 +105,7 @@ def reweighted(
     groups = [rows[used[rows]] for rows in groups]
     groups = [rows for rows in groups if rows.size]
     share = found.values.size / len(groups)  # of the parameters, as if spread evenly
+    rounding = float(np.finfo(np.float64).eps * np.abs(y[used]).max()) or 1.0
     before = np.ones(len(groups))
     iteration = 0
     settled = False
@@ -114,8 +115,8 @@ def reweighted(
         deviations = np.array(
             [np.linalg.norm(plain[rows]) / np.sqrt(max(rows.size - share, 1.0)) for rows in groups]
         )
-        # An output that is met exactly would get all the weight.
-        deviations = np.maximum(deviations, 1e-9 * deviations.max(initial=1e-300))
+        # An output that is met exactly would get all the weight; where all are, rounding counts.
+        deviations = np.maximum(deviations, max(1e-9 * float(deviations.max()), rounding))
         for rows, deviation in zip(groups, deviations, strict=True):
             weights[rows] = 1.0 / deviation
         found = least_squares(columns, y, weights)

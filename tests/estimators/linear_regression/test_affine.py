@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -69,14 +71,42 @@ def test_no_influence_is_an_exact_zero() -> None:
     assert np.all(model.matrix[:, 1:] == 0.0)
 
 
-def test_failures_are_told() -> None:
-    def failing(points: np.ndarray) -> np.ndarray:
+def failing(where: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the linear function that fails where the second parameter is so."""
+
+    def function(points: np.ndarray) -> np.ndarray:
         values = linear(points)
-        values[points[:, 1] > 2.5] = np.nan
+        values[where(points[:, 1])] = np.nan
         return values
 
-    with pytest.raises(FailedEvaluationError):
-        affine_model(failing, BOX)
+    return function
+
+
+def test_failures_are_told() -> None:
+    for where in (lambda p: p == 2.0, lambda p: np.abs(p - 2.0) > 1e-3):
+        with pytest.raises(FailedEvaluationError):
+            affine_model(failing(where), BOX)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [lambda p: p > 2.5, lambda p: np.abs(p - 2.0) > 0.05, lambda p: (p < 1.95) | (p > 2.4)],
+)
+def test_where_a_step_fails_another_one_is_taken(where) -> None:
+    model = affine_model(failing(where), BOX)
+    np.testing.assert_allclose(model.matrix[:, :2], MATRIX[:, :2], rtol=1e-8, atol=1e-8)
+
+
+def test_no_point_lies_outside_not_even_by_rounding() -> None:
+    box = Box(np.array([0.1]), np.array([0.1]), np.array([0.3]), np.array([0.2]))
+    seen = []
+
+    def watched(points: np.ndarray) -> np.ndarray:
+        seen.extend(points[:, 0])
+        return points
+
+    affine_model(watched, box)  # 0.1 + 0.2 is larger than 0.3
+    assert max(seen) == 0.3
 
 
 def test_the_guilty_are_named() -> None:

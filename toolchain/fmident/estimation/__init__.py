@@ -6,6 +6,7 @@ from fmident.estimation.contract import (
     Estimator,
     Iteration,
     Monitor,
+    Requirement,
     Status,
     StopEstimation,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "OnlineEstimator",
     "OutputFit",
     "ParameterEstimate",
+    "Requirement",
     "ResidualCheck",
     "RunMonitor",
     "StageResult",

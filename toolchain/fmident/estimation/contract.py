@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
 
 
+Requirement = Literal["linear-equation", "settable-states", "linear-outputs"]
+"""What an estimator may require of a problem, beyond what every problem is:
+
+``"linear-equation"``
+    the model is a linear differential equation from one input to one output;
+``"settable-states"``
+    parameters of the FMU set its states at the start of a simulation;
+``"linear-outputs"``
+    the outputs are linear in the free parameters.
+"""
+
+
 class StopEstimation(Exception):  # noqa: N818 - a request, not an error
     """Raised by a ``fmident_iteration`` hook to end the run with the best point so far."""
 
@@ -109,6 +121,9 @@ class Estimate:
         count as they are.
     series
         Estimates over time, of online estimators.
+    residual_scores
+        Of the whitened residuals at `parameters`, where a robust loss was minimised, so that
+        the uncertainty is that of such an estimate; not together with `residual_weights`.
     """
 
     parameters: F64
@@ -117,6 +132,7 @@ class Estimate:
     details: Mapping[str, object] = field(default_factory=dict)
     residual_weights: F64 | None = None
     series: tuple[TimeSeriesEstimate, ...] = ()
+    residual_scores: ResidualScores | None = None
 
 
 Options = TypeVar("Options")
@@ -143,6 +159,12 @@ class Estimator(ABC, Generic[Options]):
         refused together with another cost than ``time-domain``.
     needs
         What a problem must have for this estimator, in words; empty when any will do.
+    requires
+        The same for machines, as far as there is a word for it; empty when any problem will
+        do. The conformance suite (:mod:`fmident.testing`) chooses its problems by it.
+    trials
+        Tables of options under which the conformance suite runs the estimator, for one whose
+        defaults take long or find little on a problem with two parameters.
     """
 
     name: ClassVar[str]
@@ -151,6 +173,8 @@ class Estimator(ABC, Generic[Options]):
     options_type: ClassVar[type[Any]]
     any_cost: ClassVar[bool] = True
     needs: ClassVar[str] = ""
+    requires: ClassVar[frozenset[Requirement]] = frozenset()
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     @abstractmethod
     def estimate(

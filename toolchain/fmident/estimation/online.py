@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -169,16 +169,28 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
     ) -> Estimate:
         """Go through all experiments and join their estimates.
 
-        Several experiments count by their standard errors, or equally when these are unknown.
+        Several experiments count by their standard errors, or equally when these are unknown;
+        a parameter that belongs to some of them follows from those alone.
         """
         monitor.iteration(problem.initial, evaluator.cost(problem.initial))
-        series = tuple(self.track(problem, e, evaluator, options) for e in problem.experiments)
-        found = [f for f in (self.final(s, options) for s in series) if f is not None]
-        if not found:
+        tracked = [self.track(problem, e, evaluator, options) for e in problem.experiments]
+        found = [
+            _of_the_experiment(f, s.experiment, problem)
+            for s in tracked
+            if (f := self.final(s, options)) is not None
+        ]
+        series = tuple(_of_its_own(s, problem) for s in tracked)
+        lacking = [
+            q.name
+            for j, q in enumerate(problem.free)
+            if not any(np.isfinite(f.values[j]) for f in found)
+        ]
+        if lacking:
+            of = f" of {', '.join(lacking)}" if found else ""
             return Estimate(
                 problem.initial,
                 "failed",
-                f"there is no estimate: {_why_not(series)}",
+                f"there is no estimate{of}: {_why_not(series)}",
                 series=series,
             )
         values = np.clip(joined(found), problem.lower, problem.upper)
@@ -240,21 +252,59 @@ def samples(experiment: Experiment) -> Iterable[tuple[float, F64, F64]]:
 
 
 def joined(estimates: list[OnlineEstimate]) -> F64:
-    """Return the mean of several estimates, weighted by their inverse variance, shape (n,)."""
+    """Return the mean of several estimates, weighted by their inverse variance, shape (n,).
+
+    Where an estimate has no value for a parameter, NaN, the others count alone; each parameter
+    has at least one.
+    """
     values = np.array([e.values for e in estimates])
     errors = np.array([e.standard_errors for e in estimates])
+    there = np.isfinite(values)
     usable = np.isfinite(errors) & (errors > 0.0)
-    weights = np.where(usable.all(axis=0), 1.0 / np.where(usable, errors, 1.0) ** 2, 1.0)
-    mean: F64 = np.sum(weights * values, axis=0) / np.sum(weights, axis=0)
+    by_errors = (usable | ~there).all(axis=0)
+    weights = np.where(by_errors, 1.0 / np.where(usable, errors, 1.0) ** 2, 1.0) * there
+    mean: F64 = np.sum(weights * np.where(there, values, 0.0), axis=0) / np.sum(weights, axis=0)
     return mean
+
+
+def _acts(problem: Problem, experiment: str) -> npt.NDArray[np.bool_]:
+    """Return which free parameters act on an experiment, shape (n,)."""
+    return np.array([q.acts_on(experiment) for q in problem.free])
+
+
+def _of_its_own(series: TimeSeriesEstimate, problem: Problem) -> TimeSeriesEstimate:
+    """Return a series without the parameters of other experiments: of those it knows nothing."""
+    acts = _acts(problem, series.experiment)
+    if acts.all():
+        return series
+    return replace(
+        series,
+        values=np.where(acts, series.values, np.nan),
+        standard_errors=np.where(acts, series.standard_errors, np.nan),
+    )
+
+
+def _of_the_experiment(
+    estimate: OnlineEstimate, experiment: str, problem: Problem
+) -> OnlineEstimate:
+    """Return an estimate without the parameters of other experiments."""
+    acts = _acts(problem, experiment)
+    return replace(
+        estimate,
+        values=np.where(acts, estimate.values, np.nan),
+        standard_errors=np.where(acts, estimate.standard_errors, np.nan),
+    )
 
 
 def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Monitor) -> None:
     """Say that the intervals of the result are not those of the online estimator."""
     errors = np.array([e.standard_errors for e in found])
-    if not np.isfinite(errors).all():
+    absent = np.isnan([e.values for e in found])
+    if not (np.isfinite(errors) | absent).all():
         return
-    own = 1.0 / np.sqrt(np.sum(1.0 / np.maximum(errors, np.finfo(np.float64).tiny) ** 2, axis=0))
+    # What an experiment does not tell of a parameter has no weight.
+    errors = np.where(absent, np.inf, np.maximum(errors, np.finfo(np.float64).tiny))
+    own = 1.0 / np.sqrt(np.sum(1.0 / errors**2, axis=0))
     named = ", ".join(f"{q.name} {e:.2g}" for q, e in zip(problem.free, own, strict=True))
     monitor.note(
         "The intervals are those that least squares would have at these values; the standard "

@@ -56,6 +56,7 @@ def _draw(axes: Axes, series: TimeSeriesEstimate, j: int, final: float) -> None:
     unit = series.units[j]
     axes.set_ylabel(f"{series.names[j]} ({unit})" if unit else series.names[j])
     good = series.values[series.good, j]
+    good = good[np.isfinite(good)]  # none for a parameter of other experiments
     if good.size:
         # Near singular windows the estimates go far: show where nine tenths of them lie.
         low, high = (float(x) for x in np.quantile(good, [0.05, 0.95]))

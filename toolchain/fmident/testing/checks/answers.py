@@ -1,0 +1,247 @@
+"""Whether the answer is right: on good data, on bad data, near bounds and beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from fmident.errors import ProblemError
+from fmident.estimation import EstimationResult, OnlineEstimator, build_options
+from fmident.estimation.online import collect
+from fmident.evaluation import Evaluator, PythonExecutor
+from fmident.problem.model import Problem
+from fmident.testing.subject import Counted, Fragile, Subject, expect
+
+_SURE = 4.0
+"""Standard errors within which the truth lies; 95 % intervals would fail too often."""
+
+
+def check_the_truth_lies_in_the_intervals(subject: Subject) -> None:
+    """Noisy data: what was found differs from the truth by no more than its errors say."""
+    _check_truth(subject, subject.bench.problem())
+
+
+def check_several_experiments(subject: Subject) -> None:
+    """Two experiments with different inputs and lengths, and the same parameters."""
+    _check_truth(subject, subject.bench.problem(experiments=2))
+
+
+def check_local_parameters(subject: Subject) -> None:
+    """One parameter has a value of its own in each of two experiments."""
+    local = next(iter(subject.bench.truth))
+    _check_truth(subject, subject.bench.problem(noise=0.2, experiments=2, local=local))
+
+
+def check_missing_samples(subject: Subject) -> None:
+    """Leave out a few samples: they were not measured."""
+    times = subject.bench.times
+    _check_truth(subject, subject.bench.problem(missing=(times.size // 3, times.size // 3 + 1)))
+
+
+def check_log_scaling(subject: Subject) -> None:
+    """Parameters are searched as logarithms, but given and returned as they are."""
+    _check_truth(subject, subject.bench.problem(scaling="log"))
+
+
+def check_fixed_parameters(subject: Subject) -> None:
+    """Fix one parameter: it keeps its value to the last bit; the only free one is found."""
+    for name, true in subject.bench.truth.items():
+        problem = subject.bench.problem(fixed=[name])
+        result = _check_truth(subject, problem)
+        expect(result.values[name] == true, f"the fixed parameter '{name}' was changed")
+
+
+def check_a_start_at_the_solution(subject: Subject) -> None:
+    """Start at the solution of data without noise: nothing is left to do."""
+    problem = subject.bench.problem(noise=0.0, initial=subject.bench.truth)
+    result = subject.run(problem)
+    _expect_sane(result)
+    _expect_near(result, subject.bench.truth, subject.bench.precision)
+    size = problem.experiments[0].times.size
+    allowed = 0.01 * size if subject.bench.precision > 1e-6 else 1e-9
+    expect(
+        result.cost_final <= allowed,
+        f"the search left the solution: its cost is {result.cost_final:g} without noise",
+    )
+
+
+def check_bounds_hold_in_every_simulation(subject: Subject) -> None:
+    """No simulation has a parameter outside its bounds, not even where the truth is there."""
+    bench = subject.bench
+    upper = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 0.9, 0.85)}
+    problem = bench.problem(upper=upper)
+    model = Counted(bench.model)
+    result = subject.run(problem, model)
+    _expect_sane(result)
+    for q in problem.free:
+        visited = np.array([values[str(q.variable)] for values in model.values])
+        expect(
+            bool(np.all((visited >= q.lower) & (visited <= q.upper))),
+            f"'{q.name}' was simulated from {visited.min():g} to {visited.max():g}, outside of "
+            f"its bounds [{q.lower:g}, {q.upper:g}]",
+        )
+        expect(q.lower <= result.values[q.name] <= q.upper, f"'{q.name}' is not in its bounds")
+
+
+def check_missing_bounds(subject: Subject) -> None:
+    """Without bounds the problem is solved, or refused with a reason; nothing breaks."""
+    problem = subject.bench.problem(bounded=False)
+    try:
+        options = build_options(subject.kind, subject.table(problem))
+        subject.kind().check_problem(problem, options)
+        result = subject.run(problem)
+    except ProblemError as error:
+        expect(bool(error.message), "the refusal has no message")
+        return
+    _expect_sane(result)
+    if result.status == "converged":
+        _expect_truth(result, problem, subject)
+
+
+def check_failing_simulations_are_survived(subject: Subject) -> None:
+    """Let simulations fail, not far from the start and from the solution."""
+    bench = subject.bench
+    start = {name: 0.8 * value for name, value in bench.truth.items()}
+    problem = bench.problem(noise=0.2, initial=start)
+    limits = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 1.1, 1.15)}
+    result = subject.run(problem, Fragile(bench.model, limits))
+    _expect_sane(result)
+    expect(result.cost_final < result.cost_initial, "nothing was gained")
+    if result.status == "converged":
+        _expect_truth(result, problem, subject)
+
+
+def check_a_solution_that_cannot_be_simulated(subject: Subject) -> None:
+    """Let the simulation fail at the truth: the result does not claim otherwise."""
+    bench = subject.bench
+    limits = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 0.95, 0.9)}
+    result = subject.run(bench.problem(), Fragile(bench.model, limits))
+    _expect_sane(result)
+    expect(
+        np.isfinite(result.cost_final) or result.status == "failed",
+        f"the simulation fails at the parameters found, but the status is '{result.status}'",
+    )
+
+
+def check_the_estimate_can_be_kept(subject: Subject) -> None:
+    """Look at the answer: it is of the kinds that the result's files can hold."""
+    estimator, answers = subject.watched()
+    problem = subject.bench.problem()
+    subject.run(problem, estimator=estimator)
+    (answer,) = answers
+    expect(bool(answer.message.strip()), "the message is empty")
+    wrong = _not_plain(answer.details, "details")
+    expect(wrong is None, f"{wrong} is no number, text, list or mapping")
+    for series in answer.series:
+        shape = (series.times.size, len(problem.free))
+        expect(series.values.shape == shape, f"the values of a series do not have shape {shape}")
+        expect(
+            bool(np.isfinite(series.values[series.good]).all()),
+            "a series has instants that are flagged as good without a value",
+        )
+
+
+def check_sample_by_sample_is_the_whole_record(subject: Subject) -> None:
+    """Take one sample at a time: what is found is what the whole record gives."""
+    problem = subject.bench.problem()
+    estimator = subject.kind()
+    assert isinstance(estimator, OnlineEstimator)
+    options = build_options(estimator, subject.table(problem))
+    with Evaluator(problem, PythonExecutor(problem, subject.bench.model)) as evaluator:
+        (experiment,) = problem.experiments
+        whole = estimator.track(problem, experiment, evaluator, options)
+        tracker = estimator.start(problem, experiment, evaluator, options)
+        single = collect(problem, experiment, tracker)
+    expect(bool(np.array_equal(whole.flags, single.flags)), "the flags differ")
+    expect(
+        bool(np.allclose(whole.values, single.values, rtol=1e-6, atol=0.0, equal_nan=True)),
+        "the values differ",
+    )
+
+
+def check_how_much_it_will_simulate(subject: Subject) -> None:
+    """Ask for the effort before the run: it is a number, or cannot be told."""
+    problem = subject.bench.problem()
+    options = build_options(subject.kind, subject.table(problem))
+    told = subject.kind().expected_simulations(options, problem)
+    expect(
+        told is None or (isinstance(told, int) and told > 0),
+        f"expected_simulations returned {told!r}",
+    )
+
+
+def _check_truth(subject: Subject, problem: Problem) -> EstimationResult:
+    result = subject.run(problem)
+    _expect_sane(result)
+    expect(result.cost_final < result.cost_initial, "nothing was gained")
+    if result.status != "limit":
+        expect(result.status == "converged", f"it ended as '{result.status}': {result.message}")
+        _expect_truth(result, problem, subject)
+    return result
+
+
+def _expect_sane(result: EstimationResult) -> None:
+    expect(bool(result.message.strip()), "the message is empty")
+    values = np.array(list(result.values.values()))
+    expect(bool(np.isfinite(values).all()), f"the values are {values}")
+
+
+def _expect_truth(result: EstimationResult, problem: Problem, subject: Subject) -> None:
+    """Compare with the standard errors of the result, or those of an online estimator."""
+    own = _own_errors(result, problem)
+    for estimate in result.estimates:
+        if estimate.fixed:
+            continue
+        name, true = estimate.name, subject.bench.solution(problem)[estimate.name]
+        error = max(estimate.standard_error, own.get(name, 0.0))
+        allowed = _SURE * error + subject.bench.precision * abs(true)
+        expect(
+            abs(result.values[name] - true) <= allowed,
+            f"'{name}' is {result.values[name]:g} +- {error:.2g}, but its true value is {true:g}",
+        )
+        expect(error <= 0.2 * abs(true), f"'{name}' is hardly known: +- {error:.2g}")
+
+
+def _own_errors(result: EstimationResult, problem: Problem) -> dict[str, float]:
+    """Return the smallest standard error of the series' last estimates, by parameter."""
+    found: dict[str, float] = {}
+    for series in result.series:
+        last = series.last
+        if last is None:
+            continue
+        for q, error in zip(problem.free, last.standard_errors.tolist(), strict=True):
+            if q.acts_on(series.experiment) and np.isfinite(error):
+                found[q.name] = min(error, found.get(q.name, np.inf))
+    return found
+
+
+def _expect_near(result: EstimationResult, truth: Mapping[str, float], relative: float) -> None:
+    for name, true in truth.items():
+        found = result.values[name]
+        expect(
+            abs(found - true) <= relative * abs(true),
+            f"'{name}' is {found:g}, but its true value is {true:g}",
+        )
+
+
+def _shares(truth: Mapping[str, float], *shares: float) -> list[tuple[str, float]]:
+    return list(zip(truth, shares, strict=True))
+
+
+def _not_plain(value: Any, place: str) -> str | None:
+    """Return the place of something that a result file cannot hold."""
+    if value is None or isinstance(value, (str, bool, Real, np.bool_)):
+        return None
+    parts: list[tuple[str, Any]]
+    if isinstance(value, Mapping):
+        parts = [(f"{place}[{key!r}]", item) for key, item in value.items()]
+    elif isinstance(value, Sequence):
+        parts = [(f"{place}[{k}]", item) for k, item in enumerate(value)]
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return None
+    else:
+        return place
+    return next((wrong for at, item in parts if (wrong := _not_plain(item, at))), None)

@@ -1,0 +1,225 @@
+"""How an estimator behaves during a run: reports, requests to stop, Ctrl-C, other costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from scipy import optimize
+
+from fmident._types import F64
+from fmident.errors import ProblemError
+from fmident.estimation import EstimationResult, Iteration, StopEstimation
+from fmident.evaluation import Evaluator, Executor, PythonExecutor
+from fmident.evaluation.journal import Journal, RecordedExecutor
+from fmident.evaluation.journal.keys import SimulationKeys
+from fmident.evaluation.python_model import Model
+from fmident.problem.cost import Cost, MeasuredSignal
+from fmident.problem.model import Problem
+from fmident.testing.subject import ConformanceError, Counted, Subject, expect
+
+_ROUNDING = 1e-9
+
+
+class _At:
+    """Raises something at an iteration."""
+
+    def __init__(self, number: int, what: type[BaseException]) -> None:
+        self._number, self._what = number, what
+
+    def iteration(self, state: Iteration) -> None:
+        """Take note of an iteration."""
+        if state.number == self._number:
+            raise self._what("enough")
+
+
+class _Calls:
+    """Remembers how many simulations there had been at the first and at the last iteration."""
+
+    def __init__(self, model: Counted) -> None:
+        self._model = model
+        self.at: list[int] = []
+
+    def iteration(self, state: Iteration) -> None:
+        """Take note of an iteration."""
+        self.at.append(self._model.calls)
+
+
+def check_iterations_are_reported_from_the_start(subject: Subject) -> None:
+    """Read the history: it begins at the initial point, and the best cost never rises."""
+    problem = subject.bench.problem()
+    result = subject.run(problem)
+    history = result.history
+    expect(len(history) >= 2, f"{len(history)} iterations were reported: call monitor.iteration")
+    expect([i.number for i in history] == list(range(len(history))), "numbers are not in order")
+    expect(
+        bool(np.array_equal(history[0].parameters, problem.initial)),
+        f"the first iteration is {history[0].parameters}, not the initial point",
+    )
+    costs = [i.cost for i in history]
+    expect(costs == sorted(costs, reverse=True), f"the best cost so far rose: {costs}")
+    counts = [i.simulations for i in history]
+    expect(counts == sorted(counts), "the number of simulations fell")
+    for state in history:
+        inside = (state.parameters >= problem.lower) & (state.parameters <= problem.upper)
+        expect(bool(np.all(inside)), f"iteration {state.number} lies outside of the bounds")
+
+
+def check_a_request_to_stop_is_honoured(subject: Subject) -> None:
+    """``StopEstimation`` passes through, and the result is what was reported last."""
+    problem = subject.bench.problem()
+    for number in (0, 1):
+        result = subject.run(problem, observers=[_At(number, StopEstimation)])
+        expect(result.status == "stopped", f"it ended as '{result.status}' after being stopped")
+        expect(len(result.history) == number + 1, "it went on after it was stopped")
+        _expect_last_reported(result, problem)
+
+
+def check_ctrl_c_between_iterations(subject: Subject) -> None:
+    """``KeyboardInterrupt`` passes through, and the result is what was reported last."""
+    problem = subject.bench.problem()
+    for number in (0, 1):
+        result = subject.run(problem, observers=[_At(number, KeyboardInterrupt)])
+        _expect_interrupted(result)
+        _expect_last_reported(result, problem)
+
+
+def check_ctrl_c_in_a_simulation(subject: Subject) -> None:
+    """Interrupt a simulation: the result is the best point so far."""
+    problem = subject.bench.problem()
+    for number in _moments(subject, problem):
+        model = Counted(subject.bench.model, interrupt_at=number)
+        result = subject.run(problem, model)
+        expect(model.calls >= number, "a run with the same data simulated less")
+        _expect_interrupted(result)
+        expect(result.cost_final <= result.cost_initial, "a better point was known")
+        if _reports_the_cost(result):
+            best = result.history[-1].cost * (1.0 + _ROUNDING)
+            expect(result.cost_final <= best, "a better point was reported")
+
+
+def check_resume_after_an_interruption(subject: Subject) -> None:
+    """Go on from the journal of an interrupted run: it ends with the same bits."""
+    problem = subject.bench.problem()
+    whole = Counted(subject.bench.model)
+    expected = subject.run(problem, executor=PythonExecutor(problem, whole))
+    moment = _moments(subject, problem, remembering=True)[-1]
+    with tempfile.TemporaryDirectory() as folder:
+        broken = Counted(subject.bench.model, interrupt_at=moment)
+        first = _journalled(subject, problem, broken, Path(folder))
+        rest = Counted(subject.bench.model)
+        second = _journalled(subject, problem, rest, Path(folder))
+    _expect_interrupted(first)
+    expect(second.status == expected.status, f"it ended as '{second.status}' when resumed")
+    expect(second.values == expected.values, "it found something else when resumed")
+    expect(
+        [i.cost for i in second.history] == [i.cost for i in expected.history],
+        "it went another way when resumed",
+    )
+    expect(rest.calls < whole.calls, "it simulated everything again when resumed")
+
+
+def check_other_costs_are_minimised_or_refused(subject: Subject) -> None:
+    """Ask for a cost of a plugin: it is minimised, or refused by name."""
+    plain = subject.bench.problem(outliers=range(3, 50, 12))
+    problem = dataclasses.replace(plain, cost=_Gentle())
+    if not subject.kind.any_cost:
+        try:
+            subject.run(problem)
+        except ProblemError as error:
+            expect(subject.kind.name in error.message, "the refusal does not name the estimator")
+            return
+        raise ConformanceError("the cost was neither minimised nor refused")
+    result = subject.run(problem)
+    expect(result.cost == _Gentle.name, f"the result names the cost '{result.cost}'")
+    expect(result.cost_final < result.cost_initial, "nothing was gained")
+    if result.status != "converged" or not _reports_the_cost(result):
+        return
+    # Outliers pull the solution of the usual cost away from that of this one.
+    with Evaluator(problem, PythonExecutor(problem, subject.bench.model)) as evaluator:
+        least = evaluator.cost(_argument(evaluator, problem))
+        with Evaluator(plain, PythonExecutor(plain, subject.bench.model)) as usual:
+            elsewhere = evaluator.cost(_argument(usual, plain))
+    expect(
+        result.cost_final - least < 0.1 * (elsewhere - least),
+        f"{result.cost_final:.6g} was reached of a cost whose minimum is {least:.6g}; that of "
+        f"the usual cost has {elsewhere:.6g}",
+    )
+
+
+def _argument(evaluator: Evaluator, problem: Problem) -> F64:
+    """Return the free parameters with the least cost, without any derivatives."""
+    bounds = list(zip(problem.lower, problem.upper, strict=True))
+    found = optimize.minimize(evaluator.cost, problem.initial, method="Nelder-Mead", bounds=bounds)
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _reports_the_cost(result: EstimationResult) -> bool:
+    """Return whether what is reported is the problem's cost, not a robust loss of it."""
+    history = result.history
+    return bool(history) and bool(
+        np.isclose(history[0].cost, result.cost_initial, rtol=_ROUNDING, atol=0.0)
+    )
+
+
+@dataclass(frozen=True)
+class _Gentle(Cost):
+    """``1/2 sum |e|^1.5``: outliers count less than with squares, and it is smooth."""
+
+    name: ClassVar[str] = "conformance"
+    summary: ClassVar[str] = "sum of |e|^1.5"
+    by_sample: ClassVar[bool] = True
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return residuals r with ``r^2 = |e|^1.5``."""
+        parts = [s.differences(y) for s, y in zip(signals, predicted, strict=True)]
+        e: F64 = np.concatenate(parts)
+        return np.sign(e) * np.abs(e) ** 0.75
+
+
+def _moments(subject: Subject, problem: Problem, *, remembering: bool = False) -> list[int]:
+    """Return numbers of simulations in which a run can be interrupted, at most three.
+
+    Counted without equal simulations, if these are remembered.
+
+    The first belongs to the initial point and the last ones to the uncertainty, which are the
+    host's; what lies between is the estimator's, and what the host looks at before it.
+    """
+    model = Counted(subject.bench.model)
+    calls = _Calls(model)
+    executor: Executor = PythonExecutor(problem, model)
+    if remembering:
+        executor = RecordedExecutor(executor, SimulationKeys(problem))
+    subject.run(problem, executor=executor, observers=[calls])
+    last = calls.at[-1]
+    return sorted({min(2, last), (2 + last) // 2, last})
+
+
+def _journalled(subject: Subject, problem: Problem, model: Model, folder: Path) -> EstimationResult:
+    journal = Journal(folder)
+    try:
+        executor: Executor = RecordedExecutor(
+            PythonExecutor(problem, model), SimulationKeys(problem), journal
+        )
+        return subject.run(problem, executor=executor)
+    finally:
+        journal.close()
+
+
+def _expect_interrupted(result: EstimationResult) -> None:
+    expect(result.status == "interrupted", f"it ended as '{result.status}' when interrupted")
+    expect("interrupted" in result.message, "the message does not say so")
+    expect(bool(np.isfinite(result.cost_final)), "the best point so far has no cost")
+
+
+def _expect_last_reported(result: EstimationResult, problem: Problem) -> None:
+    found = np.array([result.values[q.name] for q in problem.free])
+    expect(
+        bool(np.array_equal(found, result.history[-1].parameters)),
+        "the result is not the point that was reported last",
+    )

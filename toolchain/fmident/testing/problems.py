@@ -1,0 +1,294 @@
+"""A small catalogue of problems whose solution is known, one for each kind of model.
+
+Each has two free parameters and a model in Python, so that a simulation takes microseconds and
+needs neither compiler nor FMU. Data, bounds and initial values can be varied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.estimation.contract import Requirement
+from fmident.evaluation import python_problem
+from fmident.evaluation.python_model import Model
+from fmident.problem.model import Parameter, Problem, Scaling
+
+Inputs = Callable[[F64, int], Mapping[str, F64]]
+"""Instants, shape (n,), and the number of the experiment to inputs of shape (n,)."""
+
+SECOND = 0.8
+"""What a parameter that differs between two experiments is in the second, relative to the
+first."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConformanceProblem:
+    """A model with two parameters, their true values, and how it was measured.
+
+    Parameters
+    ----------
+    name
+        Of the problem, in the names of tests.
+    summary
+        The model in words.
+    model
+        A function that can be pickled, see :class:`~fmident.evaluation.PythonExecutor`.
+    truth
+        Parameter to true value; the name is also that of the model's argument.
+    initial
+        Start of the search, by parameter.
+    lower, upper
+        Bounds, by parameter.
+    times
+        Of the first experiment, s, shape (n,).
+    inputs
+        Makes the inputs of an experiment.
+    provides
+        What it can be relied upon for.
+    coefficients
+        Of a linear equation: parameter to the coefficient that it is, such as ``"a0"``.
+    order
+        Of a linear equation.
+    states
+        Parameter that sets a state at the start to the state's variable.
+    start_values
+        Of all experiments.
+    sigma
+        Standard deviation of the noise.
+    precision
+        How near to the truth, relative to it, a method comes from samples without noise.
+    """
+
+    name: str
+    summary: str
+    model: Model
+    truth: Mapping[str, float]
+    initial: Mapping[str, float]
+    lower: Mapping[str, float]
+    upper: Mapping[str, float]
+    times: F64
+    inputs: Inputs
+    provides: frozenset[Requirement] = frozenset()
+    coefficients: Mapping[str, str] = field(default_factory=dict)
+    order: int = 1
+    states: Mapping[str, str] = field(default_factory=dict)
+    start_values: Mapping[str, float] = field(default_factory=dict)
+    sigma: float = 0.05
+    precision: float = 1e-6
+
+    def problem(
+        self,
+        *,
+        noise: float = 1.0,
+        initial: Mapping[str, float] | None = None,
+        upper: Mapping[str, float] | None = None,
+        bounded: bool = True,
+        fixed: Sequence[str] = (),
+        scaling: Scaling = "linear",
+        experiments: int = 1,
+        local: str | None = None,
+        missing: Iterable[int] = (),
+        outliers: Iterable[int] = (),
+    ) -> Problem:
+        """Return the problem, or a variation of it.
+
+        Parameters
+        ----------
+        noise
+            Of the data, relative to `sigma`.
+        initial, upper
+            In place of the usual ones.
+        bounded
+            Whether there are bounds.
+        fixed
+            Parameters that are not searched but held at their true value.
+        scaling
+            Of all parameters.
+        experiments
+            1 or 2; the second is shorter and has other inputs.
+        local
+            Parameter that differs between two experiments: ``name_1`` and ``name_2``.
+        missing
+            Numbers of samples that are missing.
+        outliers
+            Numbers of samples that are off by ten standard deviations.
+        """
+        parameters: list[Parameter] = []
+        for name in self.truth:
+            one = Parameter(
+                name,
+                self.truth[name] if name in fixed else {**self.initial, **(initial or {})}[name],
+                self.lower[name] if bounded else -np.inf,
+                {**self.upper, **(upper or {})}[name] if bounded else np.inf,
+                variable=name,
+                scaling=scaling,
+                fixed=name in fixed,
+            )
+            parameters += [one] if name != local else _split(one)
+        parts = [
+            self._measured(parameters, number, noise, local) for number in range(1, experiments + 1)
+        ]
+        for part in parts:
+            values = part.experiments[0].measurements[0].values
+            values[list(outliers)] += 10.0 * self.sigma
+            values[list(missing)] = np.nan
+        return dataclasses.replace(
+            parts[0], experiments=tuple(part.experiments[0] for part in parts)
+        )
+
+    def solution(self, problem: Problem) -> dict[str, float]:
+        """Return the true values of a problem's parameters, by name."""
+        return {
+            q.name: self.truth[str(q.variable)] * (SECOND if q.name.endswith("_2") else 1.0)
+            for q in problem.parameters
+        }
+
+    def options(self, problem: Problem, required: frozenset[Requirement]) -> dict[str, Any]:
+        """Return what the user of such a problem tells an estimator of it.
+
+        Parameters
+        ----------
+        problem
+            This one, or a variation.
+        required
+            What the estimator requires.
+
+        Returns
+        -------
+        dict
+            ``order``, ``known`` and ``map`` of a linear equation, ``states`` of a model with
+            states, as the built-in estimators take them.
+        """
+        found: dict[str, Any] = {}
+        required &= self.provides
+        if "linear-equation" in required:
+            free, fixed = problem.free, [q for q in problem.parameters if q.fixed]
+            found["order"] = self.order
+            found["known"] = {self.coefficients[str(q.variable)]: q.name for q in fixed}
+            found["map"] = {q.name: self.coefficients[str(q.variable)] for q in free}
+        if "settable-states" in required:
+            found["states"] = dict(self.states)
+        return found
+
+    def _measured(
+        self, parameters: Sequence[Parameter], number: int, noise: float, local: str | None
+    ) -> Problem:
+        """Return a problem with one experiment."""
+        times = self.times if number == 1 else self.times[: 3 * self.times.size // 4]
+        inputs = self.inputs(times, number)
+        factor = SECOND if number == 2 else 1.0
+        truth = {n: v * (factor if n == local else 1.0) for n, v in self.truth.items()}
+        clean = self.model(times, inputs, **self.start_values, **truth)
+        generator = np.random.default_rng(number)
+        # A model may tell more than is measured; the first output is.
+        name = next(iter(clean))
+        measured = clean[name] + noise * self.sigma * generator.normal(size=times.size)
+        made = python_problem({name: measured}, times, parameters, sigma=self.sigma, inputs=inputs)
+        experiment = dataclasses.replace(
+            made.experiments[0], name=f"experiment_{number}", start_values=self.start_values
+        )
+        return dataclasses.replace(made, experiments=(experiment,))
+
+
+def conformance_problems() -> tuple[ConformanceProblem, ...]:
+    """Return the catalogue; the first is for estimators that require nothing."""
+    return (_DECAY, _LAG, _LOAD)
+
+
+def _split(parameter: Parameter) -> list[Parameter]:
+    return [
+        dataclasses.replace(
+            parameter, name=f"{parameter.name}_{number}", experiments=(f"experiment_{number}",)
+        )
+        for number in (1, 2)
+    ]
+
+
+# ------------------------------------------------------------------------------- the models
+
+
+def decay(times: F64, inputs: Mapping[str, F64], a: float, k: float) -> dict[str, F64]:
+    """Return ``y = a exp(-k t)``."""
+    return {"y": a * np.exp(-k * times)}
+
+
+def lag(
+    times: F64, inputs: Mapping[str, F64], rate: float, gain: float, x_start: float
+) -> dict[str, F64]:
+    """Return the solution of ``x' = -rate x + gain u``, exact for u linear between samples."""
+    u, x = inputs["u"], np.empty(times.size)
+    x[0] = x_start
+    for k, h in enumerate(np.diff(times)):
+        left = np.exp(-rate * h)
+        held = (1.0 - left) / rate
+        rising = (h - held) / (rate * h)
+        x[k + 1] = left * x[k] + gain * (held * u[k] + rising * (u[k + 1] - u[k]))
+    return {"x": x}
+
+
+def load(times: F64, inputs: Mapping[str, F64], mass: float, damping: float) -> dict[str, F64]:
+    """Return the force ``mass a + damping v`` of a prescribed motion."""
+    return {"force": mass * inputs["a"] + damping * inputs["v"]}
+
+
+def _nothing(times: F64, number: int) -> dict[str, F64]:
+    return {}
+
+
+def _waves(times: F64, number: int) -> dict[str, F64]:
+    return {"u": np.sin(3.0 * number * times) + 0.5 * np.sin(7.0 * times) + 0.5}
+
+
+def _motion(times: F64, number: int) -> dict[str, F64]:
+    w = 2.0 + number
+    return {"v": np.sin(w * times), "a": w * np.cos(w * times)}
+
+
+_DECAY = ConformanceProblem(
+    "decay",
+    "an exponential in time",
+    decay,
+    truth={"a": 2.0, "k": 1.3},
+    initial={"a": 1.0, "k": 0.5},
+    lower={"a": 0.1, "k": 0.1},
+    upper={"a": 5.0, "k": 3.0},
+    times=np.linspace(0.0, 3.0, 61),
+    inputs=_nothing,
+)
+
+_LAG = ConformanceProblem(
+    "lag",
+    "a linear differential equation of order one, from an input to a state",
+    lag,
+    truth={"rate": 2.0, "gain": 3.0},
+    initial={"rate": 1.0, "gain": 1.5},
+    lower={"rate": 0.1, "gain": 0.1},
+    upper={"rate": 6.0, "gain": 9.0},
+    times=np.linspace(0.0, 2.0, 201),
+    inputs=_waves,
+    provides=frozenset({"linear-equation", "settable-states"}),
+    coefficients={"rate": "a0", "gain": "b0"},
+    states={"x_start": "x"},
+    start_values={"x_start": 0.4},
+    sigma=0.005,
+    precision=2e-3,
+)
+
+_LOAD = ConformanceProblem(
+    "load",
+    "a force that is linear in mass and damping",
+    load,
+    truth={"mass": 2.0, "damping": 1.3},
+    initial={"mass": 1.0, "damping": 0.5},
+    lower={"mass": 0.1, "damping": 0.1},
+    upper={"mass": 5.0, "damping": 3.0},
+    times=np.linspace(0.0, 3.0, 61),
+    inputs=_motion,
+    provides=frozenset({"linear-outputs"}),
+)

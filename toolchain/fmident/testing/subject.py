@@ -1,0 +1,169 @@
+"""What is checked: an estimator with options, on a problem of the catalogue."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fmident._types import F64
+from fmident.errors import SimulationError
+from fmident.estimation import (
+    Estimate,
+    EstimationResult,
+    Estimator,
+    Monitor,
+    Observer,
+    run_estimation,
+)
+from fmident.evaluation import Evaluator, Executor, PythonExecutor
+from fmident.evaluation.python_model import Model
+from fmident.problem.model import Problem
+from fmident.testing.problems import ConformanceProblem
+
+
+class ConformanceError(AssertionError):
+    """An estimator does not do what every estimator must."""
+
+
+def expect(holds: bool, message: str) -> None:
+    """Raise what a test runner takes for a failed test, with a reason in words.
+
+    Raises
+    ------
+    ConformanceError
+        `holds` is false.
+    """
+    if not holds:
+        raise ConformanceError(message)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An estimator with options, on one problem.
+
+    Parameters
+    ----------
+    kind
+        The estimator's class.
+    bench
+        The problem.
+    options
+        What is written in the ``[estimator]`` table, beside what the problem asks for.
+    """
+
+    kind: type[Estimator[Any]]
+    bench: ConformanceProblem
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, problem: Problem) -> dict[str, Any]:
+        """Return the ``[estimator]`` table for a variation of the problem."""
+        known = {f.name for f in dataclasses.fields(self.kind.options_type)}
+        told = self.bench.options(problem, self.kind.requires)
+        return {**{k: v for k, v in told.items() if k in known}, **self.options}
+
+    def run(
+        self,
+        problem: Problem,
+        model: Model | None = None,
+        *,
+        estimator: Estimator[Any] | None = None,
+        executor: Executor | None = None,
+        observers: Sequence[Observer] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> EstimationResult:
+        """Run the estimator.
+
+        Parameters
+        ----------
+        problem
+            A variation of the problem.
+        model
+            In place of the problem's own.
+        estimator
+            An instance; a new one if ``None``.
+        executor
+            Who simulates; a new :class:`~fmident.evaluation.PythonExecutor` if ``None``.
+        observers
+            Told of iterations.
+        options
+            Further options.
+        """
+        own = executor or PythonExecutor(problem, model or self.bench.model)
+        table = {**self.table(problem), **(options or {})}
+        with Evaluator(problem, own) as evaluator:
+            return run_estimation(problem, evaluator, estimator or self.kind(), table, observers)
+
+    def watched(self) -> tuple[Estimator[Any], list[Estimate]]:
+        """Return an instance of the estimator, and a list that its answers are added to."""
+        answers: list[Estimate] = []
+        kind = self.kind
+
+        def estimate(
+            this: Estimator[Any],
+            problem: Problem,
+            evaluator: Evaluator,
+            options: Any,
+            monitor: Monitor,
+        ) -> Estimate:
+            found: Estimate = kind.estimate(this, problem, evaluator, options, monitor)
+            answers.append(found)
+            return found
+
+        made: Estimator[Any] = type(kind.__name__, (kind,), {"estimate": estimate})()
+        return made, answers
+
+
+class Fragile:
+    """A model whose simulation fails where a parameter is too large.
+
+    Parameters
+    ----------
+    model
+        The model that is simulated elsewhere.
+    limits
+        Argument of the model to the largest value with which it works.
+    """
+
+    def __init__(self, model: Model, limits: Mapping[str, float]) -> None:
+        self._model = model
+        self._limits = dict(limits)
+        self.failures = 0
+
+    def __call__(self, times: F64, inputs: Mapping[str, F64], **values: float) -> Mapping[str, F64]:
+        """Simulate, or fail."""
+        for name, limit in self._limits.items():
+            if values[name] > limit:
+                self.failures += 1
+                raise SimulationError(f"the solver gave up at {name} = {values[name]:g}")
+        return self._model(times, inputs, **values)
+
+
+class Counted:
+    """A model that remembers with what it was simulated, and can be interrupted.
+
+    Parameters
+    ----------
+    model
+        The model.
+    interrupt_at
+        Number of the simulation in which the user presses Ctrl-C, from 1.
+    """
+
+    def __init__(self, model: Model, interrupt_at: int | None = None) -> None:
+        self._model = model
+        self._interrupt_at = interrupt_at
+        self.values: list[dict[str, float]] = []
+
+    @property
+    def calls(self) -> int:
+        """Simulations so far."""
+        return len(self.values)
+
+    def __call__(self, times: F64, inputs: Mapping[str, F64], **values: float) -> Mapping[str, F64]:
+        """Simulate, or be interrupted."""
+        self.values.append(values)
+        if self.calls == self._interrupt_at:
+            raise KeyboardInterrupt
+        return self._model(times, inputs, **values)
