@@ -31,6 +31,7 @@ something for a step of any length, by chance."""
 _GOOD, _POOR = 0.75, 0.25
 """Actual reduction of the cost in relation to the predicted one."""
 
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_STEPS = 40
 _STALE_STEPS = 3
 """Steps with an updated Jacobian before it is computed anew."""
@@ -129,7 +130,9 @@ def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
 
 def room(landscape: Landscape, z: F64, held: int | None) -> tuple[F64, F64]:
     """Return the smallest and the largest step, shape (n,) each; zero for a parameter held."""
-    reach = _REACH * landscape.sizes
+    reach = _REACH * np.where(
+        landscape.log, landscape.sizes, np.maximum(landscape.sizes, np.abs(z))
+    )
     low = np.clip(landscape.lower - z, -reach, 0.0)
     high = np.clip(landscape.upper - z, 0.0, reach)
     if held is not None:
@@ -185,7 +188,7 @@ def descend(
     for _ in range(_MOST_STEPS):
         low, high = room(landscape, state.z, held)
         bare = linear_step(state, state.residuals, low, high, share=_SHARE)
-        if bare.reduction <= tolerance:
+        if bare.reduction <= max(tolerance, _ROUNDING * state.cost):
             if state.drift <= exact:
                 return Descent(state, True)
             state, stale = landscape.refreshed(state), 0

@@ -62,7 +62,7 @@ class Landscape:
         self._evaluator = evaluator
         self._space = evaluator.space
         self._lower, self._upper = problem.lower, problem.upper
-        self.sizes = sizes
+        self.sizes, self.log = sizes, evaluator.space.log
         self.lower, self.upper = evaluator.space.lower, evaluator.space.upper
 
     def at(self, p: F64) -> State | None:

@@ -28,7 +28,7 @@ from fmident.statistics.likelihood import critical_tau, rise_of
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-_TOLERANCE = 1e-12
+_TOLERANCE = 1e-14
 """Rise of the cost that the estimate may leave, in relation to that at the ends."""
 
 _BETTER = 0.01

@@ -25,7 +25,7 @@ from fmident.statistics.likelihood import rise_of, tau_of
 _PARTS = 4
 """Steps to the end of the interval along a straight tau."""
 
-_GROWTH = 3.0
+_GROWTH = 2.0
 _STEEPER = 3.0
 """Largest slope that is believed, in mean slopes since the estimate."""
 
@@ -40,7 +40,7 @@ _MOST_POINTS = 60
 _FAR, _FAR_LOG = 1e3, float(np.log(1e6))
 """Where a walk without a bound ends: in sizes of the parameter, and on a log scale."""
 
-_BENT = 0.1
+_BENT = 0.05
 """Part of the change of the outputs that the Jacobian may miss before it is computed anew."""
 
 _TOLERANCE = 1e-4
@@ -49,8 +49,8 @@ _TOLERANCE = 1e-4
 _LEFT = 0.01
 """Part of that which the tangent may leave."""
 
-_EXACT = 0.05
-"""Drift of the Jacobian, in critical taus, at the end of an interval."""
+_DRIFT, _EXACT = 1.5, 0.05
+"""Largest drift of the Jacobian, in critical taus: on the way, and at the end of an interval."""
 
 _HALVED = 0.5
 """Part of its width that a bracket may keep; else it is halved next."""
@@ -58,6 +58,9 @@ _HALVED = 0.5
 _TRUSTED = 1.3
 """Tau, in critical ones, up to which a point beyond the end is as good a start as one before it:
 a point far up may lie in another valley."""
+
+_LOW, _LOW_IN_TURN = 0.5, 3
+"""So many points in turn below this part of the critical tau put one beyond the end in doubt."""
 
 _NARROW = 1e-6
 """Width of a bracket, in relation to its distance from the estimate, that ends the search."""
@@ -202,6 +205,8 @@ class _Walker:
         self._bound = abs(float(bound - optimum.z[walk.index]))
         self._far = min(self._bound, _FAR_LOG if plan.log[walk.index] else _FAR * size)
         self._size = size
+        # Length by which the residuals change where tau becomes critical.
+        self._scale = plan.critical_tau * float(np.sqrt(plan.variance))
 
     def run(self) -> None:
         """Walk."""
@@ -220,8 +225,10 @@ class _Walker:
                 if self._ends_at(taken):
                     return
             if taken.tau >= self._plan.critical_tau:
-                self._close_in(place, taken)
-                return
+                short = self._close_in(place, taken)
+                if short is None:
+                    return
+                taken = short
             if self._distance(taken) >= self._far * (1.0 - 1e-12):
                 self._walk.finish("bound" if self._far == self._bound else "reach")
                 return
@@ -250,19 +257,37 @@ class _Walker:
         part = self._plan.critical_tau / _PARTS
         return min(part * float(np.floor(tau / part + 0.7) + 1.0), self._plan.critical_tau)
 
-    def _close_in(self, below: Place, above: Place) -> None:
-        """Find where tau is critical between two points."""
+    def _close_in(self, below: Place, above: Place) -> Place | None:
+        """Find where tau is critical between two points, and end the walk.
+
+        Returns
+        -------
+        Place or None
+            Where to go on if the point beyond the end has turned out to be before it, the other
+            parameters being at their best.
+        """
         target = self._plan.critical_tau
-        before = np.inf
+        before, low_in_turn = np.inf, 0
         for _ in range(_MOST_POINTS):
-            nearest = self._confirmed(min(below, above, key=lambda q: abs(q.tau - target)))
+            if target - below.tau < above.tau - target:
+                nearest = below = self._confirmed(below)
+            else:
+                nearest = above = self._confirmed(above)
             if self._ends_at(nearest):
-                return
-            below, above = (nearest, above) if nearest.tau < target else (below, nearest)
+                return None
+            if above.tau < target:
+                return above
             low, high = self._distance(below), self._distance(above)
-            if high - low <= _NARROW * high:  # tau jumps
+            narrow = high - low <= _NARROW * high
+            if narrow or low_in_turn >= _LOW_IN_TURN:
+                # Does tau jump, or was the point beyond the end reached from too far away?
+                again = self._visit(below, high)
+                if again is not None and again.tau < target:
+                    return again
+                low_in_turn = 0
+            if narrow:
                 self._finish_at(0.5 * (low + high))
-                return
+                return None
             halve = high - low > _HALVED * before
             before = high - low
             distance = 0.5 * (low + high) if halve else self._guess(below, above, target)
@@ -276,9 +301,11 @@ class _Walker:
                     break
             if found is None:
                 self._walk.finish("failure", self._reason())
-                return
+                return None
+            low_in_turn = low_in_turn + 1 if found.tau < _LOW * target else 0
             below, above = (found, above) if found.tau < target else (below, found)
         self._walk.finish("limit")
+        return None
 
     def _guess(self, below: Place, above: Place, target: float) -> float:
         """Return where tau may be critical: along a slope, else along the chord, inside."""
@@ -313,7 +340,7 @@ class _Walker:
         """
         if not self._is_close(place):
             return place
-        drift = _EXACT * self._plan.critical_tau * np.sqrt(self._plan.variance)
+        drift = _EXACT * self._scale
         if place.state.drift <= drift:
             return place
         tolerance = _TOLERANCE * self._plan.threshold
@@ -329,11 +356,10 @@ class _Walker:
         change = there.residuals - origin.state.residuals
         missed = change - origin.state.jacobian @ (there.z - origin.state.z)
         tolerance = _TOLERANCE * self._plan.threshold
-        part = self._plan.critical_tau / _PARTS * np.sqrt(self._plan.variance)
-        size = max(float(np.linalg.norm(change)), part)
+        size = max(float(np.linalg.norm(change)), self._scale / _PARTS)
         if float(np.linalg.norm(missed)) > _BENT * size:
             there = self._landscape.refreshed(there)
-        found = descend(self._landscape, there, self._index, tolerance)
+        found = descend(self._landscape, there, self._index, tolerance, exact=_DRIFT * self._scale)
         return self._keep(found.state, converged=found.converged)
 
     def _predict(self, state: State, distance: float) -> F64:
