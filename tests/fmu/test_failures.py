@@ -159,30 +159,27 @@ def test_debug_logging_gives_what_the_error_alone_does_not(simulator: Simulator)
 
 
 def test_a_time_limit_ends_a_slow_run(simulator: Simulator) -> None:
-    setup = SimulationSetup(np.linspace(0.0, 2.0, 401), output_names=("x",))
+    # To its end, the run would take 400 s.
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 40_001), output_names=("x",))
     began = time.perf_counter()
     with pytest.raises(SimulationError, match=r"longer than 0\.2 s"):
         simulator.simulate(setup, {"kind": SLOW}, time_limit=0.2)
-    assert time.perf_counter() - began < 1.0
+    assert time.perf_counter() - began < 100.0
 
 
 def test_ctrl_c_is_served_while_a_slow_fmu_runs(simulator: Simulator) -> None:
-    setup = SimulationSetup(np.linspace(0.0, 2.0, 1001), output_names=("x",))
+    # To its end, the run would take 400 s.
+    setup = SimulationSetup(np.linspace(0.0, 2.0, 40_001), output_names=("x",))
     simulator.simulate(SETUP, {"kind": SLOW, "speed": 0.001})
-    pressed: list[float] = []
 
-    def press() -> None:
-        pressed.append(time.perf_counter())
-        _thread.interrupt_main()
+    def run_and_press() -> None:
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        simulator.simulate(setup, {"kind": SLOW, "speed": 0.01})
 
-    timer = threading.Timer(0.3, press)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            simulator.simulate(setup, {"kind": SLOW, "speed": 0.01})
-        assert time.perf_counter() - pressed[0] < 0.5
-    finally:
-        timer.join()
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        run_and_press()
+    assert time.perf_counter() - began < 100.0
     assert np.isfinite(simulator.simulate(SETUP)).all()
 
 

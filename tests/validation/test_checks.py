@@ -235,7 +235,7 @@ def test_a_caller_that_wants_no_more_waits_for_nothing(flawed: BuildFlawed) -> N
     """The others are ended, not awaited: one that hangs would take its time limit."""
     plans = [FmuPlan(flawed(), resets=5), plan(flawed("HANGS")), plan(flawed("HANGS"))]
     began = time.perf_counter()
-    reports = validate(plans, timeout=60.0, jobs=2)
+    reports = validate(plans, timeout=600.0, jobs=2)
     assert next(reports).passed
     reports.close()  # type: ignore[attr-defined]
-    assert time.perf_counter() - began < 30.0
+    assert time.perf_counter() - began < 300.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -42,19 +43,25 @@ def session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def children() -> list[str]:
-    family = psutil.Process().children(recursive=True)
-    return [" ".join(p.cmdline()) for p in family if "fake_omc" in " ".join(p.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may just have ended
+            found.append(" ".join(process.cmdline()))
+    return [command for command in found if "fake_omc" in command]
 
 
 def test_time_out_says_what_ran_how_long(
     build: Build, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_OMC_SLEEP", "buildModelFMU:60")
     begin = time.monotonic()
+    build("Good", session=session)
+    # Enough for what comes before, however slow this machine is.
+    limit = max(1.5, round(4.0 * (time.monotonic() - begin), 1))
+    monkeypatch.setenv("FAKE_OMC_SLEEP", "buildModelFMU:600")
     with pytest.raises(OmcStoppedError) as caught:
-        build("Good", session=session, timeout=1.5)
-    assert time.monotonic() - begin < 12
-    assert "took longer than 1.5 s; 'buildModelFMU(Good," in caught.value.message
+        build("Good", session=session, timeout=limit)
+    assert time.monotonic() - begin < 300
+    assert f"took longer than {limit:g} s; 'buildModelFMU(Good," in caught.value.message
     assert "raise the option 'timeout'" in (caught.value.hint or "")
     assert children() == []
 
@@ -82,12 +89,10 @@ def test_root_gets_scripts_or_is_told_at_once(
     fake_omc: Path, build: Build, as_root: None, omc_log: Path
 ) -> None:
     assert choose_way("auto") == "script"
-    begin = time.monotonic()
     with pytest.raises(CompilationError, match="does not work for root") as caught:
         build("Good", session="local")
-    assert time.monotonic() - begin < 1
     assert 'session = "script"' in (caught.value.hint or "")
-    assert not omc_log.exists()
+    assert not omc_log.exists()  # nothing was started that could have been waited for
 
 
 def test_an_ordinary_user_gets_a_session(fake_omc: Path, as_user: None) -> None:
@@ -312,14 +317,15 @@ def test_end_process_ends_children(tmp_path: Path) -> None:
     sleep = "import time; time.sleep(60)"
     script = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {sleep!r}]); {sleep}"
     parent = psutil.Popen([sys.executable, "-c", script])
-    for _ in range(100):
-        if parent.children():
-            break
-        time.sleep(0.05)
+    while not parent.children():
+        assert parent.is_running()
+        time.sleep(0.02)
     (child,) = parent.children()
     end_process(parent.pid)
-    parent.wait(5)
-    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    parent.wait(60)
+    # Killed and without a parent: gone as soon as the kernel and init come to it.
+    _, alive = psutil.wait_procs([child], timeout=60)
+    assert alive == [] or child.status() == psutil.STATUS_ZOMBIE
     end_process(parent.pid)  # a second time does no harm
 
 

@@ -38,6 +38,7 @@ from .dask_study import (
     slow_tasks,
     some_tasks,
 )
+from .faults import lives
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -187,37 +188,47 @@ def test_a_crash_costs_one_simulation(problem: Problem, client: Any, kind: int, 
 
 
 def test_a_simulation_that_hangs_is_given_up(trouble: Path, cluster: Cluster) -> None:
-    problem = make_problem(trouble, scheduler=cluster.address, timeout=0.5)
+    problem = make_problem(trouble, scheduler=cluster.address, timeout=2.0)
     tasks = [*some_tasks(3), SimulationTask(0, {"kind": HANG})]
     with DaskExecutor(problem) as executor:
         found = executor.run(tasks)
         assert executor.report().timeouts == 1
     assert isinstance(found[3], SimulationFailure)
-    assert "0.5 s" in found[3].message
+    assert "2 s" in found[3].message
     assert_same(found[:3], inline(problem, tasks[:3]))
 
 
 def test_a_worker_lost_in_the_middle_of_a_batch(problem: Problem, client: Any) -> None:
     tasks = slow_tasks(30, 0.1)
     victim = min(pids(client).values())
+
+    def kill(index: int, _: object) -> None:
+        if index == 9:
+            os.kill(victim, signal.SIGKILL)
+
     with DaskExecutor(problem) as executor:
-        threading.Timer(0.8, os.kill, (victim, signal.SIGKILL)).start()
-        found = executor.run(tasks)
-    assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == "zombie"
+        found = executor.run(tasks, kill)
+    assert not lives(victim)
     assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
 
 
-def test_ctrl_c_stops_the_workers_as_well(problem: Problem) -> None:
-    long = slow_tasks(6, 25.0)
+def test_ctrl_c_stops_the_workers_as_well(trouble: Path, cluster: Cluster) -> None:
+    problem = make_problem(trouble, scheduler=cluster.address, timeout=1200.0)
+    long = slow_tasks(6, 600.0)
     with DaskExecutor(problem) as executor:
         executor.run(some_tasks(2))
-        threading.Timer(1.0, _thread.interrupt_main).start()
         begin = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
+
+        def run_and_interrupt() -> None:
+            threading.Timer(1.0, _thread.interrupt_main).start()
             executor.run(long)
+
+        with pytest.raises(KeyboardInterrupt):
+            run_and_interrupt()
         tasks = some_tasks(10)
         assert_same(executor.run(tasks), inline(problem, tasks))
-        assert time.monotonic() - begin < 20.0
+        # One of the long ones takes much longer.
+        assert time.monotonic() - begin < 300.0
 
 
 def test_a_scheduler_without_workers_is_waited_for_and_told_of(
@@ -267,7 +278,7 @@ def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) ->
 
     tasks = slow_tasks(12, 0.2)
     plain = [replace(t, values={"a": t.values["a"]}) for t in tasks]
-    with DaskExecutor(problem, patience=30.0, warn=help_out) as executor:
+    with DaskExecutor(problem, patience=300.0, warn=help_out) as executor:
         # The second worker gets the FMU in the middle of the batch.
         assert_same(executor.run(tasks, kill_the_last_one), inline(problem, plain))
         executor._patience._limit = 3.0
@@ -291,27 +302,35 @@ def test_a_worker_with_two_threads_runs_two_at_once(trouble: Path, lonely: Clust
         assert executor.simultaneous == 1
 
 
+LOST = r"the Dask scheduler at '\S+' is gone|connection to the Dask scheduler at '\S+' is lost"
+
+
 def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
     problem = make_problem(trouble, scheduler=lonely.address)
     lonely.start_workers(1, "--no-nanny")
-    with DaskExecutor(problem, patience=5.0) as executor:
+
+    def kill(index: int, _: object) -> None:
         assert lonely.scheduler is not None
-        threading.Timer(0.5, lonely.scheduler.kill).start()
-        begin = time.monotonic()
-        with pytest.raises(EstimationError, match="scheduler"):
-            executor.run(slow_tasks(40, 0.2))
-        assert time.monotonic() - begin < 30.0
+        lonely.scheduler.kill()
+
+    with (
+        DaskExecutor(problem, patience=5.0) as executor,
+        pytest.raises(EstimationError, match=LOST),
+    ):
+        executor.run(slow_tasks(40, 0.2), kill)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_scheduler_that_is_lost_while_it_has_no_workers(
     trouble: Path, lonely: Cluster, how: int
 ) -> None:
-    assert lonely.scheduler is not None
+    def kill(_: Diagnostic) -> None:
+        assert lonely.scheduler is not None
+        lonely.scheduler.send_signal(how)
+
     problem = make_problem(trouble, scheduler=lonely.address)
-    threading.Timer(1.0, lonely.scheduler.send_signal, (how,)).start()
-    with pytest.raises(EstimationError, match="scheduler"):
-        DaskExecutor(problem, patience=4.0, warn=lambda _: None)
+    with pytest.raises(EstimationError, match=LOST):
+        DaskExecutor(problem, patience=4.0, warn=kill)
 
 
 def fake_fmident(folder: Path, *, installed: bool) -> dict[str, str]:
@@ -339,7 +358,7 @@ def test_workers_with_another_fmident(
     lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=installed))
     problem = make_problem(trouble, scheduler=lonely.address)
     with pytest.raises(EstimationError, match=words) as caught:
-        DaskExecutor(problem, patience=20.0)
+        DaskExecutor(problem, patience=300.0)
     assert "pip install" in str(caught.value)
 
 
@@ -358,13 +377,14 @@ def test_workers_that_come_later_are_asked_for_their_version(
 def test_a_worker_that_cannot_import_fmident_is_left_out(trouble: Path, lonely: Cluster) -> None:
     lonely.start_workers(1, "--no-nanny")
     problem = make_problem(trouble, scheduler=lonely.address)
-    tasks = slow_tasks(50, 0.2)
     with DaskExecutor(problem) as executor:
         executor.run(some_tasks(3))
         lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=False))
-        assert all(isinstance(o, np.ndarray) for o in executor.run(tasks))
-    # Dask itself ends a worker that cannot read what it is told to run.
-    assert lonely.workers[1].wait(10.0) is not None
+        # Dask itself ends a worker that cannot read what it is told to run.
+        deadline = time.monotonic() + 300.0
+        while lonely.workers[1].poll() is None:
+            assert time.monotonic() < deadline
+            assert all(isinstance(o, np.ndarray) for o in executor.run(slow_tasks(8, 0.1)))
 
 
 def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(
@@ -379,9 +399,10 @@ def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(
 
     monkeypatch.setattr(Batch, "_keep", noted)
     with DaskExecutor(problem) as executor:
-        for _ in range(3):
-            executor.run([SimulationTask(0, {"a": float(k)}) for k in range(40)])
+        executor.run(some_tasks(4))
         chunks.clear()
+        # As if many quick ones had been seen, which take longer on a busy machine.
+        executor._sizes._seconds[0] = 1e-3
         found = executor.run(slow_tasks(24, 0.2))
     # Expected in a moment, sent as 6 at once, which would take more than a second.
     assert any(asked >= 6 and got < asked for asked, got in chunks)

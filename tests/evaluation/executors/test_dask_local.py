@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from fmident.evaluation.executors.dask.sizing import SECONDS, ChunkSizes
 from ...fmu.build import Fixture, build, compiler
 from ...fmu.conftest import CATEGORIES, TROUBLE
 from .dask_study import assert_same, inline, make_problem, slow_tasks, some_tasks
+from .faults import lives
 
 distributed = pytest.importorskip("distributed")
 
@@ -44,7 +44,7 @@ def trouble(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def family() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if p.status() != "zombie"]
+    return [p for p in psutil.Process().children(recursive=True) if lives(p.pid)]
 
 
 @pytest.mark.slow
@@ -73,14 +73,18 @@ def test_only_loopback_and_nothing_is_left(
 
 @pytest.mark.slow
 def test_a_local_worker_that_is_lost_is_replaced(trouble: Path) -> None:
-    tasks = slow_tasks(24, 0.1)
+    tasks = slow_tasks(12, 0.1)
     problem = make_problem(trouble, workers=1)
     with DaskExecutor(problem) as executor:
         local = executor._local
         assert local is not None
         (victim,) = local.processes
-        threading.Timer(0.8, os.kill, (victim, signal.SIGKILL)).start()
-        found = executor.run(tasks)
+
+        def kill(index: int, _: object) -> None:
+            if index == 3:
+                os.kill(victim, signal.SIGKILL)
+
+        found = executor.run(tasks, kill)
         assert local.processes != (victim,)
     assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
 
@@ -135,9 +139,9 @@ def test_a_script_without_a_guard_and_killed(trouble: Path, tmp_path: Path) -> N
     finally:
         process.kill()
         process.communicate()
-    _, alive = psutil.wait_procs(members, timeout=10.0)
+    _, alive = psutil.wait_procs(members, timeout=60.0)
     assert alive == []
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 60.0
     while Path(folder).exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(folder).exists()
@@ -153,12 +157,12 @@ def test_a_scheduler_that_cannot_be_reached(
     monkeypatch.setattr(
         "fmident.evaluation.executors.dask.connection.CONNECT_SECONDS", 0.5, raising=True
     )
-    begin = time.monotonic()
-    with pytest.raises(EstimationError, match="no Dask scheduler answers at") as caught:
+    with pytest.raises(
+        EstimationError, match=r"no Dask scheduler answers at .* within 0\.5 s"
+    ) as caught:
         DaskExecutor(make_problem(trouble, scheduler=address))
     assert address in str(caught.value)
     assert "dask scheduler" in (caught.value.hint or "")
-    assert time.monotonic() - begin < 10.0
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://10.0.0.1:8786", "tcp://head", "a b:1"])

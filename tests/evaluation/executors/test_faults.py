@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -103,22 +104,29 @@ def test_a_hang_inside_one_call_ends_at_the_timeout(fmu: Path, reference: list[S
         assert executor.report().crashes == 0
 
 
-def test_a_hang_at_the_start_values_is_told_soon(fmu: Path) -> None:
+def test_a_hang_at_the_start_values_is_told_soon(
+    fmu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The trial of the reset hangs first; loading has much more time than it has.
     assert processes.START_LIMIT >= 60.0
+    monkeypatch.setattr(processes, "START_LIMIT", 600.0)
     problem = make_problem(fmu, timeout=1.0, workers=1, start={"kind": float(faults.HANG)})
     begun = time.monotonic()
     with ProcessExecutor(problem) as executor:
         found = executor.run([task(1.0), task(1.0, kind=float(faults.FINE))])
         assert "did not answer within 1 s" in failure(found[0]).message
         assert hasattr(found[1], "shape")
-    assert time.monotonic() - begun < 30.0
+    assert time.monotonic() - begun < 300.0
 
 
 @pytest.mark.parametrize("kind", [InProcessExecutor, ProcessExecutor])
 def test_a_slow_simulation_is_given_up_between_two_steps(
-    fmu: Path, kind: type[InProcessExecutor] | type[ProcessExecutor]
+    fmu: Path,
+    kind: type[InProcessExecutor] | type[ProcessExecutor],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # However late this process is, it must not be the one that ends the simulation.
+    monkeypatch.setattr(processes, "_GRACE", 600.0)
     with kind(make_problem(fmu, timeout=2.0)) as executor:
         executor.run(GOOD[:1])
         found = executor.run([task(1.0, pace=0.3), task(1.0)])
@@ -311,13 +319,20 @@ def test_a_worker_killed_from_outside(fmu: Path, reference: list[Simulated]) -> 
             time.sleep(0.01)
         assert same(executor.run(GOOD), reference)
         # While it works: that one simulation is lost.
-        slow = [task(1.0, pace=0.05), task(1.5, pace=0.05)]
+        slow = [task(1.0, pace=0.1), task(1.5, pace=0.1)]
         # The one from before may still be listed, if its end has not been noticed.
-        victim = next(pid for pid in executor.pids if lives(pid))
-        timer = threading.Timer(0.4, os.kill, (victim, signal.SIGKILL))
-        timer.start()
+        victim = next(w for w in executor._workers if lives(w.pid))
+        before = victim.begun()
+
+        def strike() -> None:
+            while victim.begun() == before:
+                time.sleep(0.005)
+            os.kill(victim.pid, signal.SIGKILL)
+
+        striker = threading.Thread(target=strike)
+        striker.start()
         found = executor.run(slow)
-        timer.join()
+        striker.join()
         lost = [o for o in found if not hasattr(o, "shape")]
         assert len(lost) == 1
         assert "SIGKILL" in failure(lost[0]).message
@@ -360,6 +375,7 @@ def test_no_process_memory_or_folder_is_left(
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gc.collect()  # what other tests have left to be closed
     shared = set(Path("/dev/shm").iterdir())
     opened = len(list(Path("/proc/self/fd").iterdir()))
     executor = ProcessExecutor(make_problem(fmu))
@@ -369,8 +385,12 @@ def test_no_process_memory_or_folder_is_left(
     executor.close()
     assert not any(lives(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
-    assert set(Path("/dev/shm").iterdir()) <= shared
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    # Other processes of this machine may make some in between; those they take away again.
+    deadline = time.monotonic() + 60.0
+    while new := set(Path("/dev/shm").iterdir()) - shared:
+        assert time.monotonic() < deadline, new
+        time.sleep(0.1)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened
 
 
 def test_the_time_limit_of_an_inline_run_holds_after_a_quick_one(fmu: Path) -> None:

@@ -97,12 +97,15 @@ def test_ten_thousand_resets_leak_nothing(fmus: Builder) -> None:
                 fmu.step(i * 0.1, 0.1)
             fmu.slave.reset()
 
-        for _ in range(1000):
-            cycle()
-        before = resident_kilobytes()
-        for _ in range(10_000):
-            cycle()
-        assert resident_kilobytes() - before < 256
+        def growth(cycles: int) -> int:
+            before = resident_kilobytes()
+            for _ in range(cycles):
+                cycle()
+            return resident_kilobytes() - before
+
+        growth(1000)
+        # A leak makes every series grow; what else this process does, one at most.
+        assert min(growth(5000), growth(5000)) < 128
 
 
 @linux_only
