@@ -7,7 +7,7 @@ import pytest
 
 from .rig import parameter, problem_of, profiles
 
-DRAWS, FEW = 400, np.linspace(0.0, 1.0, 8)
+DRAWS, FEW = 200, np.linspace(0.0, 1.0, 8)
 TRUTH = (1.5, 3.0)
 
 
@@ -29,6 +29,6 @@ def test_coverage_of_a_nonlinear_model_with_few_samples(known):
         for j, profile in enumerate(profiles(problem, decay).profiles):
             low, high = profile.interval
             hits[j] += low <= TRUTH[j] <= high
-    # Three standard deviations of the share of 400 draws.
+    # Three standard deviations of the share of so many draws.
     spread = 3.0 * np.sqrt(0.95 * 0.05 / DRAWS)
     np.testing.assert_allclose(hits / DRAWS, 0.95, atol=spread)

@@ -95,7 +95,7 @@ def run_profiles(
     accuracy
         Of their ends, in relation to the distance from the estimate.
     listener
-        Told of each point.
+        Told of each point, and of the end of each walk.
 
     Returns
     -------

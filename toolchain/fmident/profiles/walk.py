@@ -153,7 +153,7 @@ class Walk:
 
 
 Told = Callable[[Walk], None]
-"""Called after each point."""
+"""Called after each point of a walk, and at its end."""
 
 
 def walk_along(
@@ -179,12 +179,13 @@ def walk_along(
     reason
         Tells why the last simulation failed.
     told
-        Called after each point.
+        Called after each point, and at the end.
     """
     try:
         _Walker(landscape, optimum, plan, walk, reason, told).run()
     except JacobianError as error:
         walk.finish("failure", error.message)
+    told(walk)
 
 
 class _Walker:

@@ -1,0 +1,188 @@
+"""``fmident profile`` and ``fmident.profile`` on an FMU of the library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fmident
+from fmident.cli import main
+from fmident.errors import ProblemError
+from fmident.evaluation.executors.inline import InProcessExecutor
+
+from ..study import Study
+
+Capture = pytest.CaptureFixture[str]
+INLINE = ["--set", "evaluation.executor=inline"]
+
+
+@pytest.fixture
+def estimated(study: Study) -> Path:
+    folder = study.folder / "estimate"
+    assert main(["estimate", str(study.problem), "-o", str(folder), "-q", *INLINE]) == 0
+    return folder
+
+
+def profiled(study: Study, *more: str, out: str = "out") -> int:
+    words = ["profile", str(study.problem), "-o", str(study.folder / out), *INLINE, *more]
+    return main(words)
+
+
+def content(study: Study, name: str = "out") -> dict[str, Any]:
+    """Return the result without what differs from run to run."""
+    text = (study.folder / name / "profiles.json").read_text()
+    found: dict[str, Any] = json.loads(text)
+    del found["wall_time_s"], found["settings"]
+    return found
+
+
+def test_from_a_result(study: Study, estimated: Path, capsys: Capture, monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    capsys.readouterr()
+    assert profiled(study, "--result", str(estimated)) == 0
+    said = capsys.readouterr()
+    assert "All 3 profiles agree with the linearised intervals." in said.out
+    assert max(map(len, said.out.split("\n\nresult:")[0].splitlines())) <= 80
+    assert "profiles: 6 of 6 ends found" in said.err
+    folder = study.folder / "out"
+    names = {p.name for p in folder.iterdir()}
+    assert names == {"profiles.json", "profiles.csv", "profiles.html", "problem.toml", "tau.png",
+                     "cost.png"}  # fmt: skip
+    before = json.loads((estimated / "result.json").read_text())["parameters"]
+    found = content(study)
+    assert found["status"] == "complete"
+    for name, profile in found["profiles"].items():
+        np.testing.assert_allclose(
+            profile["interval"],
+            before[name]["interval_95"],
+            atol=0.1 * before[name]["standard_error"],
+        )
+        assert profile["verdict"] == "agrees"
+    points = pd.read_csv(folder / "profiles.csv")
+    assert list(points.columns[-3:]) == ["m", "d", "k"]
+    assert set(points["profile"]) == {"m", "d", "k"}
+    page = (folder / "profiles.html").read_text()
+    assert page.count("data:image/svg+xml") == 3
+    assert 'src="http' not in page
+    assert (folder / "tau.png").read_bytes().startswith(b"\x89PNG")
+    # The journal of a run that has ended is gone.
+    assert not (study.folder / ".out.run").exists()
+
+
+def test_without_a_result_the_problem_is_estimated_first(study: Study, capsys: Capture) -> None:
+    assert profiled(study, "--parameters", "k", "--level", "68.27%") == 0
+    said = capsys.readouterr()
+    assert "estimated first" in said.err
+    assert "The profile agrees" in said.out
+    found = content(study)
+    assert list(found["profiles"]) == ["k"]
+    k = found["profiles"]["k"]
+    half = 0.5 * (k["interval"][1] - k["interval"][0])
+    assert half == pytest.approx(k["standard_error"], rel=0.02)
+
+
+def test_a_second_run_keeps_the_first(study: Study, estimated: Path, capsys: Capture) -> None:
+    for _ in range(2):
+        assert profiled(study, "--result", str(estimated), "--parameters", "d", "-q") == 0
+    assert "earlier profiles are kept as" in capsys.readouterr().err
+    assert (study.folder / "out.1" / "profiles.json").exists()
+
+
+@pytest.mark.slow
+def test_executors_give_the_same_to_the_last_bit(study: Study, estimated: Path) -> None:
+    assert profiled(study, "--result", str(estimated), "-q") == 0
+    others = ["--set", "evaluation.executor=processes", "--set", "evaluation.workers=2"]
+    words = ["profile", str(study.problem), "-o", str(study.folder / "two"), *others]
+    assert main([*words, "--result", str(estimated), "-q"]) == 0
+    assert content(study) == content(study, "two")
+
+
+def test_an_interrupted_run_is_resumed(
+    study: Study, estimated: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert profiled(study, "--result", str(estimated), "-q", out="whole") == 0
+    whole = content(study, "whole")
+    real, left = InProcessExecutor._run_one, [whole["simulations"] - 25]
+
+    def pressed(self: Any, *arguments: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(self, *arguments)
+
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(InProcessExecutor, "_run_one", pressed)
+        assert profiled(study, "--result", str(estimated)) == 130
+    said = capsys.readouterr()
+    assert "to go on from here: fmident profile" in said.err
+    assert "--resume" in said.err
+    half = content(study)
+    assert half["status"] == "interrupted"
+    assert sum(len(p["points"]) for p in half["profiles"].values()) > 3
+    assert profiled(study, "--result", str(estimated), "--resume") == 0
+    assert "simulations in the journal" in capsys.readouterr().err
+    assert content(study) == whole
+    served = json.loads((study.folder / "out" / "profiles.json").read_text())
+    assert served["settings"]["evaluation"]["restored"] > whole["simulations"] / 2
+    assert not (study.folder / "out.1").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--parameters", "mass"], "no free parameter 'mass'"),
+        (["--parameters", "k", "k"], "given twice"),
+        (["--level", "95"], "not a probability"),
+        (["--result", "nowhere"], "there is no"),
+        (["--stage", "first"], "has no stages"),
+        (["--resume"], "no unfinished run"),
+        (["--set", "cost.name=smoothed-spectrum"], "is no likelihood"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    study: Study, words: list[str], message: str, capsys: Capture
+) -> None:
+    assert profiled(study, *words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+    assert not (study.folder / "out").exists()
+
+
+def test_a_folder_with_something_else_is_left_alone(study: Study, estimated: Path) -> None:
+    words = ["profile", str(study.problem), "--result", str(estimated), "-o", str(estimated)]
+    assert main(words) == 2
+    assert (estimated / "result.json").exists()
+
+
+def test_a_result_of_another_problem_is_refused(study: Study) -> None:
+    problem = fmident.load_problem(study.problem)
+    result = fmident.estimate(problem)
+    study.change("[parameters.k]\ninitial = 300.0\nbounds = [50.0, 1000.0]",
+                 "[parameters.k]\ninitial = 60.0\nbounds = [50.0, 100.0]")  # fmt: skip
+    with pytest.raises(ProblemError, match="outside of the bounds"):
+        fmident.profile(fmident.load_problem(study.problem), result)
+
+
+def test_changed_data_are_told_of(study: Study) -> None:
+    result = fmident.estimate(fmident.load_problem(study.problem))
+    study.change("sigma = 2e-5", "sigma = 3e-5")
+    found = fmident.profile(fmident.load_problem(study.problem), result, parameters=["k"])
+    assert any("have changed since" in note for note in found.notes)
+
+
+def test_a_delay_of_the_measurement_has_a_profile(study: Study) -> None:
+    study.change("sigma = 2e-5 }", 'sigma = 2e-5, delay = "lag" }')
+    study.change(
+        "[[experiments]]", '[parameters.lag]\ninitial = 0.001\nunit = "s"\n\n[[experiments]]'
+    )
+    result = fmident.profile(fmident.load_problem(study.problem), parameters=["lag", "d"])
+    lag = next(p for p in result.profiles if p.name == "lag")
+    assert lag.verdict.kind == "agrees"
+    assert lag.interval[0] < 0.0 < lag.interval[1]
