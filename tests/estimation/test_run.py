@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from fmident.errors import Diagnostic, EstimationError, ProblemError, SimulationError
 from fmident.estimation import (
@@ -19,6 +20,9 @@ from fmident.estimation import (
 )
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Parameter, Problem
+from fmident.statistics import ResidualScores
+
+from .conftest import TIMES
 
 GOOD = np.array([2.0, 1.3])
 
@@ -437,3 +441,29 @@ def test_a_parameter_of_the_measurement_model_can_be_estimated(run: Any, problem
     result = run(lambda p, e, m: Estimate(found, "converged", ""), problem=extended)
     assert result.fits[0].rms == pytest.approx(0.05, rel=0.2)
     assert result.parameters.loc["shift", "interval_95_low"] < 0.4
+
+
+def test_values_away_from_the_minimum_are_told_in_standard_errors(
+    run: Callable[..., EstimationResult], problem: Problem, model: Any
+) -> None:
+    def at(point: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        found = run(lambda *_: Estimate(point, "converged", "found"))
+        errors = found.parameters["standard_error"].to_numpy()
+        return errors, [n for n in found.notes if "where the cost is least" in n]
+
+    measured = problem.experiments[0].measurements[0].values
+    best = optimize.least_squares(lambda p: model(TIMES, {}, *p)["y"] - measured, GOOD).x
+    errors, notes = at(best)
+    assert notes == []
+    assert at(best + errors * [0.2, 0.0])[1] == []
+    (note,) = at(best + errors * [3.0, 0.0])[1]
+    assert "'a' by 3" in note
+    assert "'k'" not in note
+
+
+def test_scores_of_a_wrong_shape_are_the_plugins_mistake(
+    run: Callable[..., EstimationResult],
+) -> None:
+    scores = ResidualScores(np.ones(3), np.ones(3))
+    with pytest.raises(EstimationError, match="residual scores of shapes"):
+        run(lambda *_: Estimate(GOOD, "converged", "x", residual_scores=scores))

@@ -17,7 +17,7 @@ from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
 from fmident_estimators.least_squares.estimator import starting_points
-from fmident_estimators.least_squares.losses import rho, robust_cost, robust_residuals
+from fmident_estimators.least_squares.losses import rho, robust_cost, robust_residuals, scores
 
 Run = Callable[..., EstimationResult]
 Make = Callable[..., Problem]
@@ -115,7 +115,12 @@ def test_outliers_do_not_pull_a_robust_fit(
     assert abs(plain.values["a"] - 2.0) > 0.2
     assert robust.values["a"] == pytest.approx(2.0, abs=0.06)
     assert robust.values["k"] == pytest.approx(1.3, abs=0.06)
-    assert any("loss" in note for note in robust.notes)
+    assert any("intervals are those of this loss" in note for note in robust.notes)
+    # Sigma is given: least squares counts on it, and its narrow intervals lie beside the truth.
+    a, k = (e for e in robust.estimates)
+    assert a.interval_95[0] < 2.0 < a.interval_95[1]
+    assert k.interval_95[0] < 1.3 < k.interval_95[1]
+    assert a.standard_error < 2.0 * plain.estimates[0].standard_error
 
 
 @pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
@@ -129,6 +134,19 @@ def test_robust_minima_of_both_solvers_agree(loss: str, make_problem: Make, run:
     assert a.history[-1].cost == pytest.approx(b.history[-1].cost, rel=1e-9)
 
 
+def _scores_are_the_derivatives_of_the_cost(loss: Any, scale: float, residuals: Any) -> None:
+    h = 1e-6
+    found = scores(loss, scale, residuals)
+    away = np.abs(np.abs(residuals) - scale) > 1e-3  # Huber's score has a corner there
+    for r, value, slope in zip(
+        residuals[away], found.values[away], found.slopes[away], strict=True
+    ):
+        up, down = (robust_cost(loss, scale, np.array([r + d])) for d in (h, -h))
+        assert value == pytest.approx((up - down) / (2.0 * h), abs=1e-6)
+        up, down = (scores(loss, scale, np.array([r + d])).values[0] for d in (h, -h))
+        assert slope == pytest.approx((up - down) / (2.0 * h), abs=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["linear", "huber", "soft_l1", "cauchy"])
 def test_losses_are_those_of_scipy_and_of_ceres(loss: Any) -> None:
     residuals = np.array([-30.0, -2.0, -0.3, 0.0, 1e-9, 0.5, 1.7, 12.0])
@@ -138,6 +156,7 @@ def test_losses_are_those_of_scipy_and_of_ceres(loss: Any) -> None:
     ours = robust_cost(loss, scale, residuals)
     assert ours == pytest.approx(found.cost, rel=1e-12)
     transformed, slope = robust_residuals(loss, scale, residuals)
+    _scores_are_the_derivatives_of_the_cost(loss, scale, residuals)
     assert 0.5 * transformed @ transformed == pytest.approx(ours, rel=1e-12)
     h = 1e-6
     up, _ = robust_residuals(loss, scale, residuals + h)

@@ -13,6 +13,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
+from fmident_estimators.least_squares.losses import scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
 from fmident_estimators.population import without_bounds

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fmident.estimation.online import TimeSeriesEstimate
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
+    from fmident.statistics import ResidualScores
 
 Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
 

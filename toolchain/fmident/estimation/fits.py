@@ -175,12 +175,14 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
     if problem.sigma_known:
         rank = statistics.identifiability.rank
         found = residual_statistics(residuals, rank)
-        if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE:
+        # A robust loss has intervals that do not count on sigma.
+        robust = bool(np.isfinite(statistics.linearisation.freedom))
+        if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE and not robust:
             notes.append(
                 "The residuals are larger than the given sigma allows: the intervals, which count "
                 "on it, are too narrow."
             )
-        if residuals.size > _MANY and found.reduced_chi2 < _TOO_SMALL:
+        if residuals.size > _MANY and found.reduced_chi2 < _TOO_SMALL and not robust:
             notes.append(
                 f"The residuals are only {np.sqrt(found.reduced_chi2):.2g} times as large as the "
                 "given sigma: the intervals, which count on it, are too wide. With 'decimate', "

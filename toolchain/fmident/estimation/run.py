@@ -291,6 +291,16 @@ def _checked(
                 f"{np.shape(weights)}, but {count} finite numbers are expected",
                 hint=hint,
             )
+    scores = found.residual_scores
+    if scores is not None:
+        count = evaluator.residuals(np.clip(p, problem.lower, problem.upper)).size
+        if scores.values.shape != (count,) or scores.slopes.shape != (count,):
+            raise EstimationError(
+                f"the estimator '{estimator.name}' returned residual scores of shapes "
+                f"{scores.values.shape} and {scores.slopes.shape}, but {count} numbers are "
+                "expected",
+                hint=hint,
+            )
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])

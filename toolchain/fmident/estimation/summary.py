@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 _ON_BOUND = 1e-9
 
+_AWAY = 0.5
+"""Distance from the minimum, in standard errors, from which on intervals cover visibly less: 92 %
+in place of 95 %."""
+
+_MATTERS = 1e-4
+"""Relative change of a value below which it does not matter: data without noise leave nearly no
+standard error."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -95,7 +103,9 @@ def summarise(
             and np.isfinite(cost)
             and (status != "interrupted" or evaluator.knows_jacobian(p))
         ):
-            statistics = uncertainty(problem, evaluator, p, held, estimate.residual_weights)
+            statistics = uncertainty(
+                problem, evaluator, p, held, estimate.residual_weights, estimate.residual_scores
+            )
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
     except KeyboardInterrupt:
@@ -116,6 +126,7 @@ def summarise(
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
+        notes += _distance_notes(problem, p, statistics)
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
@@ -208,3 +219,26 @@ def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) 
                 f"{error:.3g}."
             )
     return notes
+
+
+def _distance_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[str]:
+    """Name parameters whose values are not where the cost is least, so far as intervals care.
+
+    Not every estimator goes there: some solve equations of their own, others end early.
+    """
+    names = [
+        f"'{q.name}' by {abs(step) / error:.2g}"
+        for q, value, step, error in zip(
+            problem.free, p, statistics.remaining_step, statistics.standard_errors, strict=True
+        )
+        if np.isfinite(error)
+        and abs(step) > _AWAY * error
+        and abs(step) > _MATTERS * max(abs(value), abs(q.initial))
+    ]
+    if not names:
+        return []
+    return [
+        "The values are not where the cost is least, by more standard errors than intervals allow"
+        f" for ({', '.join(names)}): the intervals hold around that minimum, not around these"
+        " values. A further stage with least-squares goes there."
+    ]

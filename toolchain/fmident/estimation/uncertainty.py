@@ -12,6 +12,7 @@ from fmident.evaluation import Evaluator
 from fmident.statistics import (
     DirectionErrors,
     ParameterStatistics,
+    ResidualScores,
     analyse_rank,
     parameter_statistics,
     scaled_jacobian_error,
@@ -34,6 +35,7 @@ def uncertainty(
     p: F64,
     held: npt.NDArray[np.bool_],
     weights: F64 | None = None,
+    scores: ResidualScores | None = None,
 ) -> ParameterStatistics:
     """Return covariance, intervals and rank at `p`.
 
@@ -51,6 +53,8 @@ def uncertainty(
         Which of them lie on a bound, shape (n,).
     weights
         Of the whitened residuals, shape (m,); those of weight zero do not count.
+    scores
+        Of the residuals, where a robust loss was minimised; not together with `weights`.
 
     Raises
     ------
@@ -91,6 +95,7 @@ def uncertainty(
         at_bound=held,
         column_errors=errors,
         direction_errors=refined,
+        scores=scores,
     )
 
 

@@ -10,6 +10,7 @@ from fmident.statistics.identifiability import (
 )
 from fmident.statistics.linearisation import Linearisation
 from fmident.statistics.residuals import ResidualStatistics, residual_statistics
+from fmident.statistics.robust import ResidualScores
 from fmident.statistics.sequential import HeldValues, SequentialCovariance
 from fmident.statistics.uncertainty import ParameterStatistics, parameter_statistics
 
@@ -21,6 +22,7 @@ __all__ = [
     "Linearisation",
     "ParameterStatistics",
     "RankAnalysis",
+    "ResidualScores",
     "ResidualStatistics",
     "SequentialCovariance",
     "analyse_rank",

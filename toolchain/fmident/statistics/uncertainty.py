@@ -19,6 +19,7 @@ from fmident.statistics.identifiability import (
     determined_combinations,
 )
 from fmident.statistics.linearisation import Linearisation
+from fmident.statistics.robust import ResidualScores
 
 _POORLY = 0.25
 """Relative standard error from which on a parameter counts as not determined."""
@@ -41,13 +42,18 @@ class ParameterStatistics:
         95 % intervals, shape (n, 2); infinite for parameters that are not identifiable,
         NaN for those on a bound and where the derivatives are too inexact to tell.
     residual_variance
-        Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``.
+        Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``; of a robust
+        loss what its scores tell.
     degrees_of_freedom
         Residuals minus determined parameters.
     identifiability
         Rank and verdict.
     linearisation
         What all of these follow from, for estimates that hold what this one has found.
+    remaining_step
+        Gauss-Newton step that would still lower the cost, shape (n,); 0 for parameters on a
+        bound and along what the data leave open. Intervals hold where it is small in relation
+        to the standard errors.
     """
 
     covariance: F64
@@ -58,6 +64,7 @@ class ParameterStatistics:
     degrees_of_freedom: int
     identifiability: Identifiability
     linearisation: Linearisation
+    remaining_step: F64
 
 
 def parameter_statistics(
@@ -70,6 +77,7 @@ def parameter_statistics(
     at_bound: npt.NDArray[np.bool_] | None = None,
     column_errors: F64 | None = None,
     direction_errors: DirectionErrors | None = None,
+    scores: ResidualScores | None = None,
     level: float = 0.95,
 ) -> ParameterStatistics:
     """Return covariance, intervals and the rank verdict at a least-squares solution.
@@ -102,6 +110,9 @@ def parameter_statistics(
     direction_errors
         Of a Jacobian from directional derivatives, for the parameters that are not at a bound,
         in their order; takes the place of `column_errors`.
+    scores
+        Of an estimate that minimises a robust loss: they tell the variance, whether or not the
+        noise is known.
     level
         Probability of the intervals.
     """
@@ -115,7 +126,10 @@ def parameter_statistics(
         direction_errors,
     )
     freedom = int(residuals.size) - analysis.rank
-    variance = 1.0 if sigma_known else _variance(residuals, freedom)
+    if scores is not None:
+        variance, sigma_known = scores.variance(analysis.rank), False
+    else:
+        variance = 1.0 if sigma_known else _variance(residuals, freedom)
 
     partial = _pseudo_inverse_covariance(
         analysis.right[:, : analysis.rank],
@@ -174,6 +188,7 @@ def parameter_statistics(
         freedom,
         identifiability,
         linearisation,
+        linearisation.answer(residuals if scores is None else scores.as_residuals),
     )
 
 

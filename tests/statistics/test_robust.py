@@ -1,0 +1,71 @@
+"""Covariance of robust estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from fmident.statistics import ResidualScores, parameter_statistics
+
+N = 40
+LINE = -np.column_stack([np.ones(N), np.linspace(0.0, 1.0, N)])
+
+
+def test_a_loss_that_is_a_square_everywhere_gives_least_squares() -> None:
+    residuals = np.random.default_rng(1).normal(size=N)
+    plain = parameter_statistics(LINE, residuals, np.ones(2), ["a", "b"], sigma_known=False)
+    scores = ResidualScores(residuals, np.ones(N))
+    found = parameter_statistics(
+        LINE, residuals, np.ones(2), ["a", "b"], sigma_known=True, scores=scores
+    )
+    np.testing.assert_allclose(found.covariance, plain.covariance, rtol=1e-12)
+    np.testing.assert_allclose(found.intervals, plain.intervals, rtol=1e-12)
+    np.testing.assert_allclose(found.remaining_step, plain.remaining_step, rtol=1e-12)
+
+
+def test_the_published_formula_in_numbers() -> None:
+    residuals = np.array([0.5, -0.5, 3.0, 0.2])
+    scores = ResidualScores(np.clip(residuals, -1.0, 1.0), np.array([1.0, 1.0, 0.0, 1.0]))
+    correction = 1.0 + 1 / 4 * (3 / 16) / (9 / 16)
+    squares = 0.25 + 0.25 + 1.0 + 0.04
+    assert scores.variance(1) == pytest.approx(correction**2 * squares / 3 / (9 / 16))
+    assert np.isnan(scores.variance(4))
+    assert np.isnan(ResidualScores(residuals, np.full(4, -1.0)).variance(1))
+
+
+def huber(eta: np.ndarray, c: float) -> np.ndarray:
+    """Return the line of least Huber loss."""
+    return optimize.least_squares(
+        lambda p: eta + LINE @ p, np.zeros(2), jac=lambda p: LINE, loss="huber", f_scale=c
+    ).x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outliers", [0.0, 0.1])
+def test_robust_intervals_cover_95_percent_with_and_without_outliers(outliers: float) -> None:
+    rng = np.random.default_rng(7)
+    draws, c = 2000, 1.345
+    inside = np.zeros(2)
+    lengths = np.zeros(2)
+    for _ in range(draws):
+        far = rng.random(N) < outliers
+        noise = rng.normal(size=N) * np.where(far, 10.0, 1.0)
+        eta = -LINE @ np.array([2.0, 3.0]) + noise
+        p = huber(eta, c)
+        residuals = eta + LINE @ p
+        scores = ResidualScores(
+            np.clip(residuals, -c, c), np.where(np.abs(residuals) <= c, 1.0, 0.0)
+        )
+        for k, options in enumerate(({"scores": scores}, {})):
+            found = parameter_statistics(
+                LINE, residuals, p, ["a", "b"], sigma_known=False, **options
+            )
+            inside[k] += found.intervals[1, 0] <= 3.0 <= found.intervals[1, 1]
+            lengths[k] += found.standard_errors[1]
+    # Standard deviation of the share: 0.5 %. The formula is asymptotic: it has 40 samples here.
+    assert inside[0] / draws == pytest.approx(0.95, abs=0.015)
+    # Counted in full, outliers make the intervals more than twice as long as need be.
+    if outliers:
+        assert lengths[1] > 2.0 * lengths[0]
+        assert inside[1] / draws > 0.99
