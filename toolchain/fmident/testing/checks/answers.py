@@ -109,7 +109,7 @@ def check_failing_simulations_are_survived(subject: Subject) -> None:
     limits = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 1.1, 1.15)}
     result = subject.run(problem, Fragile(bench.model, limits))
     _expect_sane(result)
-    expect(result.cost_final < result.cost_initial, "nothing was gained")
+    _expect_gain(result)
     if result.status == "converged":
         _expect_truth(result, problem, subject)
 
@@ -176,11 +176,18 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
 def _check_truth(subject: Subject, problem: Problem) -> EstimationResult:
     result = subject.run(problem)
     _expect_sane(result)
-    expect(result.cost_final < result.cost_initial, "nothing was gained")
+    _expect_gain(result)
     if result.status != "limit":
         expect(result.status == "converged", f"it ended as '{result.status}': {result.message}")
         _expect_truth(result, problem, subject)
     return result
+
+
+def _expect_gain(result: EstimationResult) -> None:
+    """Require a lower cost; who ran out of time may be where it was."""
+    least = result.cost_initial
+    gained = result.cost_final < least or (result.status == "limit" and result.cost_final == least)
+    expect(gained, f"the cost went from {least:g} to {result.cost_final:g}")
 
 
 def _expect_sane(result: EstimationResult) -> None:
