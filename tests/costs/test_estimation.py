@@ -45,7 +45,7 @@ def oscillator(times, inputs, k: float, d: float) -> dict[str, np.ndarray]:
 def problem(cost: Cost) -> Problem:
     parameters = [
         Parameter("k", 8.0, 1.0, 30.0, variable="k", scale=8.0),
-        Parameter("d", 0.8, 0.05, 3.0, variable="d", scale=0.8),
+        Parameter("d", 0.8, 0.05, 2.0, variable="d", scale=0.8),
     ]
     measured = oscillator(TIMES, {}, **TRUTH)
     return dataclasses.replace(python_problem(measured, TIMES, parameters), cost=cost)
