@@ -71,7 +71,9 @@ def _compare(
     left, right = value - low, high - value
     half = 0.5 * (linearised[1] - linearised[0])
     if not math.isfinite(half) or half <= 0.0:
-        return ProfileVerdict("differs", "the linearised interval has no ends")
+        return ProfileVerdict(
+            "differs", "has ends by its profile only: bounds or curvature limit it"
+        )
     if max(abs(left - half), abs(right - half)) <= _AGREES * half:
         return ProfileVerdict("agrees", "agrees")
     if max(left, right) > (1.0 + _AGREES) * min(left, right):

@@ -8,6 +8,7 @@ parameter.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -35,6 +36,7 @@ _ABOVE = 1.35
 """Height of a picture in thresholds."""
 
 _MARGIN = 0.04
+_TITLE = 52
 _SAMPLES = 241
 _END = "#2b8a4b"
 _THRESHOLD = "#b93434"
@@ -63,9 +65,11 @@ def draw_profiles(result: ProfileResult, path: Path, kind: Kind = "tau") -> None
             axes.set_axis_off()
         for axes, profile in zip(panels, result.profiles, strict=False):
             _draw(axes, profile, result, kind)
-            axes.set_title(profile.verdict.text, fontsize=8.5, color="#5b6673")
+            axes.set_title(
+                textwrap.fill(profile.verdict.text, _TITLE), fontsize=8.5, color="#5b6673"
+            )
         handles, labels = _legend(panels[:count])
-        figure.legend(handles, labels, loc="outside upper center", ncols=4)
+        figure.legend(handles, labels, loc="outside upper center", ncols=5)
         figure.savefig(path, dpi=150)
 
 
@@ -77,7 +81,7 @@ def profile_svg(profile: ParameterProfile, result: ProfileResult) -> bytes:
         _draw(left, profile, result, "tau")
         _draw(right, profile, result, "rise")
         handles, labels = _legend([left])
-        figure.legend(handles, labels, loc="outside upper center", ncols=4)
+        figure.legend(handles, labels, loc="outside upper center", ncols=5)
         return plots.svg_of(figure, f"profile/{profile.name}")
 
 
