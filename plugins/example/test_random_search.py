@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from fmident_random_search import RandomSearch
 
 from fmident.testing import Check, estimator_checks
-from fmident_random_search import RandomSearch
 
 
 @pytest.mark.parametrize("check", estimator_checks(RandomSearch, trials=[{"samples": 60}]), ids=str)

@@ -24,7 +24,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"solver": "scipy", "starts": 3},
         {"solver": "ceres", "starts": 3},
     ],
-    "special-genetic": [{}, {"start_from_initial": False}],
+    "special-genetic": [
+        {"survivors": 8, "children": 8},
+        {"survivors": 8, "children": 8, "start_from_initial": False},
+    ],
     "binary-genetic": [{"generations": 40}, {"generations": 40, "elites": 0, "gray": True}],
     "cma-es": [{}, {"restarts": 1}],
     "algebraic": [{}, {"final": "last", "rows": 3}],
@@ -33,6 +36,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "linear-regression": [{}, {"weighting": "residual"}],
 }
 """Options under which an estimator is to be checked; else those of its class."""
+
+QUICK = {"least-squares": 2}
+"""How many of the tables are part of the quick tests; else the first one."""
 
 KNOWN: dict[tuple[str, str], str] = {
     ("extended-kalman", "log_scaling"): (
@@ -54,9 +60,12 @@ def registered() -> Iterator[tuple[type[Estimator[Any]], list[Mapping[str, Any]]
 def every_check() -> list[Any]:
     found = []
     for kind, tables in registered():
+        quick = tables[: QUICK.get(kind.name, 1)]
         for check in estimator_checks(kind, trials=tables):
             reason = KNOWN.get((kind.name, check.name))
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+            if check.subject.options not in quick:
+                marks.append(pytest.mark.slow)
             found.append(pytest.param(check, id=str(check), marks=marks))
     return found
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from fmident.errors import EstimationError
+from fmident.errors import EstimationError, ProblemError
 from fmident.estimation import Estimate, Estimator, StopEstimation
 from fmident.testing import (
     ConformanceError,
@@ -225,6 +225,20 @@ def test_a_wrong_estimator_is_caught(kind: type[Estimator[Any]], name: str) -> N
     (check,) = [c for c in estimator_checks(kind) if c.name == name]
     # What the host itself finds wrong with an estimator is told as it is told to users.
     with pytest.raises((ConformanceError, EstimationError)):
+        check()
+
+
+class Choosy(GaussNewton):
+    needs = "two experiments"
+
+    def check_problem(self, problem, options):
+        if len(problem.experiments) < 2:
+            raise ProblemError("there is one experiment only")
+
+
+def test_who_refuses_the_problem_is_told_what_to_do() -> None:
+    (check,) = [c for c in estimator_checks(Choosy) if c.name == "options"]
+    with pytest.raises(ConformanceError, match="one experiment only; say in 'requires'"):
         check()
 
 

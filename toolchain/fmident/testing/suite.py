@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from fmident.errors import ProblemError
 from fmident.estimation import Estimator, OnlineEstimator
 from fmident.testing.checks import answers, conduct, declaration, repeatability
 from fmident.testing.problems import ConformanceProblem, conformance_problems
@@ -45,7 +46,13 @@ class Check:
         ConformanceError
             The estimator does not do what every estimator must; with the reason.
         """
-        self.function(self.subject)
+        try:
+            self.function(self.subject)
+        except ProblemError as error:
+            raise ConformanceError(
+                f"it refuses the problem '{self.subject.bench.name}': {error.message}; say in "
+                "'requires' what it needs of a problem, or hand over one of your own"
+            ) from error
 
     def __str__(self) -> str:
         """Return estimator, options, problem and check, as the name of a test."""
