@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -48,3 +49,11 @@ def test_a_series_without_any_estimate_can_be_drawn() -> None:
     empty.values[:] = np.nan
     empty.flags[:] = 1
     assert b"svg" in series_plot(empty, np.array([400.0, 0.05]))
+
+
+def test_a_parameter_of_another_experiment_is_left_empty() -> None:
+    made = series()
+    values = made.values.copy()
+    values[:, 1] = np.nan
+    picture = series_plot(dataclasses.replace(made, values=values), np.ones(len(made.names)))
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
