@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
+from fmident._closing import Closes
 from fmident._types import F64
 from fmident.catalog.entry import Signal, SmokeExperiment
 from fmident.errors import FmuError, UnitError
@@ -52,7 +51,7 @@ class Experiment:
     left_out: tuple[str, ...] = ()
 
 
-class Bench:
+class Bench(Closes):
     """An open FMU with one simulator that is used for all checks; a context manager.
 
     Parameters
@@ -234,17 +233,6 @@ class Bench:
     def close(self) -> None:
         """Free the FMU."""
         self.fmu.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _refined(times: F64, count: int) -> F64:

@@ -6,11 +6,10 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import psutil  # type: ignore[import-untyped]  # has no types of its own
 
+from fmident._closing import Closes
 from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.values import OmcValue
 from fmident.errors import CompilationError
@@ -90,7 +89,7 @@ class Deadline:
         )
 
 
-class Session(ABC):
+class Session(Closes, ABC):
     """A conversation with omc; classes that are loaded stay loaded. A context manager."""
 
     @abstractmethod
@@ -111,17 +110,6 @@ class Session(ABC):
     def send(self, expression: str) -> Reply:
         """Evaluate one expression."""
         return self.run(expression)[0]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def end_process(pid: int, patience: float = 3.0) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
+from fmident._closing import Closes
 from fmident.errors import EstimationError
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
@@ -57,7 +57,7 @@ class ExecutorReport:
         }
 
 
-class Executor(ABC):
+class Executor(Closes, ABC):
     """Runs batches of simulations; a context manager that frees what it holds.
 
     Not thread-safe. All executors give the same outputs to the last bit for the same task,
@@ -136,14 +136,3 @@ class Executor(ABC):
     def close(self) -> None:
         """Free what the executor holds. It cannot run tasks after that."""
         return
-
-    def __enter__(self) -> Executor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
