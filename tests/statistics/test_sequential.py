@@ -92,14 +92,46 @@ def test_the_same_data_give_the_exact_covariance_of_two_step_least_squares() -> 
     assert not np.allclose(apart.covariance(["c", "d"]), joint[2:, 2:], rtol=0.05)
 
 
-def test_the_same_data_with_an_estimated_noise_have_the_freedom_of_one_of_them() -> None:
-    # One and the same noise level, estimated twice: nothing is gained by the second.
+def test_the_same_data_with_noise_of_unknown_size() -> None:
+    """The second residuals are worth fewer degrees of freedom: the first step has used some up."""
     first, second = statistics(J21, R2, False), statistics(J2, R2, False)
     samples = np.arange(M2)
     chain = SequentialCovariance()
     chain.add(["a", "b"], first.linearisation, samples=samples)
     chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21), samples)
-    np.testing.assert_allclose(chain.freedoms(["a", "b", "c", "d"]), M2 - 2, rtol=1e-12)
+    left = np.eye(M2) + J2 @ answer(J2)
+    residuals = left @ (np.eye(M2) + J21 @ answer(J21))  # of unit noise
+    freedom = np.sum(residuals**2)
+    assert M2 - 4.001 < freedom < M2 - 2
+    levels = np.sqrt(R2 @ R2 / np.array([M2 - 2, freedom]))
+    own = levels[1] * answer(J2)
+    inherited = levels[0] * answer(J2) @ J21 @ answer(J21)
+    whole = own + inherited
+    np.testing.assert_allclose(chain.covariance(["c", "d"]), whole @ whole.T, rtol=1e-11)
+    np.testing.assert_allclose(chain.freedoms(["a", "b"]), M2 - 2, rtol=1e-12)
+    # One and the same noise, estimated twice: both levels err together.
+    shares = np.array([np.sum(part * whole, axis=1) for part in (own, inherited)])
+    doubt = shares[0] / np.sqrt(freedom) + shares[1] / np.sqrt(M2 - 2)
+    np.testing.assert_allclose(
+        chain.freedoms(["c", "d"]), np.sum(whole**2, axis=1) ** 2 / doubt**2, rtol=1e-9
+    )
+
+
+def test_the_level_of_the_noise_is_unbiased_where_both_steps_use_the_same_data() -> None:
+    rng = np.random.default_rng(3)
+    left = np.eye(M2) + J2 @ answer(J2)
+    after = left @ (np.eye(M2) + J21 @ answer(J21))
+    ratios = []
+    for _ in range(4000):
+        noise = rng.normal(size=M2)
+        first = statistics(J21, noise + J21 @ answer(J21) @ noise, False)
+        second = statistics(J2, after @ noise, False)
+        chain = SequentialCovariance()
+        chain.add(["a", "b"], first.linearisation, samples=np.arange(M2))
+        chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21), np.arange(M2))
+        ratios.append(chain.noise_level**2)
+    # Standard deviation of the mean: sqrt(2 / 21 / 4000) = 0.005.
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.015)
 
 
 def test_overlapping_samples_count_sample_by_sample() -> None:

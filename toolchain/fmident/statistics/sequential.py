@@ -60,6 +60,7 @@ class HeldValues:
 class _Noise:
     """Noise of the residuals of one estimate; samples that several estimates use have numbers."""
 
+    level: float
     freedom: float
     count: int
     samples: npt.NDArray[np.int64] | None
@@ -84,6 +85,11 @@ class SequentialCovariance:
         self._rows: dict[str, _Row] = {}
         self._undecided: list[bool] = []  # of each open direction: the derivatives are to blame
         self._blur: list[float] = []
+
+    @property
+    def noise_level(self) -> float:
+        """Standard deviation of the noise of the latest estimate's residuals."""
+        return self._noises[-1].level
 
     def knows(self, name: str) -> bool:
         """Return whether the uncertainty of a parameter is known, be it infinite."""
@@ -118,7 +124,13 @@ class SequentialCovariance:
         held = held or HeldValues()
         number = len(self._noises)
         answers = found.answer_to_noise()
-        self._noises.append(_Noise(found.freedom, answers.shape[1], samples))
+        count = answers.shape[1]
+        self._noises.append(_Noise(found.noise, found.freedom, count, samples))
+        if np.isfinite(found.freedom) and found.freedom > 0.0 and held.names:
+            left = self._freedom_left(found, held)
+            factor = float(np.sqrt(found.freedom / left))
+            self._noises[number] = _Noise(found.noise * factor, left, count, samples)
+            answers = factor * answers
         own = answers if samples is not None else _compressed(answers)
         rows = [_Row({number: row}) for row in own]
         if held.names:
@@ -184,6 +196,29 @@ class SequentialCovariance:
     def _finite(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
         rows = [self._rows.get(n) for n in names]
         return np.array([row is not None and not row.open for row in rows], dtype=np.bool_)
+
+    def _freedom_left(self, found: Linearisation, held: HeldValues) -> float:
+        """Return the degrees of freedom of the latest estimate's residuals.
+
+        What was held has used some up where it was estimated from the same samples. With the
+        answer ``L`` of the held values to the noise of these, the residuals are
+        ``(I - J J^+) (I + J_h L) e``, and the square of the Frobenius norm of that matrix is what
+        their sum of squares is worth. Errors of held values from other data enlarge the residuals,
+        which is not taken off: the noise is then taken for larger than it is, never smaller.
+        """
+        latest = len(self._noises) - 1
+        rest = held.jacobian + found.jacobian @ found.answer(held.jacobian)
+        width = self._noises[latest].count
+        answers = np.zeros((len(held.names), width))
+        for number, noise in enumerate(self._noises[:latest]):
+            mine, other = self._common(latest, number)
+            for h, name in enumerate(held.names):
+                answer = self._rows[name].noise.get(number)
+                if answer is not None and isinstance(mine, np.ndarray) and mine.size:
+                    answers[h, mine] += answer[other] / noise.level
+        squares = float(np.sum((rest.T @ rest) * (answers @ answers.T)))
+        left = found.freedom + 2.0 * float(np.sum(answers * rest.T)) + squares
+        return float(min(max(left, 1.0), found.freedom)) if np.isfinite(left) else found.freedom
 
     def _inherit(self, rows: Sequence[_Row], found: Linearisation, held: HeldValues) -> None:
         """Add the errors of what was held to the rows of an estimate."""
