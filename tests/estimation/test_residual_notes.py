@@ -67,3 +67,26 @@ def test_another_cost_is_judged_in_the_time_domain(size: float, expected: float)
     assert result.residuals is not None
     assert result.residuals.noise_ratio == pytest.approx(expected, rel=0.05)
     assert ("does not explain" in verdict(result).headline) == (size > 0.01)
+
+
+@pytest.mark.parametrize(("ratio", "told"), [(1.0, False), (8.0, True)])
+def test_noise_of_different_size_in_outputs_without_sigma_is_told(ratio: float, told: bool) -> None:
+    def two(times: np.ndarray, inputs: object, a: float, b: float) -> dict[str, np.ndarray]:
+        return {"y": a + 0.0 * times, "z": b * times}
+
+    rng = np.random.default_rng(4)
+    clean = two(TIMES, {}, 1.0, 2.0)
+    measured = {
+        name: clean[name] + size * rng.normal(size=TIMES.size)
+        for name, size in (("y", 0.1 * ratio), ("z", 0.1))
+    }
+    parameters = [Parameter("a", 0.5, variable="a"), Parameter("b", 0.5, variable="b")]
+    problem = python_problem(measured, TIMES, parameters)
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, two)) as evaluator:
+        notes = run_estimation(problem, evaluator, estimator).notes
+    found = [n for n in notes if "too narrow for what the former tell" in n]
+    assert bool(found) == told
+    if told:
+        assert "The residuals of 'y' of 'data' are" in found[0]
+        assert "those of 'z' of 'data'" in found[0]

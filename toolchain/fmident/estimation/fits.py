@@ -15,6 +15,7 @@ from fmident.problem.residuals import (
     compared_times,
     compared_values,
     predict,
+    residual_layout,
 )
 from fmident.statistics import ParameterStatistics, residual_statistics
 
@@ -33,6 +34,10 @@ _TOO_SMALL = 0.5
 
 _MANY = 50
 """Number of residuals from which their size says something about sigma."""
+
+_UNEQUAL, _ENOUGH = 2.0, 10
+"""Ratio of the noise of two outputs from which one variance for both misleads (88 % of intervals
+of 95 % hold what the louder one tells), and samples that it takes to see it."""
 
 _NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""
@@ -157,6 +162,7 @@ def residual_notes(
         At the final parameters.
     """
     notes = _noise_notes(problem, residuals, statistics)
+    notes += _unequal_notes(problem, residuals, fits)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in _coloured(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
@@ -203,6 +209,35 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
             "Some outputs have a sigma and others have none: the estimated noise scales both."
         )
     return notes
+
+
+def _unequal_notes(problem: Problem, residuals: F64, fits: Sequence[OutputFit]) -> list[str]:
+    """Say when outputs without sigma have noise of different size, which the intervals do not know.
+
+    One variance, of all residuals together, scales the covariance. It is too large for parameters
+    that the quieter outputs tell, and too small for those that the louder ones tell.
+    """
+    layout = residual_layout(problem)
+    if problem.sigma_known or layout.size != residuals.size or not fits:
+        return []
+    places = [(i, j) for i, e in enumerate(problem.experiments) for j in range(len(e.measurements))]
+    sizes = {}
+    for (i, j), fit in zip(places, fits, strict=True):
+        own = residuals[layout.rows_of(i, j)]
+        spread = float(np.ptp(fit.measured[np.isfinite(fit.measured)]))
+        if own.size >= _ENOUGH and fit.rms > _ROUNDING * spread:
+            sizes[f"'{fit.name}' of '{fit.experiment}'"] = float(np.sqrt(np.mean(own**2)))
+    if len(sizes) < 2:
+        return []
+    loud, quiet = max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)
+    ratio = sizes[loud] / sizes[quiet]
+    if ratio < _UNEQUAL:
+        return []
+    return [
+        f"The residuals of {loud} are {ratio:.2g} times as large as those of {quiet}, each by its"
+        " weight; the intervals take them for equally large: too narrow for what the former tell,"
+        " too wide for what the latter tell. Give each output its sigma."
+    ]
 
 
 def _arrays(outputs: Sequence[Simulated]) -> list[F64] | None:
