@@ -13,7 +13,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
-from fmident_estimators.least_squares.losses import scores
+from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
 from fmident_estimators.population import without_bounds
@@ -67,7 +67,10 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor, options.starts)
         points = starting_points(problem, evaluator, options)
-        costs = evaluator.costs(points)  # one batch
+        costs = _costs(evaluator, points, options)
+        if len(points) > 1:
+            for k in np.flatnonzero(np.isfinite(costs)):
+                progress.report(points[k], float(costs[k]), int(k) + 1)
 
         def search_from(number: int) -> Callable[[Evaluator], LocalResult]:
             start = points[number - 1]
@@ -112,6 +115,15 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             if bool(np.isfinite(residuals).all()):
                 robust = scores(options.loss, options.loss_scale, residuals)
         return Estimate(best.parameters, best.status, message, details, residual_scores=robust)
+
+
+def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F64:
+    """Return the costs at points, (k, n) -> (k,), robust loss included, as one batch."""
+    if options.loss == "linear":
+        return evaluator.costs(points)
+    residuals = evaluator.residuals_many(points)
+    costs = [robust_cost(options.loss, options.loss_scale, row) for row in residuals]
+    return np.where(np.isfinite(costs), costs, np.inf)
 
 
 def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquaresOptions) -> F64:

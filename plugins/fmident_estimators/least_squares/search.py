@@ -206,12 +206,18 @@ class LocalSearch:
         return analyse_rank(jacobian, self._evaluator.column_errors(p)).rank == z.size
 
     def accept(self, z: F64, **details: float) -> None:
-        """Report an accepted point; the first is the start."""
+        """Report an accepted point; the first is the start.
+
+        One of several starts has been reported before, with the others.
+        """
+        began = self._accepted is None
         if self._accepted is not None:
             if np.array_equal(z, self._accepted):
                 return  # the start of a search that goes on
             self.iterations += 1
         self._accepted = z.copy()
+        if began and self._progress.starts > 1:
+            return
         self._progress.report(self.physical(z), self.cost(z), self._number, **details)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
