@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ import pandas as pd
 import pytest
 
 from fmident.builds import find_library
-from fmident.compilers.base import BuildRequest, Compiler
-from fmident.compilers.staleness import make_record
+from fmident.compilers.base import Compiler
 
+from .kept import VARIABLE, library_fmu
 from .study import NOISE, OSCILLATOR, PROBLEM, TRUE, Study
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,17 @@ BuildFmu = Callable[[str], Path]
 
 _BEFORE = pytest.StashKey[set[str]]()
 _LEFT = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the folder of the FMUs that are kept; worker processes are told by it."""
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        os.environ[VARIABLE] = str(cache.mkdir("fmident-fmus"))
+    elif not hasattr(config, "workerinput"):
+        own = tempfile.TemporaryDirectory(prefix="fmident-test-fmus-")
+        os.environ[VARIABLE] = own.name
+        config.add_cleanup(own.cleanup)
 
 
 def in_root() -> set[str]:
@@ -57,18 +69,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.fixture(scope="session")
-def kept_fmus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for FMUs that all processes of a run share, and later runs if possible."""
-    cache = getattr(request.config, "cache", None)
-    if cache is not None:
-        return Path(cache.mkdir("fmident-fmus"))
-    own = tmp_path_factory.getbasetemp()
-    folder = (own.parent if hasattr(request.config, "workerinput") else own) / "fmident-fmus"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
 def embedded_compiler() -> Compiler:
     """Return the embedded compiler; skip where it cannot run."""
     from fmident.compilers.embedded import EmbeddedCompiler
@@ -81,26 +81,13 @@ def embedded_compiler() -> Compiler:
 
 
 @pytest.fixture(scope="session")
-def build_fmu(embedded_compiler: Compiler, kept_fmus: Path) -> BuildFmu:
-    """Return a function from a class of this repository's library to its FMU.
-
-    An FMU is built once and kept under a name made from everything it is built from, so
-    that worker processes and later sessions share it.
-    """
+def build_fmu(embedded_compiler: Compiler) -> BuildFmu:
+    """Return a function from a class of this repository's library to its FMU."""
 
     def build(class_name: str) -> Path:
-        sources = find_library(class_name, [LIBRARY.parent]).sources
-        record = repr(
-            sorted(
-                make_record(BuildRequest(class_name, sources, Path()), embedded_compiler).items()
-            )
+        return library_fmu(
+            embedded_compiler, class_name, find_library(class_name, [LIBRARY.parent]).sources
         )
-        key = hashlib.sha256(record.encode()).hexdigest()[:16]
-        fmu = kept_fmus / f"{class_name}-{key}.fmu"
-        if not fmu.exists():
-            # The compiler moves the finished file into place, so two processes may race.
-            embedded_compiler.build(BuildRequest(class_name, sources, fmu))
-        return fmu
 
     return build
 
@@ -122,11 +109,23 @@ def measured(build_fmu: Callable[[str], Path]) -> pd.DataFrame:
 
 
 @pytest.fixture
+def empty_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have an empty picture stand for each plot of a report, but in tests that are marked `draws`.
+
+    Drawing takes three quarters of the time of a small estimation.
+    """
+    if request.node.get_closest_marker("draws") is None:
+        empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+        monkeypatch.setattr("fmident.report.plots.svg_of", lambda *_: empty)
+
+
+@pytest.fixture
 def study(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     build_fmu: Callable[[str], Path],
     measured: pd.DataFrame,
+    empty_plots: None,
 ) -> Study:
     """Return a study that works; it is the working directory."""
     found = Study(tmp_path)

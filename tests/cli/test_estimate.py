@@ -27,6 +27,7 @@ def result_of(folder: Path) -> dict[str, object]:
     return content
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("solver", ["scipy", "ceres"])
 def test_finds_the_parameters(study: Study, solver: str, capsys: Capture) -> None:
     arguments = ["estimate", "problem.toml", "-o", "out", "--set", f"estimator.solver={solver}"]

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fmident.builds import build
 from fmident.cli import main
 from fmident.data.follow import RowReader, lines_of
 from fmident.errors import DataError
-from fmident.plugins import load_plugins
 
 ROOT = Path(__file__).parents[2]
 TIMES = np.arange(401) * 2e-3
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, build_fmu: Callable[[str], Path]) -> Path:
     """A problem whose own data file does not exist, and data in other units."""
     place = tmp_path_factory.mktemp("follow")
-    build(
-        load_plugins(),
-        "Mechanisms.Oscillators.MassSpringDamper",
-        sources=[ROOT / "modelica" / "Mechanisms"],
-        output=place / "msd.fmu",
-    )
+    shutil.copy(build_fmu("Mechanisms.Oscillators.MassSpringDamper"), place / "msd.fmu")
     (place / "problem.toml").write_text(
         """
 [model]

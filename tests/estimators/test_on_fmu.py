@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fmident.builds import build
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, check_survives, run_estimation
 from fmident.evaluation import Evaluator, InProcessExecutor, simulation_setups
 from fmident.fmu import Fmu, open_fmu
-from fmident.plugins import load_plugins
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
 
@@ -25,14 +23,8 @@ TIMES = np.linspace(0.0, 3.0, 601)
 
 
 @pytest.fixture(scope="module")
-def fmu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fmu]:
-    built = build(
-        load_plugins(),
-        "Mechanisms.Oscillators.MassSpringDamper",
-        sources=[ROOT / "modelica" / "Mechanisms"],
-        output=tmp_path_factory.mktemp("fmu") / "MassSpringDamper.fmu",
-    )
-    with open_fmu(built.fmu) as opened:
+def fmu(build_fmu: Callable[[str], Path]) -> Iterator[Fmu]:
+    with open_fmu(build_fmu("Mechanisms.Oscillators.MassSpringDamper")) as opened:
         yield opened
 
 

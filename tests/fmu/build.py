@@ -15,6 +15,8 @@ import fmpy
 
 from fmident.fmu.archive import library_suffix, platform_folder
 
+from ..kept import keep_copy
+
 FIXTURES = Path(__file__).parent / "fixtures"
 HEADERS = Path(fmpy.__file__).parent / "c-code"
 GUID = "{fmident-test}"
@@ -99,13 +101,22 @@ def description(fixture: Fixture, identifier: str) -> str:
 
 def compile_library(source: str, defines: Iterable[str], target: Path) -> None:
     """Compile one source of the fixtures folder to a shared library."""
+    file = FIXTURES / source
     command = [
         compiler() or "cc", "-O2", "-shared", "-fPIC", "-std=c11", "-D_GNU_SOURCE",
         f"-I{HEADERS}", f"-I{FIXTURES}", *[f"-D{d}" for d in defines],
-        "-o", str(target), str(FIXTURES / source), "-lm",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+
+    def make(library: Path) -> None:
+        whole = [*command, "-o", str(library), str(file), "-lm"]
+        done = subprocess.run(whole, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    # Sources include each other and headers.
+    files = {*FIXTURES.glob("*.[ch]"), *file.parent.glob("*.[ch]")}
+    texts = [p.read_bytes() for p in sorted(files)]
+    key = repr((source, command, texts)).encode()
+    keep_copy(file.stem, target.suffix, key, target, make)
 
 
 def build(fixture: Fixture, folder: Path, name: str | None = None) -> Path:

@@ -12,11 +12,13 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from machines import Workshop
 
+from ..kept import library_fmu
+
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def workshop() -> Iterator[Workshop]:
     """Machines by class name, built on first use and closed at the end of the session."""
-    made = Workshop(tmp_path_factory.mktemp("machines"))
+    made = Workshop(library_fmu)
     if made.unavailable is not None:
         pytest.skip(made.unavailable)
     yield made

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fmident.builds import build
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import ProblemError, SimulationError
 from fmident.estimation import run_estimation
@@ -23,7 +22,6 @@ from fmident.evaluation import (
     simulation_setups,
 )
 from fmident.fmu import Fmu, open_fmu
-from fmident.plugins import load_plugins
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 from fmident_estimators.extended_kalman import ExtendedKalman, ExtendedKalmanOptions
 
@@ -198,14 +196,8 @@ def test_an_output_without_sigma_is_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def fmu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fmu]:
-    built = build(
-        load_plugins(),
-        "Mechanisms.Oscillators.MassSpringDamper",
-        sources=[ROOT / "modelica" / "Mechanisms"],
-        output=tmp_path_factory.mktemp("fmu") / "MassSpringDamper.fmu",
-    )
-    with open_fmu(built.fmu) as opened:
+def fmu(build_fmu: Callable[[str], Path]) -> Iterator[Fmu]:
+    with open_fmu(build_fmu("Mechanisms.Oscillators.MassSpringDamper")) as opened:
         yield opened
 
 

@@ -92,26 +92,26 @@ class Cluster:
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file),
         )  # fmt: skip
-        deadline = time.monotonic() + 30.0
-        while time.monotonic() < deadline:
+        while not self.address:
             try:
                 self.address = json.loads(file.read_text())["address"]
             except (OSError, ValueError, KeyError):
                 assert self.scheduler.poll() is None, self.log
                 time.sleep(0.05)
-            else:
-                return
-        raise AssertionError(self.log)
 
     def start_workers(self, count: int, *options: str, **environment: str) -> None:
-        self.workers.append(
-            self._start(
-                "worker", self.address, "--nworkers", str(count), "--nthreads", "1",
-                "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self.folder),
-                *options,
-                **environment,
-            )
+        """Start workers and wait until the scheduler has them, however long that takes."""
+        wanted = self.log.count("Registered to") + count
+        process = self._start(
+            "worker", self.address, "--nworkers", str(count), "--nthreads", "1",
+            "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self.folder),
+            *options,
+            **environment,
         )  # fmt: skip
+        self.workers.append(process)
+        while self.log.count("Registered to") < wanted:
+            assert process.poll() is None, self.log
+            time.sleep(0.05)
 
     def _start(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:

@@ -59,8 +59,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         found.start_scheduler()
         found.start_workers(2)
-        with distributed.Client(found.address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
         yield found
     finally:
         found.stop()
@@ -85,7 +83,7 @@ def problem(trouble: Path, cluster: Cluster) -> Problem:
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[Any]:
     with distributed.Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)  # one that was killed comes again
+        found.wait_for_workers(2)  # one that was killed comes again
         yield found
 
 
@@ -278,7 +276,7 @@ def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) ->
 
     tasks = slow_tasks(12, 0.2)
     plain = [replace(t, values={"a": t.values["a"]}) for t in tasks]
-    with DaskExecutor(problem, patience=300.0, warn=help_out) as executor:
+    with DaskExecutor(problem, patience=30.0, warn=help_out) as executor:
         # The second worker gets the FMU in the middle of the batch.
         assert_same(executor.run(tasks, kill_the_last_one), inline(problem, plain))
         executor._patience._limit = 3.0
@@ -358,7 +356,7 @@ def test_workers_with_another_fmident(
     lonely.start_workers(1, "--no-nanny", **fake_fmident(lonely.folder, installed=installed))
     problem = make_problem(trouble, scheduler=lonely.address)
     with pytest.raises(EstimationError, match=words) as caught:
-        DaskExecutor(problem, patience=300.0)
+        DaskExecutor(problem)
     assert "pip install" in str(caught.value)
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fmident.compilers.base import BuildRequest
+from fmident.compilers.base import Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
 from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = ROOT / "modelica" / "Mechanisms"
 TEST_LIBRARY = ROOT / "tests" / "modelica" / "library" / "MechanismsTest"
+Build = Callable[[Compiler, str, tuple[Path, ...]], Path]
 Signals = dict[str, NDArray[np.float64]]
 
 
@@ -66,8 +67,8 @@ class Machine:
 class Workshop:
     """Builds machines on request, each once."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, build: Build) -> None:
+        self._build = build
         self._compiler = EmbeddedCompiler()
         self._machines: dict[str, Machine] = {}
         self.unavailable = self._compiler.unavailable()
@@ -75,11 +76,10 @@ class Workshop:
     def machine(self, class_name: str) -> Machine:
         """Machine of a class of ``Mechanisms``, or of ``MechanismsTest`` by its full name."""
         if class_name not in self._machines:
-            output = self._folder / f"{class_name}.fmu"
             own = class_name.startswith("MechanismsTest.")
             full_name = class_name if own else f"Mechanisms.{class_name}"
-            request = BuildRequest(full_name, (LIBRARY, TEST_LIBRARY), output)
-            self._machines[class_name] = Machine(open_fmu(self._compiler.build(request).fmu))
+            fmu = self._build(self._compiler, full_name, (LIBRARY, TEST_LIBRARY))
+            self._machines[class_name] = Machine(open_fmu(fmu))
         return self._machines[class_name]
 
     def close(self) -> None:
