@@ -33,6 +33,13 @@ _GOOD, _POOR = 0.75, 0.25
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_STEPS = 40
+_TRAVEL = 0.3
+"""Way from where the Jacobian was computed, in sizes of the parameters, up to which it tells
+where the minimum is, though the outputs may hardly have moved: along a valley they do not."""
+
+_BENT = 0.05
+"""Part of a change that it may have missed on the way, else the way counts."""
+
 _STALE_STEPS = 3
 """Steps with an updated Jacobian before it is computed anew."""
 
@@ -189,7 +196,8 @@ def descend(
         low, high = room(landscape, state.z, held)
         bare = linear_step(state, state.residuals, low, high, share=_SHARE)
         if bare.reduction <= max(tolerance, _ROUNDING * state.cost):
-            if state.drift <= exact:
+            far = state.bent > _BENT and landscape.travel(state) > _TRAVEL
+            if state.drift <= exact and not far:
                 return Descent(state, True)
             state, stale = landscape.refreshed(state), 0
             continue

@@ -28,9 +28,13 @@ class State:
         With respect to the search space, shape (m, n).
     blur
         Expected length of the error of each column of the Jacobian, shape (n,).
+    origin
+        Where the Jacobian was computed, shape (n,).
     drift
         How far the outputs have moved since the Jacobian was computed, in whitened residuals: 0
         where it is that of this point, more where it was brought here by updates.
+    bent
+        Greatest part of a change of the outputs since then that the Jacobian had not predicted.
     """
 
     z: F64
@@ -38,7 +42,9 @@ class State:
     residuals: F64
     jacobian: F64
     blur: F64
+    origin: F64
     drift: float = 0.0
+    bent: float = 0.0
 
     @property
     def cost(self) -> float:
@@ -77,7 +83,7 @@ class Landscape:
         if not bool(np.isfinite(residuals).all()):
             return None
         z = self._space.from_physical(p)
-        bare = State(z, p, residuals, np.empty((residuals.size, 0)), np.empty(0))
+        bare = State(z, p, residuals, np.empty((residuals.size, 0)), np.empty(0), z)
         return self.refreshed(bare)
 
     def refreshed(self, state: State) -> State:
@@ -92,7 +98,13 @@ class Landscape:
         jacobian = self._evaluator.jacobian(state.p) * scale
         errors = self._evaluator.column_errors(state.p)
         blur = np.zeros(state.z.size) if errors is None else errors * np.abs(scale)
-        return dataclasses.replace(state, jacobian=jacobian, blur=blur, drift=0.0)
+        return dataclasses.replace(
+            state, jacobian=jacobian, blur=blur, origin=state.z, drift=0.0, bent=0.0
+        )
+
+    def travel(self, state: State) -> float:
+        """Return how far a point is from where its Jacobian was computed, in sizes."""
+        return float(np.max(np.abs(state.z - state.origin) / self.sizes, initial=0.0))
 
     def moved(self, state: State, z: F64) -> State | None:
         """Return the state at another point, the Jacobian updated by what it predicted wrongly.
@@ -117,10 +129,13 @@ class Landscape:
         norms = np.linalg.norm(state.jacobian, axis=0)
         weighted = norms**2 * step
         size = float(weighted @ step)
+        missed = change - state.jacobian @ step
+        jacobian = state.jacobian
         if size > 0.0:
-            missed = change - state.jacobian @ step
-            jacobian = state.jacobian + np.outer(missed, weighted / size)
-        else:
-            jacobian = state.jacobian
-        drift = state.drift + float(np.linalg.norm(change))
-        return State(z, p, residuals, jacobian, state.blur, drift)
+            jacobian = jacobian + np.outer(missed, weighted / size)
+        whole = float(np.linalg.norm(change))
+        bent = float(np.linalg.norm(missed)) / whole if whole > 0.0 else 0.0
+        return State(
+            z, p, residuals, jacobian, state.blur, state.origin, state.drift + whole,
+            max(state.bent, bent),
+        )  # fmt: skip

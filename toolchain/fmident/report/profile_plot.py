@@ -37,6 +37,10 @@ _ABOVE = 1.35
 
 _MARGIN = 0.04
 _TITLE = 52
+_WIDE = 5.0
+"""Ratio of the ends of an axis from which it is logarithmic, for a parameter with log scaling."""
+
+_LONG_LABEL = 8
 _SAMPLES = 241
 _END = "#2b8a4b"
 _THRESHOLD = "#b93434"
@@ -151,8 +155,13 @@ def _limits(profile: ParameterProfile, low: float, high: float) -> tuple[float, 
     return min(ends) - margin, max(ends) + margin
 
 
+def _is_log(profile: ParameterProfile, low: float, high: float) -> bool:
+    """Return whether the axis is logarithmic: only where it shows."""
+    return profile.log and low > 0.0 and high > _WIDE * low
+
+
 def _grid(profile: ParameterProfile, low: float, high: float) -> F64:
-    if profile.log and low > 0.0:
+    if _is_log(profile, low, high):
         return np.geomspace(low, high, _SAMPLES)
     return np.linspace(low, high, _SAMPLES)
 
@@ -166,14 +175,13 @@ def _bounds(axes: Axes, profile: ParameterProfile, low: float, high: float) -> N
 
 
 def _scale(axes: Axes, profile: ParameterProfile, low: float, high: float) -> None:
-    if profile.log:
+    if _is_log(profile, low, high):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: plain(value, 3))
-        axes.xaxis.set_minor_formatter(
-            NullFormatter() if high > 10.0 * low else (lambda value, _: plain(value, 3))
-        )
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        longest = max(len(plain(low)), len(plain(high)))
+        axes.xaxis.set_major_locator(MaxNLocator(4 if longest < _LONG_LABEL else 3))
     axes.set_xlim(low, high)
     unit = unit_text(profile.unit)
     axes.set_xlabel(f"{profile.name} ({unit})" if unit else profile.name)
