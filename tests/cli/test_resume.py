@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import random
@@ -31,15 +32,34 @@ SLOWED = """\
 import os, sys, time
 from fmident.evaluation.executors import inline
 from fmident.evaluation.executors.processes import executor as processes
+from fmident.evaluation.journal.writer import Writer
 
 # Each simulation takes a while and leaves a mark when it is done: that is what may not be lost.
 seconds, marks = float(sys.argv[1]), os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+# The run waits for its end in the simulation after so many: it must not be over before that.
+last = int(sys.argv[3])
+writers, put = set(), Writer.put
+
+def noted(self, *arguments):
+    writers.add(self)
+    put(self, *arguments)
+
+Writer.put = noted
 
 def slowed(real):
     def run(self, *arguments):
+        global last
         time.sleep(seconds)
+        # It takes longer than writing what was before, whatever the machine is busy with.
+        late = time.monotonic() + 60.0
+        while any(w._given > w._written for w in writers) and time.monotonic() < late:
+            time.sleep(0.001)
+        if last == 0:
+            last -= 1  # Ctrl-C may be what it waits for
+            time.sleep(600.0)
         found = real(self, *arguments)
         os.write(marks, b".")
+        last -= 1
         return found
     return run
 
@@ -47,20 +67,29 @@ inline.InProcessExecutor._run_one = slowed(inline.InProcessExecutor._run_one)
 processes.ProcessExecutor._outcome = slowed(processes.ProcessExecutor._outcome)
 
 from fmident.cli import main
-sys.exit(main(sys.argv[3:]))
+sys.exit(main(sys.argv[4:]))
 """
 
 SETTINGS = {
     "inline": ["--set", "evaluation.executor=inline"],
     "processes": ["--set", "evaluation.executor=processes", "--set", "evaluation.workers=2"],
-    "starts": ["--set", "evaluation.executor=inline", "--set", "estimator.starts=4"],
-}
+    "starts": [
+        "--set", "evaluation.executor=inline",
+        "--set", "estimator.starts=4", "--set", "estimator.max_iterations=9",
+    ],
+    "starts of workers": [
+        "--set", "evaluation.executor=processes", "--set", "evaluation.workers=2",
+        "--set", "estimator.starts=4", "--set", "estimator.max_iterations=9",
+        "--set", "estimator.solver=ceres",
+    ],
+}  # fmt: skip
 
 
-def start(study: Study, *more: str, seconds: float = 0.0) -> subprocess.Popen[str]:
+def start(study: Study, *more: str, seconds: float, last: int) -> subprocess.Popen[str]:
+    """Start a run that does not go on after so many simulations."""
     return subprocess.Popen(
-        [sys.executable, "-c", SLOWED, str(seconds), "marks", "estimate", "problem.toml",
-         "-o", "out", *more],
+        [sys.executable, "-c", SLOWED, str(seconds), "marks", str(last), "estimate",
+         "problem.toml", "-o", "out", *more],
         cwd=study.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -72,6 +101,16 @@ def numbers(folder: Path) -> dict[str, Any]:
     served = content["settings"].pop("evaluation")
     content["served"] = {k: served[k] for k in ("simulated", "restored", "cached")}
     return content
+
+
+def history(folder: Path) -> list[dict[str, str]]:
+    """Return the rows of the history without what differs from run to run."""
+    with (folder / "history.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        for name in ("seconds", "restored"):
+            row.pop(name, None)
+    return rows
 
 
 def journalled(study: Study) -> int:
@@ -96,7 +135,7 @@ def wait_for(study: Study, count: int, process: subprocess.Popen[str]) -> None:
 
 def interrupted(study: Study, count: int = 12, *more: str) -> None:
     """Leave an unfinished run behind, as a killed process does."""
-    with start(study, *SETTINGS["inline"], *more, seconds=0.01) as process:
+    with start(study, *SETTINGS["inline"], *more, seconds=0.01, last=count + 2) as process:
         wait_for(study, count, process)
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -112,12 +151,13 @@ def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
     expected = numbers(study.folder / "whole")
     total = expected["served"]["simulated"]
     draw = random.Random(seed)
-    running = 2 if kind == "processes" else 1
+    running = 2 if "evaluation.workers=2" in settings else 1
     resume: list[str] = []
     done = 0
     for _ in range(2):
-        with start(study, *settings, *resume, seconds=0.01) as process:
-            wait_for(study, marks(study) + draw.randrange(1, total // 2), process)
+        moment = draw.randrange(1, total // 3)
+        with start(study, *settings, *resume, seconds=0.01, last=moment + 4) as process:
+            wait_for(study, moment, process)
             time.sleep(draw.uniform(0.0, 0.02))
             process.kill()
         assert process.returncode == -signal.SIGKILL
@@ -132,6 +172,7 @@ def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:
     assert found["served"]["simulated"] == total - done
     del found["served"], expected["served"]
     assert found == expected
+    assert history(study.folder / "out") == history(study.folder / "whole")
     assert not [p.name for p in study.folder.iterdir() if p.name.startswith(".")]
 
 
@@ -235,7 +276,7 @@ def test_nothing_to_resume(study: Study, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_two_runs_on_one_result_folder(study: Study, capsys: Capture) -> None:
-    with start(study, *SETTINGS["inline"], seconds=0.5) as first:
+    with start(study, *SETTINGS["inline"], seconds=0.0, last=2) as first:
         wait_for(study, 1, first)
         assert main(["estimate", "problem.toml", "-o", "out"]) == 2
         shown = capsys.readouterr().err
@@ -245,18 +286,32 @@ def test_two_runs_on_one_result_folder(study: Study, capsys: Capture) -> None:
     assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
 
 
+@pytest.mark.parametrize("starts", [1, 6])
 def test_after_control_c_the_result_is_there_and_the_run_can_go_on(
-    study: Study, capsys: Capture
+    study: Study, capsys: Capture, starts: int
 ) -> None:
-    with start(study, *SETTINGS["inline"], seconds=0.02) as process:
-        wait_for(study, 25, process)
+    settings = [*SETTINGS["inline"], "--set", f"estimator.starts={starts}"]
+    settings += ["--set", "estimator.max_iterations=9"]
+    # By then the search goes on, or those from all starts have begun.
+    count = 25 if starts == 1 else 60
+    with start(study, *settings, seconds=0.0, last=count) as process:
+        wait_for(study, count, process)
         process.send_signal(signal.SIGINT)
         _, shown = process.communicate()
     assert process.returncode == 130
-    assert "fmident estimate problem.toml -o out --set evaluation.executor=inline --resume" in shown
-    assert numbers(study.folder / "out")["status"] == "interrupted"
-    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
-    assert numbers(study.folder / "out")["status"] == "converged"
+    assert f"fmident estimate problem.toml -o out {' '.join(settings)} --resume" in shown
+    interrupted = numbers(study.folder / "out")
+    assert interrupted["status"] == "interrupted"
+    resume = ["estimate", "problem.toml", "-q", *settings]
+    assert main([*resume, "-o", "out", "--resume"]) == 0
+    found = numbers(study.folder / "out")
+    assert found["status"] == "converged"
+    assert main([*resume, "-o", "whole"]) == 0
+    whole = numbers(study.folder / "whole")
+    assert found.pop("served")["restored"] >= interrupted["served"]["simulated"] > 0
+    del whole["served"]
+    assert found == whole
+    assert history(study.folder / "out") == history(study.folder / "whole")
     # The result of the part is no earlier result that is worth keeping.
     assert not (study.folder / "out.1").exists()
 

@@ -51,7 +51,9 @@ def arm(phase: str) -> None:
     elif phase == "loading":
         on_call(Worker, "__init__", lambda *_: True, 0.1)
     elif phase == "noise":
-        on_call(Activities, "during", lambda _, text, __: text.startswith("measuring the noise"))
+        on_call(Activities, "during", lambda _, text, *__, **___: "noise" in text)
+    elif phase == "searches":
+        on_call(Activities, "during", lambda _, text, *__, **___: "side by side" in text, 0.05)
     elif phase == "iterations":
         on_call(monitor.RunMonitor, "iteration", lambda *_, **__: True)
     elif phase == "intervals":

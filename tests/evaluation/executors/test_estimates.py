@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,33 @@ def test_the_same_estimate_from_inline_and_processes(fmu: Path, tmp_path: Path) 
     assert found[0] == found[1]
     for name, value in faults.TRUE.items():
         assert found[0][0][name]["value"] == pytest.approx(value, abs=2e-3)
+
+
+def test_the_same_searches_from_inline_and_processes(fmu: Path, tmp_path: Path) -> None:
+    """With several starts the whole history agrees, whoever simulates and with how many workers."""
+    found = []
+    for k, settings in enumerate(
+        (
+            'executor = "inline"',
+            'executor = "processes"\nworkers = 1',
+            'executor = "processes"\nworkers = 3',
+        )
+    ):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        problem = write_study(folder, fmu, evaluation=settings)
+        starts = 'name = "least-squares"\nstarts = 7\nsolver = "ceres"'
+        problem.write_text(problem.read_text().replace('name = "least-squares"', starts))
+        result = run(problem)
+        del result["wall_time_s"]
+        served = result["settings"].pop("evaluation")
+        with (folder / "out" / "history.csv").open(newline="") as stream:
+            history = list(csv.DictReader(stream))
+        for row in history:
+            assert float(row.pop("seconds")) > 0.0
+        assert len({row["start"] for row in history}) == 7
+        found.append((result, history, served["simulated"], served["cached"]))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("executor", ["inline", "processes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -98,6 +99,21 @@ def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01, evaluation='executor = "inline"')
     command = [sys.executable, str(SCRIPT), phase, "estimate", str(problem), "-o", "out"]
     _check(finish(tmp_path, start(tmp_path, command)), tmp_path)
+
+
+@pytest.mark.parametrize(("executor", "solver"), [("inline", "scipy"), ("processes", "ceres")])
+def test_ctrl_c_in_several_searches(fmu: Path, tmp_path: Path, executor: str, solver: str) -> None:
+    problem = write_study(tmp_path, fmu, pace=0.01, evaluation=f'executor = "{executor}"')
+    starts = f'name = "least-squares"\nstarts = 8\nsolver = "{solver}"'
+    problem.write_text(problem.read_text().replace('name = "least-squares"', starts))
+    command = [sys.executable, str(SCRIPT), "searches", "estimate", str(problem), "-o", "out"]
+    ended = finish(tmp_path, start(tmp_path, command))
+    _check(ended, tmp_path)
+    assert ended.result is not None
+    assert ended.result["status"] == "interrupted"
+    assert "Terminating" not in ended.text, "Ceres complains of what is no mistake"
+    with (tmp_path / "out" / "history.csv").open(newline="") as stream:
+        assert {float(row["start"]) for row in csv.DictReader(stream)} == set(range(1, 9))
 
 
 @pytest.mark.parametrize("moment", [0.05, 0.6, 1.2, 2.0, 3.0])
