@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -68,6 +71,25 @@ def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -
     assert "ends the simulation" not in capsys.readouterr().err
     assert main([*run, "kind=2"]) == 2
     assert "singular matrix" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_code_of_the_fmu_that_crashes_at_exit_costs_nothing(folder: Path) -> None:
+    """As those of pythonfmu 0.7 do now and then."""
+    variables = real("a", 0, "parameter", start=1) + real("x", 1, "output")
+    path = build(Fixture("trouble.c", variables, defines=("CRASH_AT_EXIT",)), folder)
+    csv = folder / "exit.csv"
+    code = (
+        "import sys; from fmident.cli import main;"
+        f"sys.argv[1:] = ['simulate', {str(path)!r}, '--stop-time', '1', '-o', {str(csv)!r}];"
+        "sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "11 rows" in done.stdout
+    crashing = f"from fmident.fmu import open_fmu; open_fmu({str(path)!r}).simulator()"
+    bare = subprocess.run([sys.executable, "-c", crashing], capture_output=True, check=False)
+    assert bare.returncode == -signal.SIGSEGV, "the fixture does not crash"
 
 
 def test_the_interface_can_be_chosen(folder: Path, capsys: Capture) -> None:

@@ -15,6 +15,8 @@ code  meaning
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import importlib
 import os
 import sys
@@ -60,7 +62,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    code = _answer(list(sys.argv[1:] if arguments is None else arguments))
+    if arguments is None:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End the process if it has loaded an FMU, before the FMU's code runs once more at exit.
+
+    That code can crash, as in FMUs that bring an interpreter of their own: the command was done
+    long before, and its exit code must say so.
+    """
+    library = sys.modules.get("fmident.fmu.library")
+    if library is None or not library.loaded:
+        return
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def _answer(given: list[str]) -> int:
+    """Run a command; say what went wrong; return the exit code."""
     debug = "--traceback" in given or bool(os.environ.get("FMIDENT_DEBUG"))
     try:
         code = _run([a for a in given if a != "--traceback"])

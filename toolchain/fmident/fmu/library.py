@@ -16,6 +16,9 @@ OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
 LIBC = ctypes.CDLL(None)
 """The C library of this process (POSIX)."""
 
+loaded: list[str] = []
+"""Every FMU whose code was loaded in this process; it may run once more when that exits."""
+
 _dlclose = LIBC.dlclose
 _dlclose.argtypes = (c_void_p,)
 
@@ -59,6 +62,7 @@ class Library:
                 location=Location(fmu),
                 hint=_loading_hint(str(error)),
             ) from error
+        loaded.append(fmu)
         self.functions: dict[str, Any] = {}
         missing: list[str] = []
         for name, (result, arguments) in wanted.signatures.items():
