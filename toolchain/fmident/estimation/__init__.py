@@ -27,6 +27,7 @@ from fmident.estimation.result import (
     ParameterEstimate,
     ResidualCheck,
     StageResult,
+    StageUncertainty,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
 from fmident.estimation.stages import run_stages
@@ -50,6 +51,7 @@ __all__ = [
     "ResidualCheck",
     "RunMonitor",
     "StageResult",
+    "StageUncertainty",
     "Status",
     "StopEstimation",
     "TimeSeriesEstimate",
