@@ -186,3 +186,37 @@ def test_a_delay_of_the_measurement_has_a_profile(study: Study) -> None:
     lag = next(p for p in result.profiles if p.name == "lag")
     assert lag.verdict.kind == "agrees"
     assert lag.interval[0] < 0.0 < lag.interval[1]
+
+
+STAGES = """
+[[stages]]
+name = "rough"
+free = ["k"]
+
+[[stages]]
+name = "fine"
+free = ["m", "d"]
+"""
+
+
+def test_of_stages_one_is_profiled(study: Study) -> None:
+    study.problem.write_text(study.problem.read_text() + STAGES)
+    problem = fmident.load_problem(study.problem)
+    result = fmident.estimate(problem)
+    last = fmident.profile(problem, result)
+    assert [p.name for p in last.profiles] == ["m", "d"]
+    assert any("stage 'fine', with k held" in note for note in last.notes)
+    np.testing.assert_allclose(last.parameters["m"], result.values["m"], rtol=1e-5)
+    with pytest.raises(ProblemError, match="no stage 'coarse'"):
+        fmident.profile(problem, result, stage="coarse")
+
+
+def test_a_folder_and_a_robust_loss(study: Study) -> None:
+    folder = study.folder / "profiles"
+    problem = fmident.load_problem(study.problem, overrides={"estimator.loss": "huber"})
+    found = fmident.profile(problem, parameters=["k"], folder=folder)
+    assert any("robust loss 'huber'" in note for note in found.notes)
+    assert json.loads((folder / "profiles.json").read_text())["profiles"]["k"]["points"]
+    assert not (study.folder / ".profiles.run").exists()
+    with pytest.raises(ValueError, match="result folder"):
+        fmident.profile(problem, resume=True)
