@@ -224,3 +224,25 @@ def test_the_public_name():
 
     assert fmident.profile.__module__ == "fmident.likelihood_profiles"
     assert run_profiles.__doc__
+
+
+class Counting(PythonExecutor):
+    """Remembers how many simulations each batch had."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.batches = []
+
+    def run(self, tasks, done=None):
+        self.batches.append(len(tasks))
+        return super().run(tasks, done)
+
+
+def test_all_walks_simulate_together():
+    problem = problem_of(decay_data(), [parameter("a"), parameter("k", 2.0)], 0.2)
+    executor = Counting(problem, decay)
+    result = profiles(problem, decay, executor=executor)
+    # Two parameters, two sides: the first points of all four are one batch.
+    assert executor.batches.count(4) >= 3
+    assert sum(executor.batches) == result.simulations
+    assert len(executor.batches) < 0.6 * result.simulations
