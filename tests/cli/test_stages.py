@@ -56,7 +56,7 @@ def test_global_then_least_squares(staged: Study, capsys: Capture) -> None:
     first, second = content["stages"]
     assert (first["name"], second["name"]) == ("global", "local")
     assert (first["cost"]["name"], second["cost"]["name"]) == ("smoothed-spectrum", "time-domain")
-    assert first["cost"]["options"] == {"band": None, "smoothing": 3}
+    assert first["cost"]["options"] == {"band": None, "smoothing": 3, "window": "none"}
     assert set(first["parameters"]) == {"k", "m"}
     assert first["simulations"] + second["simulations"] + 2 == content["simulations"]
     history = pd.read_csv(folder / "history.csv")
