@@ -62,8 +62,10 @@ NOMINAL = {
     "damped": Nominal(3.0, 400.0, 0.1),
     "stiff": Nominal(3.0, 1600.0, 0.07),
     "light": Nominal(0.75, 400.0, 0.2),
+    "fading": Nominal(0.75, 1600.0, 0.02),
+    "ringing": Nominal(0.75, 1600.0, 0.005),
 }
-"""Four sets. (Those of the paper's Table 2 are not in its text.)"""
+"""Six sets. (Those of the paper's Table 2 are not in its text.)"""
 
 
 def step_response(nominal: Nominal, fmu: Path = FMU) -> pd.DataFrame:

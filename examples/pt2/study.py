@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +28,16 @@ import generate  # noqa: E402 - the script beside this one
 
 F64 = npt.NDArray[np.float64]
 SMOOTHING = range(9)
+SETS = ("soft", "damped", "stiff", "light")
+"""minima.py is about the others."""
 WIDTH = 5.0
 """Bounds are a fifth and five times the nominal values; the start is twice or half."""
 
 
-def problem(name: str, smoothing: int, seed: int) -> fmident.Problem:
-    """Return the problem of one nominal set."""
+def problem(
+    name: str, smoothing: int, seed: int, changes: Mapping[str, object] | None = None
+) -> fmident.Problem:
+    """Return the problem of one nominal set, with changes of other keys of the file."""
     text = (HERE / "problem.toml").read_text(encoding="utf-8")
     overrides: dict[str, object] = {"cost.smoothing": smoothing, "estimator.seed": seed}
     for parameter, value in generate.NOMINAL[name].parameters.items():
@@ -41,7 +46,7 @@ def problem(name: str, smoothing: int, seed: int) -> fmident.Problem:
     return fmident.load_problem(
         HERE / "problem.toml",
         text=text.replace("data/damped.csv", f"data/{name}.csv"),
-        overrides=overrides | {"evaluation.check": False},
+        overrides=overrides | {"evaluation.check": False} | dict(changes or {}),
         report=lambda found: None,
     )
 
@@ -83,7 +88,7 @@ def run_all(file: Path, seeds: int) -> pd.DataFrame:
         else set()
     )
     for seed in range(1, seeds + 1):
-        for name in generate.NOMINAL:
+        for name in SETS:
             for smoothing in SMOOTHING:
                 if (name, smoothing, seed) in done:
                     continue

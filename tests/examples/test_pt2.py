@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -39,3 +40,33 @@ def test_minima_of_a_map_are_counted(load_script: Callable[[Path], ModuleType]) 
     assert study.count_minima(one) == 1
     assert study.count_minima(four) == 4
     assert study.count_minima(np.zeros((5, 5))) == 0
+
+
+@pytest.fixture
+def minima(
+    load_script: Callable[[Path], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    # Other studies have scripts of the same names.
+    for name in ("generate", "study"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(EXAMPLES / "pt2")
+    module = load_script(EXAMPLES / "pt2" / "minima.py")
+    for name in ("generate", "study"):
+        monkeypatch.delitem(sys.modules, name)
+    return module
+
+
+def test_the_share_of_the_lowest_minimum_is_its_basin(minima: ModuleType) -> None:
+    x = np.linspace(-1.0, 1.0, 41)
+    bowl = (x[:, None] - 0.3) ** 2 + x[None, :] ** 2
+    assert minima.share_of_lowest(bowl) == 1.0
+    # Two valleys with the ridge between them at x = 0.5; the left one is the lower.
+    two = np.where(x < 0.5, np.abs(x + 0.2), 0.7 - 0.5 * (x - 0.5))
+    found = minima.share_of_lowest(np.tile(two, (41, 1)) + 0.01 * x[:, None] ** 2)
+    assert found == pytest.approx(np.mean(x < 0.5), abs=0.03)
+
+
+def test_lines_of_equal_frequency_run_through_the_points_of_a_map(minima: ModuleType) -> None:
+    k, m = minima.axes("ringing", 9)
+    np.testing.assert_allclose((k / m), k[0] / m[0])
+    assert k[4] / m[4] == pytest.approx(1600.0 / 0.75)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,34 @@ def test_rods_keep_their_length(generate: ModuleType) -> None:
         heights = generate.rails(times)[:, i]
         rod = np.column_stack([tool[:, :2] - foot, tool[:, 2] - heights])
         np.testing.assert_allclose(np.linalg.norm(rod, axis=1), generate.ROD_LENGTH, rtol=1e-12)
+
+
+@pytest.fixture
+def fixed_step(
+    load_script: Callable[[Path], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    # Other studies have scripts of the same names.
+    monkeypatch.delitem(sys.modules, "generate", raising=False)
+    monkeypatch.syspath_prepend(EXAMPLES / "tripod")
+    module = load_script(EXAMPLES / "tripod" / "fixed_step.py")
+    monkeypatch.delitem(sys.modules, "generate")
+    return module
+
+
+@pytest.mark.slow
+def test_the_fixed_step_program_gives_the_torques_of_the_fmu(
+    generate: ModuleType,
+    fixed_step: ModuleType,
+    study_folder: Callable[[str], Path],
+    build_fmu: Callable[[str], Path],
+) -> None:
+    folder = study_folder("tripod")
+    (folder / "data").mkdir()
+    table = generate.cycle(build_fmu(CLASS))
+    table.to_csv(folder / "data" / "cycle.csv", index=False, float_format="%.17g")
+    accurate = {"evaluation.tolerance": 1e-8, "evaluation.check": False}
+    problem = fmident.load_problem(folder / "problem.toml", overrides=accurate)
+    assert fixed_step.difference(problem.stages[0].problem, count=20) < 1e-3
 
 
 @pytest.mark.slow
