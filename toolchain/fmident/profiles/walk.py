@@ -59,7 +59,7 @@ _TRUSTED = 1.3
 """Tau, in critical ones, up to which a point beyond the end is as good a start as one before it:
 a point far up may lie in another valley."""
 
-_LOW, _LOW_IN_TURN = 0.5, 3
+_LOW, _LOW_IN_TURN = 0.97, 3
 """So many points in turn below this part of the critical tau put one beyond the end in doubt."""
 
 _NARROW = 1e-6
