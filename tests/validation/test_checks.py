@@ -17,7 +17,7 @@ from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, va
 from fmident.validation.description import check_description
 from fmident.validation.plan import Reference, read_trajectory
 
-from ..fmu.build import real
+from ..fmu.build import Fixture, build, real
 from .conftest import VARIABLES
 
 BuildFlawed = Callable[..., Path]
@@ -239,3 +239,13 @@ def test_a_caller_that_wants_no_more_waits_for_nothing(flawed: BuildFlawed) -> N
     assert next(reports).passed
     reports.close()  # type: ignore[attr-defined]
     assert time.perf_counter() - began < 300.0
+
+
+def test_an_fmu_that_ends_the_simulation_itself(tmp_path: Path) -> None:
+    """All checks are done up to there; that a reset does not help is no harm, either."""
+    variables = real("a", 0, "parameter", start=1) + real("x", 1, "output")
+    path = build(Fixture("trouble.c", variables, defines=("ENDS",)), tmp_path)
+    found = by_name(run(FmuPlan(path, resets=20)))
+    assert "; at t = 1" in found["simulation"].detail
+    assert "the FMU itself ends the simulation" in found["simulation"].detail
+    assert [n for n, c in found.items() if not c.passed and n != "model description"] == []

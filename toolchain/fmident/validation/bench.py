@@ -20,6 +20,7 @@ from fmident.validation.plan import FmuPlan, Reference
 _DEFAULT_SPAN = 1.0
 _TRIAL_ROWS = 2000
 _MANY_STEPS = 30_000
+_FEWEST = 10  # instants of an experiment that the FMU ends itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +110,18 @@ class Bench(Closes):
     def smoke(self) -> Experiment:
         """The experiment that the FMU must at least survive."""
         return self._smoke(self.plan.smoke)
+
+    def end_before(self, end: float) -> bool:
+        """Cut the smoke experiment off before `end`, s; return whether anything is left of it."""
+        setup = self.smoke.setup
+        count = int((setup.times < end * (1.0 - 1e-9)).sum())
+        if count < _FEWEST:
+            return False
+        assert setup.inputs is not None  # set by SimulationSetup itself
+        shorter = replace(setup, times=setup.times[:count], inputs=setup.inputs[:count])
+        self.smoke = replace(self.smoke, setup=shorter)
+        self.__dict__.pop("main", None)
+        return True
 
     @cached_property
     def main(self) -> Experiment:
