@@ -23,7 +23,7 @@ from fmident.profiles.model import Outcome
 from fmident.statistics.likelihood import rise_of, tau_of
 
 _PARTS = 4
-"""Steps to the end of the interval along a straight tau."""
+"""Steps to the end of the interval along a straight tau; and to a bound, at least."""
 
 _GROWTH = 2.0
 _STEEPER = 3.0
@@ -215,7 +215,7 @@ class _Walker:
         if self._bound <= 1e-12 * self._size:
             self._walk.finish("bound")
             return
-        longest = min(_FIRST * self._size, self._far)
+        longest = min(_FIRST * self._size, self._far, self._bound / _PARTS)
         while len(self._walk.places) < _MOST_POINTS:
             taken = self._advance(place, longest)
             if taken is None:
@@ -233,7 +233,9 @@ class _Walker:
             if self._distance(taken) >= self._far * (1.0 - 1e-12):
                 self._walk.finish("bound" if self._far == self._bound else "reach")
                 return
-            longest = _GROWTH * (self._distance(taken) - self._distance(place))
+            longest = min(
+                _GROWTH * (self._distance(taken) - self._distance(place)), self._bound / _PARTS
+            )
             place = taken
         self._walk.finish("limit")
 
