@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu.description import Value
-from fmident.fmu.driver import InputUpdate
+from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.driver import InputUpdate, RunPlan
 from fmident.fmu.instance import CallFailed, Instance
 from fmident.fmu.plan import Plan
 from fmident.fmu.setup import SimulationSetup
@@ -162,13 +162,24 @@ def find_input_update(
     """
     if not _may_feed_through(plan, simulator):
         return "after_step", ""
-    trial = _Trial(simulator, plan, assignment, values)
+    return try_input_update(simulator, plan, _Trial2(simulator, plan, assignment, values))
+
+
+def try_input_update(simulator: Simulator, plan: RunPlan, trial: Trial) -> tuple[InputUpdate, str]:
+    """Decide by single steps; arguments and answer as in :func:`find_input_update`."""
     try:
         return trial.decide()
     except CallFailed as failed:
         # The run itself will tell if the FMU fails; a strange input may fail only here.
         simulator.describe_failure(failed, plan)
         return "after_step", "could not find out whether outputs follow inputs at once"
+
+
+def farthest(inputs: F64) -> int:
+    """Return the instant whose inputs differ most from those at the start."""
+    span = np.ptp(inputs, axis=0)
+    span[span == 0.0] = 1.0
+    return int(np.argmax(np.abs((inputs - inputs[0]) / span).sum(axis=1)))
 
 
 def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
@@ -178,37 +189,63 @@ def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
     reals = plan.real_inputs
     if reals.size == 0 or bool(np.all(reals == reals[0])):
         return False
-    declared = simulator.description.output_dependencies
-    inputs = set(plan.setup.input_names)
-    for column in plan.output_columns:
-        depends = declared.get(column.name)
-        if depends is None or depends & inputs:
-            return True
-    return False
+    outputs = (column.name for column in plan.output_columns)
+    return may_depend(simulator.description, outputs, plan.setup.input_names)
 
 
-class _Trial:
-    """Single steps with one input or another, from the same start."""
+def may_depend(
+    description: ModelDescription, outputs: Iterable[str], inputs: Iterable[str]
+) -> bool:
+    """Whether an output can depend directly on an input, by what the FMU declares."""
+    declared, driving = description.output_dependencies, set(inputs)
+    return any(
+        (depends := declared.get(name)) is None or bool(depends & driving) for name in outputs
+    )
 
-    def __init__(
-        self,
-        simulator: Simulator,
-        plan: Plan,
-        assignment: Assignment,
-        values: Mapping[str, Value],
-    ) -> None:
-        self.simulator = simulator
-        self.plan = plan
-        self.assignment = assignment
-        self.values = values
-        reals = plan.real_inputs
-        span = np.ptp(reals, axis=0)
-        span[span == 0.0] = 1.0
-        # The instant whose inputs differ most from those at the start.
-        self.far = int(np.argmax(np.abs((reals - reals[0]) / span).sum(axis=1)))
-        self.h = float(plan.times[1] - plan.times[0])
+
+class Trial:
+    """Single steps with one input or another, from the same start.
+
+    Parameters
+    ----------
+    function
+        The FMU's function that takes a step, for messages.
+    step
+        Size of a communication step, s.
+    far
+        The instant whose inputs differ most from those at the start.
+    variable_step
+        Whether the FMU can take a shorter step.
+    """
+
+    def __init__(self, function: str, step: float, far: int, *, variable_step: bool) -> None:
+        self.function = function
+        self.h = step
+        self.far = far
+        self.variable_step = variable_step
+
+    def begin(self) -> None:
+        """Bring the FMU to the first instant, with its inputs."""
+        raise NotImplementedError
+
+    def set_inputs(self, row: int) -> None:
+        """Set the Real inputs to their values at an instant."""
+        raise NotImplementedError
+
+    def step(self, size: float) -> None:
+        """Take a step from the first instant."""
+        raise NotImplementedError
+
+    def outputs(self) -> F64:
+        """Return the Real outputs."""
+        raise NotImplementedError
+
+    def interpolates(self) -> bool:
+        """Whether inputs on straight lines are asked for and have an effect."""
+        raise NotImplementedError
 
     def decide(self) -> tuple[InputUpdate, str]:
+        """Answer as :func:`find_input_update` does."""
         if self.follows_at_once():
             return "after_step", ""
         feeds = self.feeds_through_in_step()
@@ -218,30 +255,13 @@ class _Trial:
                 "outputs do not change when inputs are set; whether the FMU has direct"
                 " feedthrough cannot be told: if it has, use input_update='before_step'",
             )
-        if not feeds or (self.plan.interpolation == "linear" and self.interpolates()):
+        if not feeds or self.interpolates():
             return "after_step", ""
         return (
             "before_step",
-            "the FMU computes its outputs in fmi2DoStep only: inputs of the end of a step"
+            f"the FMU computes its outputs in {self.function} only: inputs of the end of a step"
             " are set before it, so that outputs belong to the inputs of the same instant",
         )
-
-    @property
-    def instance(self) -> Instance:
-        return cast(Instance, self.simulator.instance)
-
-    def outputs(self) -> F64:
-        return self.instance.get_reals(self.plan.real_output_references)
-
-    def begin(self) -> None:
-        self.simulator.initialise(self.plan, self.assignment, self.values)
-
-    def set_reals(self, row: int) -> None:
-        references = self.plan.real_input_references
-        self.instance.set_reals(references, self.plan.real_inputs[row])
-
-    def step(self, size: float) -> None:
-        self.instance.do_step(float(self.plan.times[0]), size)
 
     def follows_at_once(self) -> bool:
         """Whether outputs change when inputs are set between two steps."""
@@ -249,7 +269,7 @@ class _Trial:
         self.step(self.h)
         before = self.outputs()
         for row in (1, self.far):
-            self.set_reals(row)
+            self.set_inputs(row)
             if not _same(self.outputs(), before):
                 return True
         return False
@@ -257,7 +277,7 @@ class _Trial:
     def after_step_of(self, size: float, row: int) -> F64:
         """Return the outputs after one step with the inputs of instant `row`."""
         self.begin()
-        self.set_reals(row)
+        self.set_inputs(row)
         self.step(size)
         return self.outputs()
 
@@ -270,14 +290,54 @@ class _Trial:
         full = np.abs(self.after_step_of(self.h, self.far) - self.after_step_of(self.h, 0))
         if not np.any(full > 0.0):
             return False
-        if not self.simulator.description.can_handle_variable_step:
+        if not self.variable_step:
             return None
         short = self.h * _SHORT_STEP
         brief = np.abs(self.after_step_of(short, self.far) - self.after_step_of(short, 0))
         return bool(np.any(brief > _FEEDTHROUGH_SHARE * full))
 
+
+class _Trial2(Trial):
+    """Steps of FMI 2.0."""
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        plan: Plan,
+        assignment: Assignment,
+        values: Mapping[str, Value],
+    ) -> None:
+        self.simulator = simulator
+        self.plan = plan
+        self.assignment = assignment
+        self.values = values
+        super().__init__(
+            "fmi2DoStep",
+            float(plan.times[1] - plan.times[0]),
+            farthest(plan.real_inputs),
+            variable_step=simulator.description.can_handle_variable_step,
+        )
+
+    @property
+    def instance(self) -> Instance:
+        return cast(Instance, self.simulator.instance)
+
+    def outputs(self) -> F64:
+        return self.instance.get_reals(self.plan.real_output_references)
+
+    def begin(self) -> None:
+        self.simulator.initialise(self.plan, self.assignment, self.values)
+
+    def set_inputs(self, row: int) -> None:
+        references = self.plan.real_input_references
+        self.instance.set_reals(references, self.plan.real_inputs[row])
+
+    def step(self, size: float) -> None:
+        self.instance.do_step(float(self.plan.times[0]), size)
+
     def interpolates(self) -> bool:
-        """Whether input derivatives have an effect."""
+        if self.plan.interpolation != "linear":
+            return False
         held = self.after_step_of(self.h, 0)
         self.begin()
         reals = self.plan.real_inputs

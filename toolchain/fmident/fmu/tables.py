@@ -276,6 +276,7 @@ class InputTable:
         inputs: F64,
         may_follow: Callable[[Variable], bool],
     ) -> None:
+        self.names = tuple(names)
         prefix = prefix_of(description)
         variables = [input_variable(description, name) for name in names]
         kinds = [(is_continuous(v), is_continuous(v) and may_follow(v)) for v in variables]

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from fmident.errors import FmuError
+from fmident.fmu.capture import Capture
 from fmident.fmu.description import ModelDescription, Value
-from fmident.fmu.driver import I64, UpdateChoice
+from fmident.fmu.driver import I64, InputUpdate, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.configured import Configured
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.fmi3.plan import StepPlan
+from fmident.fmu.fmi3.probe import find_input_update
 from fmident.fmu.fmi3.values import Assignment3
 from fmident.fmu.instance import CallFailed
 from fmident.fmu.library import Library
@@ -42,7 +44,8 @@ class CoSimulation3(Configured):
     buffer
         Where its messages go.
     update
-        When inputs of the end of a step are set; ``"auto"`` is ``"after_step"``.
+        When inputs of the end of a step are set; ``"auto"`` finds out, where there is no event
+        mode, whether the FMU computes its outputs anew when its inputs change.
     table
         Shared with the FMU's calls back; ``None`` to make one.
     event_mode_refused
@@ -142,9 +145,20 @@ class CoSimulation3(Configured):
         assignment: Assignment3,
     ) -> tuple[StepPlan, str]:
         """Resolve a setup."""
-        update = "after_step" if self._update == "auto" else self._update
-        plan = StepPlan(setup, self.description, self._library, self._table, update)
+
+        def laid_out(update: InputUpdate) -> StepPlan:
+            return StepPlan(setup, self.description, self._library, self._table, update)
+
+        plan = laid_out("after_step" if self._update == "auto" else self._update)
+        remark = ""
+        if self._update == "auto" and not self.description.capabilities.has_event_mode:
+            update, remark = Capture(simulator.captures_output).around(
+                lambda: find_input_update(simulator, plan, assignment, values)
+            )
+            self._buffer.clear()
+            if update == "before_step":
+                plan = laid_out(update)
         varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
         held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
-        said = [REFUSED] * self._event_mode_refused + [HELD] * held
+        said = [REFUSED] * self._event_mode_refused + [remark] * bool(remark) + [HELD] * held
         return plan, "; ".join(said)

@@ -60,7 +60,7 @@ class StepPlan:
         self.inputs = InputTable(
             description, library, setup.input_names, setup.inputs, lambda v: v.intermediate
         )
-        self._outputs = OutputTable(description, library, setup.output_names, self.times.size)
+        self.outputs = OutputTable(description, library, setup.output_names, self.times.size)
         self.interpolation = self._interpolation(setup, description)
         self._work: F64 = np.zeros(0)
         self._lay_out()
@@ -79,7 +79,7 @@ class StepPlan:
 
     def _lay_out(self) -> None:
         mover, groups = self.inputs.mover, self.inputs.groups
-        self._record = self._outputs.mover.program(self._outputs.groups)
+        self._record = self.outputs.mover.program(self.outputs.groups)
         self._jumps: npt.NDArray[np.bool_] = np.zeros(self.times.size, dtype=np.bool_)
         self._means = self.inputs.means() if self.interpolation == "mean" else []
         self._jump = mover.program(())
@@ -156,11 +156,11 @@ class StepPlan:
 
     def read_first(self, instance: Instance3, reals: F64) -> None:
         """Read all outputs into row 0."""
-        self._outputs.mover.move(instance, self._outputs.groups, 0)
+        self.outputs.mover.move(instance, self.outputs.groups, 0)
 
     def refuse_not_finite(self, reals: F64) -> None:
         """Look through the first row; raises RunFailed."""
-        self._outputs.refuse_not_finite(self.times, 0, 1)
+        self.outputs.refuse_not_finite(self.times, 0, 1)
 
     def runner(
         self,
@@ -191,7 +191,7 @@ class StepPlan:
             No call is to blame.
         """
         step = int(state[1])
-        self._outputs.refuse_not_finite(self.times, 1, step + 1)
+        self.outputs.refuse_not_finite(self.times, 1, step + 1)
         time = float(self._reals[loop.TIME])
         stop = self._explain(int(state[0]), time)
         if stop.failed.function == "fmi3DoStep":
@@ -246,9 +246,9 @@ class StepPlan:
 
     def finish(self, reals: F64) -> bool:
         """Look through the results; see :class:`.driver.RunPlan`."""
-        self._outputs.refuse_not_finite(self.times, 1, self.times.size)
+        self.outputs.refuse_not_finite(self.times, 1, self.times.size)
         return bool(self._table[loop.ENDED])
 
     def assemble(self, reals: F64) -> F64:
         """Return all outputs in the order asked for, shape (n, outputs)."""
-        return self._outputs.assemble()
+        return self.outputs.assemble()
