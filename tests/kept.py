@@ -47,4 +47,7 @@ def keep_copy(
     name: str, suffix: str, key: bytes, target: Path, make: Callable[[Path], None]
 ) -> None:
     """Write a file by `make`, or copy it from where one with this key is kept."""
+    if VARIABLE not in os.environ:  # no test run: a benchmark
+        make(target)
+        return
     shutil.copyfile(kept(name, suffix, key, make), target)
