@@ -15,12 +15,18 @@ from pathlib import Path
 
 import pandas as pd
 from functions import FUNCTIONS, TestFunction
-from methods import METHODS, TOLERANCE, Counted
+from methods import METHODS, SMALL_BUDGET, TOLERANCE, Counted
 
 FOLDER = Path(__file__).parent
 COLUMNS = ["function", "method", "seed", "evaluations", "residual", "cpu_seconds"]
-RIVALS = ("pyswarms", "exudyn, repeated", "exudyn, one minimum")
 OURS = "special-genetic"
+COMPARED = (
+    (OURS, "pyswarms"),
+    (OURS, "exudyn, repeated"),
+    (OURS, "exudyn, one minimum"),
+    (f"{OURS}, {SMALL_BUDGET} evaluations", "exudyn, once"),
+)
+"""Ours and its rival: to the tolerance, and with fewer evaluations than the rival's."""
 _CHUNK = 50
 
 
@@ -106,16 +112,16 @@ def judgement(found: pd.DataFrame) -> list[str]:
     """Return for each function what of the figure to pass is reached."""
     lines = []
     for function in FUNCTIONS:
-        for rival in RIVALS:
-            if any((function.name, m) not in found.index for m in (OURS, rival)):
+        for pair in COMPARED:
+            if any((function.name, m) not in found.index for m in pair):
                 continue
-            ours, theirs = found.loc[(function.name, OURS)], found.loc[(function.name, rival)]
+            ours, theirs = (found.loc[(function.name, m)] for m in pair)
             words = []
             for column in ("evaluations", "mean_residual", "largest_residual"):
                 verdict = "lower" if ours[column] < theirs[column] else "NOT LOWER"
                 figures = f"{ours[column]:.3g}, {theirs[column]:.3g}"
                 words.append(f"{column.replace('_', ' ')} {verdict} ({figures})")
-            lines.append(f"{function.name} against {rival}: " + ", ".join(words))
+            lines.append(f"{function.name}, {' against '.join(pair)}: " + ", ".join(words))
     return lines
 
 

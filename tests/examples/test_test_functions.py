@@ -47,6 +47,19 @@ def test_the_budget_is_never_exceeded(study) -> None:
     assert counted.evaluations == 9_990
 
 
+def test_the_small_budget_is_below_one_run_of_exudyn(study) -> None:
+    small = study.SMALL_BUDGET
+    rastrigin = study.FUNCTIONS[3]
+    assert rastrigin.name == "Rastrigin"
+    counts = [
+        int(study.one_run(rastrigin, f"{study.OURS}, {small} evaluations", seed)["evaluations"])
+        for seed in range(5)
+    ]
+    assert max(counts) <= small < 1000
+    assert max(counts) > small - 20, "it uses what it may"
+    assert study.one_run(rastrigin, "exudyn, once", 0)["evaluations"] == 1000
+
+
 def test_a_seed_gives_the_same_run(study) -> None:
     for name in ("special-genetic", "pyswarms"):
         one, two = (study.one_run(study.FUNCTIONS[3], name, 5) for _ in range(2))
@@ -70,6 +83,14 @@ def test_fewer_evaluations_and_lower_residuals_than_the_others(study, tmp_path: 
             theirs = found.loc[(function.name, rival)]
             assert ours["evaluations"] < theirs["evaluations"]
             assert ours["mean_residual"] < theirs["mean_residual"]
+    # With fewer evaluations than one run of exudyn.
+    small = f"special-genetic, {study.SMALL_BUDGET} evaluations"
+    study.run_all(file, 15, [small, "exudyn, once"], study.FUNCTIONS)
+    found = study.table(file, 15)
+    for function in study.FUNCTIONS:
+        ours, theirs = (found.loc[(function.name, m)] for m in (small, "exudyn, once"))
+        assert ours["evaluations"] < theirs["evaluations"]
+        assert ours["mean_residual"] < theirs["mean_residual"]
     before = file.read_text()
     study.run_all(file, 15, ["special-genetic"], chosen)
     assert file.read_text() == before, "what is done is not done again"
