@@ -89,6 +89,7 @@ def test_a_parameter_that_the_fmu_ignores(study: Study, capsys: Capture, command
         assert shown.out.startswith("Cannot be estimated: no output changes with 'unused'")
 
 
+@pytest.mark.slow
 def test_native_code_that_crashes(study: Study, capsys: Capture) -> None:
     fixture("trouble.c", TROUBLE, CRASHING.format(kind=_CRASH))(study)
     assert main(["check", "problem.toml"]) == 1

@@ -51,6 +51,7 @@ def best(model, sigmas, settings=SETTINGS, **expected: float) -> SineDesign:
         return design_sine(evaluator, sigmas, settings)
 
 
+@pytest.mark.slow
 def test_variance_of_equation_13() -> None:
     design = best(equation, {"rho": 0.1}, WIDE, theta2=OMEGA0**2)
     ratio = np.array([c.omega for c in design.candidates]) / OMEGA0
@@ -82,6 +83,7 @@ def test_the_promise_is_kept() -> None:
     assert design.best.standard_errors == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.01)
 
 
+@pytest.mark.slow
 def test_limits_of_outputs_are_kept_and_touched() -> None:
     limits = {"x": 0.5, "v": 4.0}
     settings = SineSettings("F", 1e3, (8.0, 15.0), 5.0, 100.0, limits=limits)
@@ -124,6 +126,7 @@ def file(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Path:
     return copied("msd-online", tmp_path, (f'class = "{CLASS}"', f'fmu = "{build_fmu(CLASS)}"'))
 
 
+@pytest.mark.slow
 def test_the_example(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     replace_once(file, "[1.0, 35.0]", "[9.0, 14.0]")
     assert main(["design", str(file)]) == 0

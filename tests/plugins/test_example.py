@@ -62,6 +62,7 @@ def test_estimates_like_a_built_in_one(site: Path, study: Study) -> None:
     assert result["parameters"]["k"]["standard_error"] > 0.0
 
 
+@pytest.mark.slow
 def test_its_cost_is_minimised_by_a_built_in_estimator(site: Path, study: Study) -> None:
     arguments = ("estimate", "problem.toml", "-o", "out", "--set", "cost.name=absolute")
     done = run_with(site, *arguments, "--set", "cost.factor=2")

@@ -109,6 +109,7 @@ def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forgetting", "cutoff"), [(1.0, 10.0), (1.0, 40.0), (0.997, 20.0)])
 def test_the_colour_of_filtered_noise_counts(forgetting: float, cutoff: float) -> None:
     """White noise on the position: the whole estimator against a Monte-Carlo."""
@@ -133,6 +134,7 @@ def from_rest(ratio: float, omega0: float = 11.547, theta1: float = 2.0):
     return lsim(([1.0], [1.0, theta1, omega0**2]), u, TIMES)[1], u, np.array([theta1, omega0**2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "forgetting"), [(1.0, 1.0), (3.0, 1.0), (3.0, 0.997)])
 def test_the_bias_by_noise_in_the_regressor_is_predicted(ratio: float, forgetting: float) -> None:
     """At 25 dB and 50 Hz, to 15 % and what 60 draws know of a mean (four of its errors)."""

@@ -22,7 +22,7 @@ from .dask_study import CRASH, assert_same, inline, make_problem, slow_tasks
 from .faults import write_study
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_plots")]
 
 
 def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:

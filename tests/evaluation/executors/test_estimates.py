@@ -18,7 +18,7 @@ from fmident.evaluation.executors.factory import is_own, runs_in_this_process
 from . import faults
 from .faults import BuildFaults, make_problem, write_study
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_plots")]
 
 
 def estimated(folder: Path) -> dict[str, Any]:

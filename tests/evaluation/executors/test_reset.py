@@ -85,6 +85,7 @@ def test_a_crash_in_the_trial_harms_nobody_else(fmu: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("empty_plots")
 @pytest.mark.parametrize("executor", ["inline", "processes", "auto"])
 def test_the_result_tells_of_it(faulty: BuildFaults, tmp_path: Path, executor: str) -> None:
     from fmident.cli import main

@@ -68,6 +68,7 @@ def test_processes_agree_after_failures_and_renewals(fmu: Path, reference: list[
     assert report.crashes == 0
 
 
+@pytest.mark.slow
 def test_progress_is_told_once_per_task(fmu: Path) -> None:
     problem = make_problem(fmu)
     for executor in (InProcessExecutor(problem), ProcessExecutor(problem)):
@@ -119,6 +120,7 @@ def test_what_the_fmu_does_not_have_is_an_error_and_the_executor_lives_on(
         assert same(executor.run(TASKS), reference)
 
 
+@pytest.mark.slow
 def test_values_that_are_no_floats_reach_the_worker(fmu: Path) -> None:
     problem = make_problem(fmu)
     tasks = [SimulationTask(0, {"a": 2, "b": True}), SimulationTask(0, {"a": np.float64(0.7)})]
@@ -140,6 +142,7 @@ def _told(executor: Executor, tasks: list[SimulationTask]) -> list[Simulated]:
     return executor.run(tasks)
 
 
+@pytest.mark.slow
 def test_failures_agree_in_words(fmu: Path) -> None:
     problem = make_problem(fmu)
     tasks = [task(1.5, 0, kind=float(kind)) for kind in (DISCARD, ERROR)]
@@ -170,6 +173,7 @@ def test_auto_stays_where_it_is_for_quick_simulations(fmu: Path) -> None:
         assert executor.simultaneous == 1
 
 
+@pytest.mark.slow
 def test_an_fmu_of_late_outputs_is_simulated_alike_whatever_runs_first(tmp_path: Path) -> None:
     """How inputs are set is found out by trial; the trial must not depend on the first run."""
     from ...fmu.conftest import FEEDTHROUGH
