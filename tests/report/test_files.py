@@ -25,6 +25,8 @@ from fmident.report.terminal import summary
 
 MakeResult = Callable[..., EstimationResult]
 
+pytestmark = pytest.mark.usefixtures("empty_plots")
+
 
 def reporters() -> list[Registration[type[Reporter]]]:
     return list(load_plugins(found=[]).reporters)
