@@ -8,7 +8,8 @@ that it brings, with the solution of its equations and with FMPy; its parameters
 what FMPy simulates. With --speed, the time of a simulation by FMPy over that by the engine, both
 with one instance that is reset before each run.
 
-Ends with 1 when a check fails. "FMU" in the column result is an error of the FMU itself.
+Ends with 1 when a check fails. "-" in the column result: the FMU brings nothing to compare with,
+or refuses by an error of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tests.fmu.reference_fmus import (  # noqa: E402
 
 from fmident.fmu import open_fmu  # noqa: E402
 
-WORDS = {True: "ok", False: "FAILED", None: "FMU"}
+WORDS = {True: "ok", False: "FAILED", None: "-"}
 LAYOUT = "{:13} {:4} {:19} {:10} {:6} {}"
 
 

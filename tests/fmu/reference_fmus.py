@@ -31,7 +31,7 @@ G, E = 9.81, 0.7  # of the ball
 
 @dataclass(frozen=True)
 class Row:
-    """One check of one interface of one FMU; `passed` is ``None`` where the FMU is to blame."""
+    """One check of one interface of one FMU; `passed` is ``None`` where the FMU prevents it."""
 
     fmu: str
     version: str
