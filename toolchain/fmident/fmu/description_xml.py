@@ -6,40 +6,18 @@ hostile file cannot grow in memory or read other files.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Literal, NoReturn, cast
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, cast
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
+from fmident.fmu.description import ModelDescription, Variable, VariableType
 from fmident.fmu.interfaces import Capabilities, InterfaceKind
 from fmident.fmu.ramps import InputRamps
+from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
-SUPPORTED = "fmident runs FMUs of FMI 2.0 and 3.0 for Co-Simulation or Model Exchange"
-
-INTERFACE_TAGS: tuple[tuple[str, InterfaceKind], ...] = (
-    ("CoSimulation", "co-simulation"),
-    ("ModelExchange", "model-exchange"),
-)
-
-# FMI 2.0.4, section 2.2.7: default of `initial` by (variability, causality).
-DEFAULT_INITIAL = {
-    ("constant", "output"): "exact",
-    ("constant", "local"): "exact",
-    ("fixed", "parameter"): "exact",
-    ("tunable", "parameter"): "exact",
-    ("fixed", "calculatedParameter"): "calculated",
-    ("tunable", "calculatedParameter"): "calculated",
-    ("fixed", "local"): "calculated",
-    ("tunable", "local"): "calculated",
-    ("discrete", "output"): "calculated",
-    ("discrete", "local"): "calculated",
-    ("continuous", "output"): "calculated",
-    ("continuous", "local"): "calculated",
-}
 
 
 def parse_description(xml: bytes, *, file: str, platforms: Sequence[str] = ()) -> ModelDescription:
@@ -102,19 +80,6 @@ def _parse_tree(xml: bytes, file: str) -> ElementTree.Element:
     return builder.close()
 
 
-def flag(element: ElementTree.Element, key: str) -> bool:
-    """Return a Boolean attribute, false when it is missing."""
-    return element.get(key, "false").strip() in ("true", "1")
-
-
-def identifier(element: ElementTree.Element, file: str) -> str:
-    """Return an interface's modelIdentifier, which becomes a file name."""
-    found = element.get("modelIdentifier", "")
-    if not re.fullmatch(r"[A-Za-z_]\w*", found, re.ASCII):
-        raise FmuError(f"modelIdentifier '{found}' is not a C identifier", location=Location(file))
-    return found
-
-
 def _at(elements: Sequence[ElementTree.Element], index: str | None) -> ElementTree.Element:
     """Return the element at an index that counts from 1."""
     place = int(index or "0") - 1
@@ -123,62 +88,31 @@ def _at(elements: Sequence[ElementTree.Element], index: str | None) -> ElementTr
     return elements[place]
 
 
-class _Reader:
-    """Reads one element tree; keeps what every message needs."""
-
-    def __init__(self, root: ElementTree.Element, file: str) -> None:
-        self.root = root
-        self.file = file
-        self.simple_types: dict[str, dict[str, str]] = {}
-
-    def fail(self, message: str, hint: str | None = None) -> NoReturn:
-        raise FmuError(message, location=Location(self.file), hint=hint)
+class _Reader(Reader):
+    """Reads FMI 2.0."""
 
     def read(self, platforms: Sequence[str]) -> ModelDescription:
         root = self.root
-        if root.tag != "fmiModelDescription":
-            self.fail(f"the root element is <{root.tag}>, not <fmiModelDescription>")
         version = root.get("fmiVersion", "")
         if not version.startswith("2."):
             self.fail(
                 f"the FMU is of FMI version '{version}'; {SUPPORTED}",
                 "export the FMU again as FMI 2.0 or 3.0",
             )
-        interfaces = tuple(
-            self._interface(root.find(tag), kind)
-            for tag, kind in INTERFACE_TAGS
-            if root.find(tag) is not None
-        )
+        interfaces = tuple(self._interface(element, kind) for element, kind in self.found())
         if not interfaces:
             self.fail(
                 f"the FMU is neither for Co-Simulation nor for Model Exchange; {SUPPORTED}",
                 "export the FMU again, with Co-Simulation",
             )
         chosen = interfaces[0]
-        self.simple_types = self._read_simple_types()
         variables = self._read_variables()
         states, derivatives = self._read_states()
-        experiment = root.find("DefaultExperiment")
-
-        def default(key: str) -> float | None:
-            text = None if experiment is None else experiment.get(key)
-            return None if text is None else self._number(text, f"DefaultExperiment.{key}")
-
         return ModelDescription(
             name=root.get("modelName", chosen.model_identifier),
             guid=root.get("guid", ""),
-            fmi_version=version,
             variables=variables,
-            generation_tool=root.get("generationTool", ""),
-            description=root.get("description", ""),
             platforms=tuple(platforms),
-            default_start=default("startTime"),
-            default_stop=default("stopTime"),
-            default_tolerance=default("tolerance"),
-            default_step=default("stepSize"),
-            log_categories=tuple(
-                c.get("name", "") for c in root.iterfind("LogCategories/Category")
-            ),
             output_dependencies=self._read_dependencies(variables),
             input_ramps=self._read_ramps(variables),
             frozen={
@@ -191,6 +125,7 @@ class _Reader:
             indicator_count=self._count(root.get("numberOfEventIndicators", "0")),
             state_references=states,
             derivative_references=derivatives,
+            **self.common(),
             **chosen.flags(),
         )
 
@@ -215,8 +150,7 @@ class _Reader:
             self.fail(f"numberOfEventIndicators is '{text}', which is not a number")
         return int(text)
 
-    def _interface(self, element: ElementTree.Element | None, kind: InterfaceKind) -> Capabilities:
-        assert element is not None
+    def _interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
         return Capabilities(
             kind=kind,
             model_identifier=identifier(element, self.file),
@@ -246,12 +180,6 @@ class _Reader:
             )
         return ramps
 
-    def _number(self, text: str, what: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            self.fail(f"{what} is '{text}', which is not a number")
-
     def _read_simple_types(self) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {}
         for simple in self.root.iterfind("TypeDefinitions/SimpleType"):
@@ -260,65 +188,40 @@ class _Reader:
         return found
 
     def _read_variables(self) -> tuple[Variable, ...]:
-        variables: list[Variable] = []
-        names: set[str] = set()
-        for element in self.root.iterfind("ModelVariables/ScalarVariable"):
-            variable = self._read_variable(element)
-            if variable.name in names:
-                self.fail(f"two variables are called '{variable.name}'")
-            names.add(variable.name)
-            variables.append(variable)
-        return tuple(variables)
+        types = self._read_simple_types()
+        elements = self.root.iterfind("ModelVariables/ScalarVariable")
+        variables = tuple(self._read_variable(element, types) for element in elements)
+        self.distinct(variables)
+        return variables
 
-    def _read_variable(self, element: ElementTree.Element) -> Variable:
+    def _read_variable(
+        self, element: ElementTree.Element, types: Mapping[str, Mapping[str, str]]
+    ) -> Variable:
         name = element.get("name")
         if name is None:
             self.fail("a ScalarVariable has no name")
-        reference = element.get("valueReference", "")
-        if not reference.strip().isdecimal() or int(reference) >= 2**32:
-            self.fail(f"variable '{name}': valueReference '{reference}' is not a number")
         typed = next((child for child in element if child.tag in TYPES), None)
         if typed is None:
             self.fail(f"variable '{name}' has no type (one of {', '.join(TYPES)})")
         kind = cast(VariableType, typed.tag)
         declared = typed.get("declaredType")
-        attributes = {**self.simple_types.get(declared or "", {}), **typed.attrib}
+        attributes = {**types.get(declared or "", {}), **typed.attrib}
         causality = element.get("causality", "local")
         variability = element.get("variability", "continuous" if kind == "Real" else "discrete")
 
-        def number(key: Literal["min", "max", "nominal"]) -> float | None:
-            text = attributes.get(key)
-            return None if text is None else self._number(text, f"variable '{name}': {key}")
-
+        start = typed.get("start")
         return Variable(
             name=name,
-            value_reference=int(reference),
+            value_reference=self.reference(name, element),
             type=kind,
             causality=causality,
             variability=variability,
             initial=element.get("initial", DEFAULT_INITIAL.get((variability, causality), "")),
-            start=self._start(name, kind, typed.get("start")),
-            unit=attributes.get("unit"),
-            minimum=number("min"),
-            maximum=number("max"),
-            nominal=number("nominal"),
+            start=None if start is None else self.start(name, kind, start),
             description=element.get("description", ""),
             declared_type=declared,
+            **self.bounds(name, attributes),
         )
-
-    def _start(self, name: str, kind: VariableType, text: str | None) -> Value | None:
-        if text is None or kind == "String":
-            return text
-        if kind == "Boolean":
-            if text.strip() not in ("true", "false", "1", "0"):
-                self.fail(f"variable '{name}': start '{text}' is neither true nor false")
-            return text.strip() in ("true", "1")
-        if kind == "Real":
-            return self._number(text, f"variable '{name}': start")
-        try:
-            return int(text)
-        except ValueError:
-            self.fail(f"variable '{name}': start '{text}' is not an integer")
 
     def _read_dependencies(self, variables: tuple[Variable, ...]) -> dict[str, frozenset[str]]:
         found: dict[str, frozenset[str]] = {}

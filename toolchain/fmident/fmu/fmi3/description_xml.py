@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 from xml.etree import ElementTree
 
-from fmident.errors import FmuError, Location
 from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
-from fmident.fmu.description_xml import DEFAULT_INITIAL, INTERFACE_TAGS, SUPPORTED, flag, identifier
 from fmident.fmu.fmi3.declarations import Declaration, take_apart
 from fmident.fmu.interfaces import Capabilities, InterfaceKind
+from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
 TYPES: dict[str, VariableType] = {
@@ -34,29 +32,19 @@ def read_description(
     return _Reader(root, file).read(platforms)
 
 
-class _Reader:
-    """Reads one element tree; keeps what every message needs."""
+class _Reader(Reader):
+    """Reads FMI 3.0."""
 
     def __init__(self, root: ElementTree.Element, file: str) -> None:
-        self.root = root
-        self.file = file
+        super().__init__(root, file)
         self.types = {
             child.get("name", ""): dict(child.attrib)
             for child in root.iterfind("TypeDefinitions/*")
         }
 
-    def fail(self, message: str, hint: str | None = None) -> NoReturn:
-        raise FmuError(message, location=Location(self.file), hint=hint)
-
     def read(self, platforms: Sequence[str]) -> ModelDescription:
         root = self.root
-        if root.tag != "fmiModelDescription":
-            self.fail(f"the root element is <{root.tag}>, not <fmiModelDescription>")
-        interfaces = tuple(
-            self.interface(found, kind)
-            for tag, kind in INTERFACE_TAGS
-            if (found := root.find(tag)) is not None
-        )
+        interfaces = tuple(self.interface(element, kind) for element, kind in self.found())
         if not interfaces:
             self.fail(
                 "the FMU is for Scheduled Execution only"
@@ -67,33 +55,13 @@ class _Reader:
         declarations = self.declarations()
         chosen = interfaces[0]
         variables, shapes = take_apart(declarations, {})
-        names: set[str] = set()
-        for variable in variables:
-            if variable.name in names:
-                self.fail(f"two variables are called '{variable.name}'")
-            names.add(variable.name)
+        self.distinct(variables)
         states, derivatives = self.states()
-        experiment = root.find("DefaultExperiment")
-
-        def default(key: str) -> float | None:
-            text = None if experiment is None else experiment.get(key)
-            return None if text is None else self.number(text, f"DefaultExperiment.{key}")
-
         return ModelDescription(
             name=root.get("modelName", chosen.model_identifier),
             guid=root.get("instantiationToken", ""),
-            fmi_version=root.get("fmiVersion", ""),
             variables=variables,
-            generation_tool=root.get("generationTool", ""),
-            description=root.get("description", ""),
             platforms=tuple(platforms),
-            default_start=default("startTime"),
-            default_stop=default("stopTime"),
-            default_tolerance=default("tolerance"),
-            default_step=default("stepSize"),
-            log_categories=tuple(
-                c.get("name", "") for c in root.iterfind("LogCategories/Category")
-            ),
             output_dependencies=self.dependencies(variables),
             capabilities=chosen,
             interfaces=interfaces,
@@ -101,6 +69,7 @@ class _Reader:
             declarations=declarations,
             state_references=states,
             derivative_references=derivatives,
+            **self.common(),
             **chosen.flags(),
         )
 
@@ -162,9 +131,6 @@ class _Reader:
         return tuple(found)
 
     def declaration(self, name: str, element: ElementTree.Element) -> Declaration:
-        reference = element.get("valueReference", "")
-        if not reference.strip().isdecimal() or int(reference) >= 2**32:
-            self.fail(f"variable '{name}': valueReference '{reference}' is not a number")
         native = element.tag
         declared = element.get("declaredType")
         attributes = {**self.types.get(declared or "", {}), **element.attrib}
@@ -178,27 +144,20 @@ class _Reader:
         if len(starts) > 1 and not dimensions:
             self.fail(f"variable '{name}' is a scalar, but has {len(starts)} start values")
 
-        def number(key: str) -> float | None:
-            text = attributes.get(key)
-            return None if text is None else self.number(text, f"variable '{name}': {key}")
-
         variable = Variable(
             name=name,
-            value_reference=int(reference),
+            value_reference=self.reference(name, element),
             type=TYPES[native],
             causality=causality,
             variability=variability,
             initial=element.get("initial", self.default_initial(variability, causality)),
             start=starts[0] if starts and not dimensions else None,
-            unit=attributes.get("unit"),
-            minimum=number("min"),
-            maximum=number("max"),
-            nominal=number("nominal"),
             description=element.get("description", ""),
             declared_type=declared,
             display_unit=attributes.get("displayUnit"),
             native_type="Int64" if native == "Enumeration" else native,
             intermediate=flag(element, "intermediateUpdate"),
+            **self.bounds(name, attributes),
         )
         aliases = tuple(
             (a.get("name", ""), a.get("description", variable.description),
@@ -224,24 +183,6 @@ class _Reader:
             return tuple(s.get("value", "") for s in element.iterfind("Start"))
         words = element.get("start", "").split()
         return tuple(self.start(name, TYPES[element.tag], word) for word in words)
-
-    def start(self, name: str, kind: VariableType, text: str) -> Value:
-        if kind == "Boolean":
-            if text not in ("true", "false", "1", "0"):
-                self.fail(f"variable '{name}': start '{text}' is neither true nor false")
-            return text in ("true", "1")
-        if kind == "Real":
-            return self.number(text, f"variable '{name}': start")
-        try:
-            return int(text)
-        except ValueError:
-            self.fail(f"variable '{name}': start '{text}' is not an integer")
-
-    def number(self, text: str, what: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            self.fail(f"{what} is '{text}', which is not a number")
 
     def dependencies(self, variables: Sequence[Variable]) -> dict[str, frozenset[str]]:
         names: dict[str, list[str]] = {}

@@ -1,0 +1,155 @@
+"""What the readers of model descriptions of FMI 2.0 and 3.0 have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+from xml.etree import ElementTree
+
+from fmident.errors import FmuError, Location
+from fmident.fmu.description import Value, Variable, VariableType
+from fmident.fmu.interfaces import InterfaceKind
+
+SUPPORTED = "fmident runs FMUs of FMI 2.0 and 3.0 for Co-Simulation or Model Exchange"
+
+INTERFACE_TAGS: tuple[tuple[str, InterfaceKind], ...] = (
+    ("CoSimulation", "co-simulation"),
+    ("ModelExchange", "model-exchange"),
+)
+
+# FMI 2.0.4, section 2.2.7: default of `initial` by (variability, causality).
+DEFAULT_INITIAL = {
+    ("constant", "output"): "exact",
+    ("constant", "local"): "exact",
+    ("fixed", "parameter"): "exact",
+    ("tunable", "parameter"): "exact",
+    ("fixed", "calculatedParameter"): "calculated",
+    ("tunable", "calculatedParameter"): "calculated",
+    ("fixed", "local"): "calculated",
+    ("tunable", "local"): "calculated",
+    ("discrete", "output"): "calculated",
+    ("discrete", "local"): "calculated",
+    ("continuous", "output"): "calculated",
+    ("continuous", "local"): "calculated",
+}
+
+
+def flag(element: ElementTree.Element, key: str) -> bool:
+    """Return a Boolean attribute, false when it is missing."""
+    return element.get(key, "false").strip() in ("true", "1")
+
+
+def identifier(element: ElementTree.Element, file: str) -> str:
+    """Return an interface's modelIdentifier, which becomes a file name."""
+    found = element.get("modelIdentifier", "")
+    if not re.fullmatch(r"[A-Za-z_]\w*", found, re.ASCII):
+        raise FmuError(f"modelIdentifier '{found}' is not a C identifier", location=Location(file))
+    return found
+
+
+class Reader:
+    """Reads one element tree; keeps what every message needs.
+
+    Parameters
+    ----------
+    root
+        The element ``fmiModelDescription``.
+    file
+        Path for messages.
+
+    Raises
+    ------
+    FmuError
+        The element is another one.
+    """
+
+    def __init__(self, root: ElementTree.Element, file: str) -> None:
+        self.root = root
+        self.file = file
+        if root.tag != "fmiModelDescription":
+            self.fail(f"the root element is <{root.tag}>, not <fmiModelDescription>")
+
+    def fail(self, message: str, hint: str | None = None) -> NoReturn:
+        """Raise an FmuError on this file."""
+        raise FmuError(message, location=Location(self.file), hint=hint)
+
+    def found(self) -> list[tuple[ElementTree.Element, InterfaceKind]]:
+        """Return the elements of the interfaces that can be simulated, Co-Simulation first."""
+        return [
+            (element, kind)
+            for tag, kind in INTERFACE_TAGS
+            if (element := self.root.find(tag)) is not None
+        ]
+
+    def common(self) -> dict[str, Any]:
+        """Return the fields of a ModelDescription that have the same names in all versions."""
+        root, experiment = self.root, self.root.find("DefaultExperiment")
+
+        def default(key: str) -> float | None:
+            text = None if experiment is None else experiment.get(key)
+            return None if text is None else self.number(text, f"DefaultExperiment.{key}")
+
+        return {
+            "fmi_version": root.get("fmiVersion", ""),
+            "generation_tool": root.get("generationTool", ""),
+            "description": root.get("description", ""),
+            "default_start": default("startTime"),
+            "default_stop": default("stopTime"),
+            "default_tolerance": default("tolerance"),
+            "default_step": default("stepSize"),
+            "log_categories": tuple(
+                c.get("name", "") for c in root.iterfind("LogCategories/Category")
+            ),
+        }
+
+    def number(self, text: str, what: str) -> float:
+        """Return a number of the file; `what` it is, for messages."""
+        try:
+            return float(text)
+        except ValueError:
+            self.fail(f"{what} is '{text}', which is not a number")
+
+    def reference(self, name: str, element: ElementTree.Element) -> int:
+        """Return the value reference of a variable."""
+        text = element.get("valueReference", "")
+        if not text.strip().isdecimal() or int(text) >= 2**32:
+            self.fail(f"variable '{name}': valueReference '{text}' is not a number")
+        return int(text)
+
+    def bounds(self, name: str, attributes: Mapping[str, str]) -> dict[str, Any]:
+        """Return unit, minimum, maximum and nominal value of a variable."""
+
+        def number(key: str) -> float | None:
+            text = attributes.get(key)
+            return None if text is None else self.number(text, f"variable '{name}': {key}")
+
+        return {
+            "unit": attributes.get("unit"),
+            "minimum": number("min"),
+            "maximum": number("max"),
+            "nominal": number("nominal"),
+        }
+
+    def start(self, name: str, kind: VariableType, text: str) -> Value:
+        """Return a start value in Python's type."""
+        if kind == "String":
+            return text
+        if kind == "Real":
+            return self.number(text, f"variable '{name}': start")
+        if kind == "Boolean":
+            if text.strip() not in ("true", "false", "1", "0"):
+                self.fail(f"variable '{name}': start '{text}' is neither true nor false")
+            return text.strip() in ("true", "1")
+        try:
+            return int(text)
+        except ValueError:
+            self.fail(f"variable '{name}': start '{text}' is not an integer")
+
+    def distinct(self, variables: Sequence[Variable]) -> None:
+        """Refuse two variables of the same name."""
+        names: set[str] = set()
+        for variable in variables:
+            if variable.name in names:
+                self.fail(f"two variables are called '{variable.name}'")
+            names.add(variable.name)
