@@ -187,7 +187,9 @@ class Evaluator:
         """
         return self._runs.other_outputs(experiment, variables, self._checked(points))
 
-    def side_by_side(self, searches: Sequence[Callable[[Evaluator], T]]) -> list[T | JacobianError]:
+    def side_by_side(
+        self, searches: Sequence[Callable[[Evaluator], T]], *, most: int | None = None
+    ) -> list[T | JacobianError]:
         """Run several searches at once, so that their simulations fill all workers.
 
         Each search gets an evaluator of its own, a branch of this one: it knows the points,
@@ -206,6 +208,9 @@ class Evaluator:
         ----------
         searches
             k functions of an evaluator; a monitor may be called from them.
+        most
+            How many run at the same time; up to 32 by default, fewer where the problem is so
+            large that they would need too much memory. What they return does not depend on it.
 
         Returns
         -------
@@ -236,7 +241,7 @@ class Evaluator:
             return run
 
         told = _Told(self._executor, self.activities, len(searches))
-        return run_side_by_side([begun(search) for search in searches], told, self._most())
+        return run_side_by_side([begun(search) for search in searches], told, most or self._most())
 
     def for_problem(self, problem: Problem) -> Evaluator:
         """Return an evaluator of a similar problem that shares the executor of this one.
