@@ -43,6 +43,26 @@ def test_a_folder_goes_when_it_is_closed_or_forgotten() -> None:
     assert not path.exists()
 
 
+def test_ctrl_c_in_the_middle_of_the_removal_leaves_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ScratchFolder()
+    for name in "abc":
+        (folder.path / name).write_text("x")
+    unlink, pressed = os.unlink, []
+
+    def press(*arguments: object, **named: object) -> None:
+        unlink(*arguments, **named)  # type: ignore[arg-type]
+        if not pressed:
+            pressed.append(True)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "unlink", press)
+    with pytest.raises(KeyboardInterrupt):
+        folder.close()
+    assert list(place.iterdir()) == []
+
+
 def test_the_folder_of_a_killed_process_goes_with_the_next_but_no_others(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,11 @@ class ScratchFolder:
     def __init__(self) -> None:
         _sweep(tempfile.gettempdir())
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._finalizer = weakref.finalize(self, _remove, self.path, _locked(self.path))
+        try:
+            self._finalizer = weakref.finalize(self, _remove, self.path, _locked(self.path))
+        except BaseException:  # Ctrl-C
+            _remove(self.path, -1)
+            raise
 
     def close(self) -> None:
         """Remove the folder and what is in it."""
@@ -78,9 +82,15 @@ def _locked(path: Path) -> int:
 
 
 def _remove(path: Path, descriptor: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    if descriptor >= 0:
-        os.close(descriptor)
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except BaseException:
+        # Ctrl-C is heeded when the folder is gone: nobody would come back to it.
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _sweep(parent: str) -> None:
