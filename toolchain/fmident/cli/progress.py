@@ -50,7 +50,7 @@ class Progress:
         self._begin()
         if state.stage != self._stage:
             self._begin_stage(state.stage)
-        new = (state.cost, state.details.get("start", 1.0))
+        new = (state.cost,)  # searches side by side report in turns, so their numbers are not new
         pause = _SHORTEST_PAUSE if self._rewrites else _LONGEST_PAUSE
         if (self._rewrites or new == self._shown) and now - self._last < pause:
             self._pending = state
