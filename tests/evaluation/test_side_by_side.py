@@ -218,15 +218,11 @@ def test_the_evaluator_learns_the_best_point_and_the_jacobian_there(evaluator: E
     assert evaluator.simulations == before
 
 
-def test_more_searches_than_run_at_once(
-    evaluator: Evaluator, executor: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Evaluator, "_most", lambda _: 3)
-
+def test_more_searches_than_run_at_once(evaluator: Evaluator, executor: Recording) -> None:
     def search(a: float, rounds: int) -> Search:
         return lambda own: [own.cost(at(a + 0.01 * k)) > 0 for k in range(rounds)]
 
-    found = evaluator.side_by_side([search(a, 1 + a % 3) for a in range(1, 9)])
+    found = evaluator.side_by_side([search(a, 1 + a % 3) for a in range(1, 9)], most=3)
     assert [len(f) for f in found] == [1 + a % 3 for a in range(1, 9)]
     assert max(len(batch) for batch in executor.batches) == 3
     assert len(executor.batches[0]) == 3
