@@ -19,7 +19,7 @@ def draw(results: Path, folder: Path) -> None:
     _inputs(folder / "inputs.png")
     if (results / "singular-values.csv").exists():
         _identifiability(results, folder / "identifiability.png")
-    if (results / "profile.csv").exists():
+    if sorted(results.glob("profile-*.csv")):
         _profile(results, folder / "profile.png")
     if tables := sorted(results.glob("starts-*.csv")):
         _starts(tables, folder / "starts.png")
@@ -66,21 +66,27 @@ def _identifiability(results: Path, file: Path) -> None:
 
 
 def _profile(results: Path, file: Path) -> None:
-    found = pd.read_csv(results / "profile.csv")
-    figure = Figure(figsize=(6.0, 3.2), layout="constrained")
-    axis = figure.subplots()
-    for name, part in found.groupby("input", sort=False):
-        axis.semilogy(
-            part["Fc"],
-            part["ratio"].clip(lower=1e-9),
-            "o-",
-            color=COLOURS[str(name)],
-            label=name,
-        )
-    axis.axhline(3.84, color="0.5", linestyle=":")
-    axis.text(0.6, 6.0, "rejected at 95 % above", color="0.4", fontsize=8)
-    axis.set(xlabel="Fc, N (true: 1)", ylabel="likelihood ratio", title="all others adapted")
-    axis.legend(fontsize=8)
+    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
+    panels = figure.subplots(1, 3, sharey=True)
+    for axis, parameter in zip(panels, ("Fc", "sigma2", "sigma1"), strict=True):
+        for table in sorted(results.glob("profile-*.csv"), reverse=True):
+            name = table.stem.removeprefix("profile-")
+            found = pd.read_csv(table)
+            part = found[found["profile"] == parameter]
+            axis.semilogy(
+                part["value"] / generate.TRUTH[parameter],
+                part["ratio"].clip(lower=1e-5, upper=1e2),
+                "o-",
+                markersize=3,
+                color=COLOURS[name],
+                label=name,
+            )
+        axis.axhline(3.84, color="0.5", linestyle=":")
+        axis.set(xlabel=f"{parameter} / true value")
+    panels[0].set(ylabel="likelihood ratio", ylim=(3e-6, 3e2))
+    panels[0].text(0.45, 8.0, "rejected at 95 % above", color="0.4", fontsize=8)
+    panels[1].set(title="all others adapted", xscale="log")
+    panels[0].legend(fontsize=8, loc="lower right")
     _save(figure, file)
 
 

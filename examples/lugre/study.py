@@ -1,7 +1,7 @@
 """What each input identifies, and how surely each way finds it.
 
     python examples/lugre/study.py identifiability      # half a minute
-    python examples/lugre/study.py profile              # some minutes
+    python examples/lugre/study.py profile              # five minutes
     python examples/lugre/study.py starts --seeds 20    # from random starts; half an hour
     python examples/lugre/study.py tenth                # 10 000 simulations a run; an hour
     python examples/lugre/study.py figures              # the pictures of what is there
@@ -137,37 +137,53 @@ def identifiability(
     )
 
 
-def profile_at(name: str, value: float) -> dict[str, object]:
-    """Return what a fixed Fc costs when all other parameters adapt.
+def noisy_problem(name: str, folder: Path | None = None) -> fmident.Problem:
+    """Return the problem of one input, from the true values, with :data:`SIGMA` for its noise.
 
-    The data are without noise and the residuals divided by :data:`SIGMA`, so that this is
-    what the log-likelihood ratio is in the mean: above 3.84 the value is rejected at 95 %.
+    The data are without noise, so that a rise of the cost is what it is in the mean.
     """
-    file = HERE / ("break-away.toml" if name == "break-away" else "published-global.toml")
+    file = (folder or HERE) / (
+        "break-away.toml" if name == "break-away" else "published-global.toml"
+    )
     problem = fmident.load_problem(file, overrides=QUICK, report=lambda found: None)
     experiment = next(e for e in problem.experiments if e.name == name)
     measurements = tuple(
         dataclasses.replace(m, sigma=np.array(SIGMA[m.variable]), weight=1.0)
         for m in experiment.measurements
     )
-    # Start where the curve's fall at low speed, (Fs - Fc)/vs^2, is the true one.
-    truth = dict(generate.TRUTH, Fc=value)
-    fall = (truth["Fs"] - value) / (generate.TRUTH["Fs"] - generate.TRUTH["Fc"])
-    truth["vs"] *= np.sqrt(fall)
-    problem = dataclasses.replace(
+    evaluation = problem.evaluation
+    if name == "break-away":  # steps of 1e-4 are longer than the standard error of Fc
+        evaluation = dataclasses.replace(evaluation, relative_step=None)
+    else:  # singular values over seven decades ask for exact derivatives
+        evaluation = dataclasses.replace(evaluation, difference="central")
+    return dataclasses.replace(
         problem,
         experiments=(dataclasses.replace(experiment, measurements=measurements),),
         stages=(),
         parameters=tuple(
-            dataclasses.replace(q, initial=truth[q.name], fixed=q.name == "Fc")
-            for q in problem.parameters
+            dataclasses.replace(q, initial=generate.TRUTH[q.name]) for q in problem.parameters
         ),
-        estimator=dataclasses.replace(
-            problem.estimator, name="least-squares", options={"max_iterations": 30}
-        ),
+        estimator=dataclasses.replace(problem.estimator, name="least-squares", options={}),
+        evaluation=evaluation,
     )
-    result = fmident.estimate(problem, report=lambda found: None)
-    return {"input": name, "Fc": value, "ratio": 2.0 * result.cost_final}
+
+
+def profile(name: str, results: Path) -> None:
+    """Write the profiles of all parameters: ``profile-NAME.csv`` and ``intervals-NAME.csv``.
+
+    The likelihood ratio is tau squared; above 3.84 a value is rejected at 95 %.
+    """
+    intervals = results / f"intervals-{name}.csv"
+    if intervals.exists():
+        return
+    results.mkdir(exist_ok=True)
+    found = fmident.profile(noisy_problem(name), report=lambda found: None)
+    points = found.points.assign(ratio=found.points["tau"] ** 2)
+    columns = ["profile", "value", "ratio", "converged", *NAMES]
+    points[columns].to_csv(results / f"profile-{name}.csv", index=False, float_format="%.9g")
+    found.intervals.drop(columns="unit").to_csv(intervals, float_format="%.9g")
+    print(f"{name}: {found.simulations} simulations, {found.seconds:.0f} s")
+    print("\n".join(found.notes))
 
 
 QUICK: dict[str, object] = {"evaluation.check": False, "evaluation.executor": "inline"}
@@ -272,13 +288,10 @@ def main() -> None:
             print(singular.to_string(float_format="%.2g"))
             print(errors.to_string(float_format="%.2g"))
         elif part == "profile":
-            grid = (0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4)
-            todo = [
-                ({"input": name, "Fc": value}, functools.partial(profile_at, name, value))
-                for name in generate.RUNS
-                for value in grid
-            ]
-            print(collect(args.results / "profile.csv", todo).to_string())
+            for name in generate.RUNS:
+                profile(name, args.results)
+                intervals = pd.read_csv(args.results / f"intervals-{name}.csv", index_col=0)
+                print(f"{name}\n{intervals.to_string()}")
         elif part == "starts":
             for file in STARTS if args.only is None else (args.only,):
                 todo = [

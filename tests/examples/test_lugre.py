@@ -134,3 +134,33 @@ def test_a_run_that_breaks_away_shows_all_parameters(
     result = fmident.estimate(study.random_start(problem, seed=0))
     assert errors(generate, result.parameters).max() < ONE_TENTH_OF_A_PERCENT
     assert result.simulations < 500
+
+
+@pytest.mark.slow
+def test_profiles_of_a_run_that_breaks_away_agree_with_its_standard_errors(
+    study: ModuleType,
+    folder: Path,
+    tmp_path: Path,
+    build_fmu: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What noise leaves, by the likelihood; against sensitivities computed without the host."""
+    monkeypatch.setattr(study, "HERE", folder)
+    study.profile("break-away", tmp_path)
+    found = pd.read_csv(tmp_path / "intervals-break-away.csv", index_col=0)
+    assert set(found["verdict"]) == {"agrees"}
+    _, errors = study.identifiability(build_fmu(SLIDE))
+    half = 50.0 * (found["high"] - found["low"]) / found["value"] / 1.96
+    np.testing.assert_allclose(half, errors.loc["break-away", half.index], rtol=0.1)
+
+
+@pytest.mark.slow
+def test_the_profile_of_fc_is_flat_on_the_published_run(study: ModuleType, folder: Path) -> None:
+    """From half of the true value nearly up to Fs nothing is seen; beyond, the curve rises."""
+    problem = study.noisy_problem("published", folder)
+    found = fmident.profile(problem, parameters=["Fc"], report=lambda found: None)
+    profile = found.profiles[0]
+    assert profile.verdict.kind == "not-identifiable"
+    low = [p.tau**2 for p in profile.points if p.value < 1.42]
+    assert len(low) > 4
+    assert max(low) < 1e-2
