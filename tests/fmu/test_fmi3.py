@@ -337,6 +337,17 @@ def test_an_event_that_was_not_offered(opened: Opened) -> None:
             simulator.simulate(setup, {"kind": UNASKED})
 
 
+@pytest.mark.parametrize(("step", "said"), [("0.2", True), ("0.1", False), ("0.01", False)])
+def test_steps_shorter_than_those_of_the_fmu_are_told(
+    opened: Opened, step: str, said: bool
+) -> None:
+    setup = SimulationSetup(T, ("u",), ONES, ("x",))
+    with opened("lines.c", LINES, {"fixedInternalStepSize": step}).simulator() as simulator:
+        simulator.simulate(setup)
+        told = [r.message for r in simulator.log]
+    assert [f"fixed steps of {step} s" in message for message in told] == [True] * said
+
+
 def test_event_mode_that_is_offered_and_refused(fmu_folder: Path) -> None:
     """As by the FMU "Roberts" of the Modelica Association."""
     setup = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("h",))

@@ -31,6 +31,8 @@ class Capabilities:
     has_event_mode, can_return_early, provides_intermediate_update
         FMI 3.0 Co-Simulation: events between steps, steps that end before their time,
         calls back within a step.
+    fixed_step
+        FMI 3.0 Co-Simulation: the fixed step of the FMU's own integrator, s, if it tells.
     needs_completed_step
         Model Exchange: whether the FMU wants to hear of every step of the integrator.
     """
@@ -46,6 +48,7 @@ class Capabilities:
     has_event_mode: bool = False
     can_return_early: bool = False
     provides_intermediate_update: bool = False
+    fixed_step: float | None = None
     needs_completed_step: bool = True
 
     def flags(self) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class _Reader(Reader):
     def interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
         exchange = kind == "model-exchange"
         intermediate = flag(element, "providesIntermediateUpdate")
+        fixed = element.get("fixedInternalStepSize")
         return Capabilities(
             kind=kind,
             model_identifier=identifier(element, self.file),
@@ -103,6 +104,7 @@ class _Reader(Reader):
             has_event_mode=flag(element, "hasEventMode"),
             can_return_early=flag(element, "canReturnEarlyAfterIntermediateUpdate"),
             provides_intermediate_update=intermediate,
+            fixed_step=None if fixed is None else self.number(fixed, "fixedInternalStepSize"),
             needs_completed_step=flag(element, "needsCompletedIntegratorStep"),
         )
 

@@ -28,6 +28,10 @@ HELD = (
     " where the FMU takes inputs within a step, which this one does not;"
     " interpolation='mean' halves the delay"
 )
+COARSE = (
+    "the FMU integrates in fixed steps of {:g} s (fixedInternalStepSize), and some instants are"
+    " nearer to each other: what it computes may stand still from one to the next"
+)
 REFUSED = (
     "the FMU offers event mode (hasEventMode), but refuses to be instantiated with it: it is"
     " simulated without, and handles its events within its steps"
@@ -161,4 +165,7 @@ class CoSimulation3(Configured):
         varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
         held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
         said = [REFUSED] * self._event_mode_refused + [remark] * bool(remark) + [HELD] * held
+        fixed = self.description.capabilities.fixed_step
+        if fixed is not None and bool(np.any(np.diff(plan.times) < (1.0 - 1e-6) * fixed)):
+            said.append(COARSE.format(fixed))
         return plan, "; ".join(said)
