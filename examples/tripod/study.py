@@ -156,17 +156,20 @@ def verdict(table: pd.DataFrame) -> str:
     main = table[table["n"] == 12]
     bare = 100 * main[main["smoothing"] == 0].set_index("seed")["error"]
     smoothed = main[main["smoothing"] > 0]
-    median = 100 * smoothed["error"].median()
     lines = [
         f"without smoothing, {len(bare)} seeds: mean {bare.mean():.3g} %, median "
-        f"{bare.median():.3g} %, {bare.min():.3g} to {bare.max():.3g} % (paper {100 * PAPER:g} %)",
-        f"with smoothing, {len(smoothed)} runs: median {median:.3g} %, lower than without by "
-        f"{bare.mean() / median:.2g} (mean) and {bare.median() / median:.2g} (median) "
-        f"(paper {RATIO:g})",
+        f"{bare.median():.3g} %, {bare.min():.3g} to {bare.max():.3g} % (paper {100 * PAPER:g} %)"
     ]
-    by_seed = 100 * smoothed.groupby("seed")["error"].median()
-    ratios = (bare / by_seed).dropna()
-    lines.append("  seed by seed: " + ", ".join(f"{r:.2g}" for r in sorted(ratios)))
+    if len(smoothed):
+        median = 100 * smoothed["error"].median()
+        by_seed = 100 * smoothed.groupby("seed")["error"].median()
+        ratios = sorted((bare / by_seed).dropna())
+        lines += [
+            f"with smoothing, {len(smoothed)} runs: median {median:.3g} %, lower than without by "
+            f"{bare.mean() / median:.2g} (mean) and {bare.median() / median:.2g} (median) "
+            f"(paper {RATIO:g})",
+            "  seed by seed: " + ", ".join(f"{r:.2g}" for r in ratios),
+        ]
     if HANDED in table:
         handed = table[HANDED].dropna() < 1e-3
         lines.append(f"below 0.1 % after least squares: {handed.sum()} of {len(handed)} runs")
