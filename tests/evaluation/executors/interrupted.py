@@ -16,14 +16,23 @@ from typing import Any
 DELAY = 0.15
 
 
-def strike(delay: float) -> None:
-    """Send the signal a little later."""
+def strike(delay: float | None) -> None:
+    """Send the signal a little later, or at once.
+
+    At once it is where packages are imported a moment later: some of them catch what they do
+    not know, Ctrl-C as well, and it is lost.
+    """
+    if delay is None:
+        os.killpg(os.getpgrp(), signal.SIGINT)
+        return
     timer = threading.Timer(delay, os.killpg, (os.getpgrp(), signal.SIGINT))
     timer.daemon = True
     timer.start()
 
 
-def on_call(owner: Any, name: str, condition: Callable[..., bool], delay: float = DELAY) -> None:
+def on_call(
+    owner: Any, name: str, condition: Callable[..., bool], delay: float | None = DELAY
+) -> None:
     """Strike when a function is called for which the condition holds first."""
     original, struck = getattr(owner, name), [False]
 
@@ -42,7 +51,7 @@ def arm(phase: str) -> None:
     from fmident.evaluation.activity import Activities
     from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.executors.processes.worker import Worker
-    from fmident.report import folder
+    from fmident.report import plots
 
     if phase == "trial":
         on_call(checks, "check_survives", lambda *_: True)
@@ -57,9 +66,10 @@ def arm(phase: str) -> None:
     elif phase == "iterations":
         on_call(monitor.RunMonitor, "iteration", lambda *_, **__: True)
     elif phase == "intervals":
-        on_call(summary, "uncertainty", lambda *_: True, 0.02)
+        on_call(summary, "uncertainty", lambda *_: True, None)
     elif phase == "writing":
-        on_call(folder, "_write_all", lambda *_: True, 0.01)
+        # The numbers are written by then, and the page is not.
+        on_call(plots, "svg_of", lambda *_: True, None)
     elif phase == "end of workers":
         on_call(ProcessExecutor, "close", lambda *_: True, 0.0)
     else:
