@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,10 @@ _LEFT = pytest.StashKey[list[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the folder of the FMUs that are kept; worker processes are told by it."""
+    """Choose the folder of the FMUs that are kept, which worker processes inherit."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell has started this run in the background; tests of Ctrl-C would wait forever.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     cache = getattr(config, "cache", None)
     if cache is not None:
         os.environ[VARIABLE] = str(cache.mkdir("fmident-fmus"))
