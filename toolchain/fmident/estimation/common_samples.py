@@ -7,6 +7,7 @@ a signal that was filtered otherwise has another noise.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -88,8 +89,10 @@ def _signals(problem: Problem) -> list[_Signal]:
     for e in problem.experiments:
         for m in e.measurements:
             samples = np.column_stack([e.times[m.rows], m.compared[m.rows]])
+            # Stages with a problem file of their own may name the same file by another path.
             # Built in Python, data have no file: the experiment's name stands for it.
-            found.append(_Signal(e.name, (e.source or e.name, m.column), samples))
+            origin = os.path.realpath(e.source) if e.source else e.name
+            found.append(_Signal(e.name, (origin, m.column), samples))
     return found
 
 

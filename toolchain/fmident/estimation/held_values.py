@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ def held_derivatives(
     values: F64,
     names: Sequence[str],
     *,
+    starts: Mapping[str, float] | None = None,
     sizes: StepSizes | None = None,
     weights: F64 | None = None,
     listener: Listener | None = None,
@@ -62,6 +63,8 @@ def held_derivatives(
         Of its free parameters at the solution, shape (n,).
     names
         Fixed parameters, h of them.
+    starts
+        From where they were searched: the size of a value that was found near zero.
     sizes
         Of the finite differences of the stage, for the noise of the simulation.
     weights
@@ -75,7 +78,7 @@ def held_derivatives(
         The simulation fails around the solution.
     """
     noise, relative = _noise_and_step(sizes)
-    released = _released(problem, values, names)
+    released, point = _released(problem, values, names, starts or {})
     if relative is not None and problem.evaluation.relative_step is None:
         settings = replace(problem.evaluation, relative_step=relative, difference="forward")
         released = replace(released, evaluation=settings)
@@ -84,8 +87,8 @@ def held_derivatives(
         evaluator.activities.listener = listener
         text = "carrying over the uncertainty of earlier stages"
         with evaluator.activities.during(text, 1 + len(order)):
-            jacobian = evaluator.jacobian(released.initial)
-        errors = evaluator.column_errors(released.initial)
+            jacobian = evaluator.jacobian(point)
+        errors = evaluator.column_errors(point)
         found = evaluator.step_sizes
         simulations, jacobians = evaluator.simulations, evaluator.jacobians
     errors = np.zeros(len(order)) if errors is None else errors
@@ -112,15 +115,29 @@ def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
     return noise, float(min(0.1, 8.0**0.25 * np.sqrt(noise * _EPS / sizes.rounding)))
 
 
-def _released(problem: Problem, values: F64, names: Sequence[str]) -> Problem:
-    """Return the problem with the held parameters free, and the others fixed at the solution."""
+def _released(
+    problem: Problem, values: F64, names: Sequence[str], starts: Mapping[str, float]
+) -> tuple[Problem, F64]:
+    """Return the problem with the held parameters free, the others fixed at the solution.
+
+    Returns
+    -------
+    released
+        Its initial values are those from where the held parameters were searched.
+    point
+        What they were held at, in the order of the free ones, shape (h,).
+    """
     found = dict(zip((q.name for q in problem.free), (float(v) for v in values), strict=True))
 
     def turned(q: Parameter) -> Parameter:
         if q.name in names:
+            # In logarithms the size of a parameter does not matter.
+            start = q.initial if q.scaling == "log" else starts.get(q.name, q.initial)
             # Another stage may have searched it within other bounds.
-            lower, upper = min(q.lower, q.initial), max(q.upper, q.initial)
-            return replace(q, fixed=False, lower=lower, upper=upper)
+            lower, upper = min(q.lower, q.initial, start), max(q.upper, q.initial, start)
+            return replace(q, fixed=False, initial=start, lower=lower, upper=upper)
         return replace(q, fixed=True, initial=found.get(q.name, q.initial))
 
-    return replace(problem, parameters=tuple(turned(q) for q in problem.parameters), stages=())
+    point = np.array([q.initial for q in problem.parameters if q.name in names])
+    parameters = tuple(turned(q) for q in problem.parameters)
+    return replace(problem, parameters=parameters, stages=()), point

@@ -86,6 +86,7 @@ class Propagation:
             }
         )
         self._searched: set[str] = set()
+        self._starts: dict[str, float] = {}  # the largest from which each was searched
         self._apart: dict[str, int] = {}  # parameters whose errors are not compared with others'
 
     def add(
@@ -114,8 +115,10 @@ class Propagation:
             Told how far simulations are.
         """
         free = [q.name for q in problem.free]
-        held = [n for n in _fixed(problem) if n in self._searched]
+        held = [n for n in _fixed(problem) if n in self._searched and n not in stage.starts]
         self._searched |= set(free)
+        for q in (*stage.problem.free, *problem.free):
+            self._starts[q.name] = max(self._starts.get(q.name, 0.0), q.initial, key=abs)
         for name in free:
             self._apart.pop(name, None)
         if run.statistics is None or not self.wanted[number]:
@@ -135,6 +138,7 @@ class Propagation:
                         executor,
                         np.array([run.result.values[n] for n in free]),
                         countable,
+                        starts=self._starts,
                         sizes=evaluator.step_sizes,
                         weights=run.residual_weights,
                         listener=listener,
@@ -146,7 +150,10 @@ class Propagation:
                     reason, interrupted = "the run was interrupted", True
         if countable and not values.names:
             self._apart.update(dict.fromkeys(free, number))
-        self._chain.add(free, run.statistics.linearisation, values, common.numbers)
+        numbers, weights = common.numbers, run.residual_weights
+        if numbers is not None and weights is not None:
+            numbers = numbers[weights != 0.0]  # the others are left out of the statistics
+        self._chain.add(free, run.statistics.linearisation, values, numbers)
         if not held:
             return Carried(None)
         counted = values.names

@@ -66,6 +66,10 @@ class _Noise:
     samples: npt.NDArray[np.int64] | None
 
 
+_Columns = tuple[slice | npt.NDArray[np.intp], slice | npt.NDArray[np.intp]]
+"""Columns of the answers to two noises that belong to the same samples."""
+
+
 @dataclass(eq=False)
 class _Row:
     """How one parameter answers: to each noise (by its number), and along open directions."""
@@ -85,6 +89,7 @@ class SequentialCovariance:
         self._rows: dict[str, _Row] = {}
         self._undecided: list[bool] = []  # of each open direction: the derivatives are to blame
         self._blur: list[float] = []
+        self._columns: dict[tuple[int, int], _Columns] = {}  # found once: samples may be many
 
     @property
     def noise_level(self) -> float:
@@ -214,7 +219,8 @@ class SequentialCovariance:
             mine, other = self._common(latest, number)
             for h, name in enumerate(held.names):
                 answer = self._rows[name].noise.get(number)
-                if answer is not None and isinstance(mine, np.ndarray) and mine.size:
+                known = noise.level > 0.0  # data without noise: nothing to take off
+                if known and answer is not None and isinstance(mine, np.ndarray) and mine.size:
                     answers[h, mine] += answer[other] / noise.level
         squares = float(np.sum((rest.T @ rest) * (answers @ answers.T)))
         left = found.freedom + 2.0 * float(np.sum(answers * rest.T)) + squares
@@ -282,18 +288,18 @@ class SequentialCovariance:
             len(names), width
         )
 
-    def _common(
-        self, s: int, t: int
-    ) -> tuple[slice | npt.NDArray[np.intp], slice | npt.NDArray[np.intp]]:
+    def _common(self, s: int, t: int) -> _Columns:
         """Return which columns of two noises are the same."""
         if s == t:
             return slice(None), slice(None)
         first, second = self._noises[s].samples, self._noises[t].samples
-        nothing = np.empty(0, dtype=np.intp)
         if first is None or second is None:
+            nothing = np.empty(0, dtype=np.intp)
             return nothing, nothing
-        _, mine, other = np.intersect1d(first, second, return_indices=True)
-        return mine, other
+        if (s, t) not in self._columns:
+            _, mine, other = np.intersect1d(first, second, return_indices=True)
+            self._columns[s, t], self._columns[t, s] = (mine, other), (other, mine)
+        return self._columns[s, t]
 
     def _alikeness(self) -> F64:
         """Return the correlation of the estimated noise levels, from the samples they share."""
