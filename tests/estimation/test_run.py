@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -274,6 +276,31 @@ def test_a_bug_in_an_estimator_names_the_plugin_and_keeps_the_cause(run: Any) ->
     with pytest.raises(EstimationError, match=r"'scripted'.*KeyError.*missing") as caught:
         run(buggy)
     assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.location is not None
+    assert re.search(r"test_run\.py:\d+|conftest\.py:\d+", str(caught.value.location))
+
+
+def test_an_estimator_cannot_end_the_program(run: Any) -> None:
+    def leaves(problem, evaluator, monitor):
+        sys.exit(3)
+
+    with pytest.raises(EstimationError, match=r"'scripted'.*SystemExit: 3"):
+        run(leaves)
+
+
+def test_an_iteration_of_a_wrong_shape_is_the_plugins_mistake(run: Any) -> None:
+    def search(problem, evaluator, monitor):
+        monitor.iteration(np.zeros(5), 1.0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(EstimationError, match=r"'scripted'.*shape \(5,\), but there are 2"):
+        run(search)
+
+
+def test_keys_of_details_become_texts(run: Any) -> None:
+    found = run(lambda p, e, m: Estimate(GOOD, "converged", "x", {1: "one", (2, 3): "pair"}))
+    assert found.settings["1"] == "one"
+    assert found.settings["(2, 3)"] == "pair"
 
 
 @pytest.mark.parametrize(
@@ -360,6 +387,7 @@ def test_the_misfit_is_part_of_the_result(run: Any) -> None:
             Estimate(np.array([2.0, 1.3]), "converged", "x", residual_weights=np.ones(3)),
             r"residual weights of shape \(3,\)",
         ),
+        (Estimate(np.array([2.0, 1.3]), "converged", "x", [1]), "details of type list"),  # type: ignore[arg-type]
     ],
 )
 def test_an_unusable_estimate_names_the_plugin(run: Any, found: Estimate, words: str) -> None:

@@ -66,6 +66,7 @@ def observer(host: Host, report: Callable[[Diagnostic], None] = lambda _: None) 
 
 
 REGISTER = """
+from dataclasses import make_dataclass
 from {module} import {base}
 
 @hookimpl
@@ -73,6 +74,8 @@ def {hook}(registry):
     registry.add("mine", Mine, summary="made for a test")
 
 class Mine({base}):
+    name = "mine"
+    options_type = make_dataclass("Options", [], frozen=True)
     {methods}
 """
 

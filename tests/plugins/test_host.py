@@ -24,6 +24,21 @@ GOOD = """
         registry.add("good", Good)
 """
 
+ESTIMATOR = """
+    from dataclasses import dataclass
+    from fmident.estimation import Estimator
+    from fmident.plugins import hookimpl
+    @dataclass(frozen=True)
+    class O:
+        pass
+    class Own(Estimator):
+        {body}
+        def estimate(self, problem, evaluator, options, monitor): pass
+    @hookimpl
+    def fmident_register_estimators(registry):
+        registry.add("own", Own)
+"""
+
 BROKEN = {
     "import error": ("import surely_not_installed", "surely_not_installed"),
     "syntax error": ("def (", "SyntaxError"),
@@ -68,6 +83,30 @@ BROKEN = {
             registry.add("same", object)
         """,
         "'same' is registered twice",
+    ),
+    "cost without a name": (
+        """
+        from dataclasses import dataclass
+        from fmident.plugins import hookimpl
+        from fmident.problem import Cost
+        @dataclass(frozen=True)
+        class Own(Cost):
+            def residuals(self, signals, predicted): return predicted[0]
+        @hookimpl
+        def fmident_register_costs(registry):
+            registry.add("own", Own)
+        """,
+        "the cost 'own': its class Own has no name",
+    ),
+    "estimator without a name": (ESTIMATOR.format(body="options_type = O"), "has no name"),
+    "estimator of another name": (
+        ESTIMATOR.format(body="name = 'mine'; options_type = O"),
+        "the estimator 'own': its class Own is called 'mine'",
+    ),
+    "estimator without options": (ESTIMATOR.format(body="name = 'own'"), "no dataclass as options"),
+    "estimator with odd options": (
+        ESTIMATOR.format(body="name = 'own'; options_type = dict"),
+        "no dataclass as options_type",
     ),
 }
 

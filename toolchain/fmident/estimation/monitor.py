@@ -83,12 +83,19 @@ class RunMonitor:
         ------
         StopEstimation
             When an observer asks for the end.
+        ValueError
+            `parameters` do not have the shape of the problem's free parameters.
         """
         # Observers need not know of threads.
         in_callers_thread(lambda: self._iteration(parameters, cost, details))
 
     def _iteration(self, parameters: F64, cost: float, details: Mapping[str, float]) -> None:
         point = np.array(parameters, dtype=np.float64)
+        count = len(self._evaluator.problem.free)
+        if point.shape != (count,):
+            raise ValueError(
+                f"parameters of an iteration have shape {point.shape}, but there are {count}"
+            )
         point.flags.writeable = False
         told = {key: float(value) for key, value in details.items()}
         restored = self._evaluator.served.restored

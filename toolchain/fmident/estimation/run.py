@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -231,12 +232,22 @@ def _estimate(
         )
     except FmidentError:
         raise
-    except Exception as error:
+    # A plugin that calls sys.exit must not end the host without a word.
+    except (Exception, SystemExit) as error:
         raise EstimationError(
             f"the estimator '{estimator.name}' ({type(estimator).__module__}) failed with "
             f"{type(error).__name__}: {error}",
+            location=_place(error, type(estimator).__module__),
             hint="this is a mistake in the plugin, not in the problem: tell its authors",
         ) from error
+
+
+def _place(error: BaseException, module: str) -> Location:
+    """Return the last line of a module that an exception came through, else where it came up."""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    own = [step for step in steps if step[0].f_globals.get("__name__") == module]
+    frame, line = (own or steps)[-1]
+    return Location(frame.f_code.co_filename, line)
 
 
 def _checked(
@@ -265,6 +276,12 @@ def _checked(
         raise EstimationError(
             f"the estimator '{estimator.name}' returned a message of type "
             f"{type(found.message).__name__}, not a text",
+            hint=hint,
+        )
+    if not isinstance(found.details, Mapping):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' returned details of type "
+            f"{type(found.details).__name__}, not a mapping",
             hint=hint,
         )
     try:
@@ -309,7 +326,10 @@ def _checked(
             f"outside of its bounds [{problem.lower[j]}, {problem.upper[j]}]",
             hint=hint,
         )
-    return dataclasses.replace(found, parameters=np.clip(p, problem.lower, problem.upper))
+    # The files of a result have keys that are texts; a long run is not lost over another one.
+    details = {str(key): value for key, value in found.details.items()}
+    clipped = np.clip(p, problem.lower, problem.upper)
+    return dataclasses.replace(found, parameters=clipped, details=details)
 
 
 def _best(problem: Problem, evaluator: Evaluator, monitor: RunMonitor) -> F64:

@@ -6,6 +6,7 @@ returns a :class:`Host`, which the composition root hands to whoever needs it.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Sequence
@@ -321,6 +322,43 @@ def _check_classes(registry: Registry[Any]) -> None:
         if lacking:
             methods = ", ".join(f"'{method}'" for method in lacking)
             raise PluginError(f"{what} lacks {methods}", hint=f"see {module}.{name}")
+        if registry.kind in ("estimator", "cost"):
+            _check_name(registration.name, item, what, alike=registry.kind == "estimator")
+        if registry.kind == "estimator":
+            _check_options(item, what)
+
+
+def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
+    """Refuse a class without a name, or with another one where results would tell it.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        There is no name, or it is not that of the registration.
+    """
+    own = getattr(item, "name", None)
+    if not isinstance(own, str) or not own or (alike and own != name):
+        raise PluginError(
+            f"{what}: its class {item.__name__} "
+            + ("has no name" if own is None else f"is called {own!r}"),
+            hint=f'write name = "{name}" into the class',
+        )
+
+
+def _check_options(item: type[Any], what: str) -> None:
+    """Refuse an estimator whose options cannot be read from a table.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        They are no dataclass.
+    """
+    options = getattr(item, "options_type", None)
+    if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
+        raise PluginError(
+            f"{what}: its class {item.__name__} has no dataclass as options_type",
+            hint="make it a frozen dataclass: its fields are the keys of the [estimator] table",
+        )
 
 
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
