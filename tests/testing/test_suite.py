@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from fmident.errors import EstimationError, ProblemError
 from fmident.estimation import Estimate, Estimator, StopEstimation
 from fmident.testing import (
     ConformanceError,
+    ConformanceProblem,
     check_estimator,
     conformance_problems,
     estimator_checks,
@@ -194,6 +196,47 @@ class PromisesHalfASimulation(GaussNewton):
         return 0.5
 
 
+class Prints(GaussNewton):
+    def answer(self, point, status, message, problem):
+        print("found something")  # noqa: T201 - what is wrong with it
+        return super().answer(point, status, message, problem)
+
+
+class HasOddKeys(GaussNewton):
+    def answer(self, point, status, message, problem):
+        return Estimate(point, status, message, {"pairs": {(1, 2): 3.0}})
+
+
+class IgnoresTheSeed(GaussNewton):
+    @dataclass(frozen=True)
+    class Seeded:
+        seed: int = 0
+
+    options_type: ClassVar[type[Any]] = Seeded
+
+    def estimate(self, problem, evaluator, options, monitor):
+        for spread in (0.01, 0.02):
+            points = problem.initial + spread * np.arange(4)[:, None]
+            monitor.generation(points, evaluator.costs(points))
+        return super().estimate(problem, evaluator, options, monitor)
+
+
+class NeverEnds(GaussNewton):
+    """Whatever happens: not even an exception ends it."""
+
+    def estimate(self, problem, evaluator, options, monitor):
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        while True:
+            with contextlib.suppress(Exception):
+                evaluator.costs(np.tile(problem.initial, (1000, 1)))
+
+
+class ReportsForEver(GaussNewton):
+    def estimate(self, problem, evaluator, options, monitor):
+        while True:
+            monitor.iteration(problem.initial, 1.0)
+
+
 WRONG = {
     LeavesBounds: "bounds_hold_in_every_simulation",
     SwallowsStop: "a_request_to_stop_is_honoured",
@@ -212,6 +255,11 @@ WRONG = {
     HasOptionsThatCanChange: "options",
     SaysNotWhatItIs: "name_and_summary",
     PromisesHalfASimulation: "how_much_it_will_simulate",
+    Prints: "nothing_is_printed",
+    HasOddKeys: "the_estimate_can_be_kept",
+    IgnoresTheSeed: "random_numbers_come_from_the_seed",
+    NeverEnds: "the_truth_lies_in_the_intervals",
+    ReportsForEver: "the_truth_lies_in_the_intervals",
 }
 
 
@@ -221,7 +269,10 @@ def test_a_right_estimator_passes_on_all_problems(bench) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), WRONG.items(), ids=lambda x: getattr(x, "__name__", ""))
-def test_a_wrong_estimator_is_caught(kind: type[Estimator[Any]], name: str) -> None:
+def test_a_wrong_estimator_is_caught(
+    kind: type[Estimator[Any]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fmident.testing.subject.MOST", 5000)
     (check,) = [c for c in estimator_checks(kind) if c.name == name]
     # What the host itself finds wrong with an estimator is told as it is told to users.
     with pytest.raises((ConformanceError, EstimationError)):
@@ -247,6 +298,103 @@ def test_all_failures_are_told_at_once() -> None:
         check_estimator(SaysNothing)
     assert "iterations_are_reported_from_the_start" in str(told.value)
     assert "a_request_to_stop_is_honoured" in str(told.value)
+
+
+def test_failures_for_one_reason_are_told_once_and_with_their_place() -> None:
+    class Crashes(GaussNewton):
+        def estimate(self, problem, evaluator, options, monitor):
+            raise SystemExit(3)
+
+    with pytest.raises(ConformanceError) as told:
+        check_estimator(Crashes)
+    text = str(told.value)
+    assert re.search(r"gauss-newton-decay-the_truth_lies_in_the_intervals and \d+ more: ", text)
+    assert text.count("SystemExit: 3") == 1
+    assert re.search(r"test_suite\.py:\d+: the estimator 'gauss-newton'", text)
+
+
+def test_what_no_check_can_do_without_is_told_before_any() -> None:
+    class Shapeless(Estimator[Any]):
+        options_type = dict
+        requires = "linear-outputs"
+
+    with pytest.raises(ConformanceError) as told:
+        estimator_checks(Shapeless, trials={"gain": 1.0})
+    text = str(told.value)
+    assert "Shapeless cannot be checked: its name is None" in text
+    assert "its options_type is <class 'dict'>" in text
+    assert "its 'requires' is 'linear-outputs'" in text
+    assert "it lacks the method estimate" in text
+    assert "its 'trials' are {'gain': 1.0}: write a list of tables" in text
+    with pytest.raises(ConformanceError, match="is no subclass of"):
+        estimator_checks(dict)
+
+
+def test_an_estimator_that_asks_for_arguments_is_refused() -> None:
+    class Demanding(GaussNewton):
+        def __init__(self, size):
+            self.size = size
+
+    with pytest.raises(ConformanceError, match=r"without arguments, but .*'size'"):
+        estimator_checks(Demanding)
+
+
+def test_an_option_called_name_is_refused() -> None:
+    class Named(GaussNewton):
+        options_type: ClassVar[type[Any]] = dataclasses.make_dataclass(
+            "Named", [("name", str, "x")], frozen=True
+        )
+
+    with pytest.raises(ConformanceError, match="no option can be called 'name'"):
+        estimator_checks(Named)
+
+
+def test_options_without_a_default_are_given_in_trials() -> None:
+    class Demanding(GaussNewton):
+        options_type: ClassVar[type[Any]] = dataclasses.make_dataclass(
+            "Needed", [("gain", float)], frozen=True
+        )
+
+    with pytest.raises(ConformanceError, match="needs the option 'gain'; 'trials' holds"):
+        estimator_checks(Demanding)
+    check_estimator(Demanding, trials=[{"gain": 1.0}])
+
+
+def offset_decay(times, inputs, a, k, c):
+    return {"y": a * np.exp(-k * times) + c}
+
+
+OFFSET = ConformanceProblem(
+    "offset-decay",
+    "an exponential with an offset",
+    offset_decay,
+    truth={"a": 2.0, "k": 1.3, "c": 0.7},
+    initial={"a": 1.5, "k": 1.0, "c": 0.5},
+    lower={"a": 0.1, "k": 0.1, "c": 0.1},
+    upper={"a": 5.0, "k": 3.0, "c": 2.0},
+    times=np.linspace(0.0, 5.0, 101),
+    inputs=lambda times, number: {},
+    sigma=0.01,
+)
+
+
+def test_a_problem_with_more_parameters() -> None:
+    check_estimator(GaussNewton, problems=[OFFSET])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"truth": {"a": 2.0}}, "at least 2 parameters and 20 samples, not 1 and 101"),
+        ({"times": np.linspace(0.0, 1.0, 5)}, "not 3 and 5"),
+        ({"lower": {"a": 0.1, "k": 0.1}}, "'lower' lacks 'c'"),
+        ({"initial": {"a": 1.9, "k": 1.0, "c": 0.5}}, "'a' has the truth 2, initial 1.9"),
+        ({"lower": {"a": -1.0, "k": 0.1, "c": 0.1}}, "lower -1, upper 5; the checks need"),
+    ],
+)
+def test_a_problem_that_no_check_could_be_made_of_is_refused(changes, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        dataclasses.replace(OFFSET, **changes)
 
 
 def test_a_known_failure_is_excused_until_it_passes() -> None:

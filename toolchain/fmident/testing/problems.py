@@ -1,6 +1,6 @@
 """A small catalogue of problems whose solution is known, one for each kind of model.
 
-Each has two free parameters and a model in Python, so that a simulation takes microseconds and
+Each has two free parameters, and a model in Python, so that a simulation takes microseconds and
 needs neither compiler nor FMU. Data, bounds and initial values can be varied.
 """
 
@@ -29,7 +29,10 @@ first."""
 
 @dataclass(frozen=True, eq=False)
 class ConformanceProblem:
-    """A model with two parameters, their true values, and how it was measured.
+    """A model with two or more parameters, their true values, and how it was measured.
+
+    The checks move bounds, starts and failing simulations relative to the truth; so it must be
+    positive, with room around it.
 
     Parameters
     ----------
@@ -43,10 +46,11 @@ class ConformanceProblem:
         Parameter to true value; the name is also that of the model's argument.
     initial
         Start of the search, by parameter.
+        At most 0.84 of the truth.
     lower, upper
-        Bounds, by parameter.
+        Bounds, by parameter; `lower` is positive and at most 0.8 of the truth.
     times
-        Of the first experiment, s, shape (n,).
+        Of the first experiment, s, shape (n,), n at least 20.
     inputs
         Makes the inputs of an experiment.
     provides
@@ -63,6 +67,11 @@ class ConformanceProblem:
         Standard deviation of the noise.
     precision
         How near to the truth, relative to it, a method comes from samples without noise.
+
+    Raises
+    ------
+    ValueError
+        A value is missing or does not leave the room that the checks need.
     """
 
     name: str
@@ -81,6 +90,26 @@ class ConformanceProblem:
     start_values: Mapping[str, float] = field(default_factory=dict)
     sigma: float = 0.05
     precision: float = 1e-6
+
+    def __post_init__(self) -> None:
+        """Refuse what a check could not be made of."""
+        if len(self.truth) < 2 or self.times.size < 20:
+            raise ValueError(
+                f"problem '{self.name}': the checks need at least 2 parameters and 20 samples, "
+                f"not {len(self.truth)} and {self.times.size}"
+            )
+        for name, true in self.truth.items():
+            tables = {"initial": self.initial, "lower": self.lower, "upper": self.upper}
+            for table, given in tables.items():
+                if name not in given:
+                    raise ValueError(f"problem '{self.name}': '{table}' lacks '{name}'")
+            low, start, high = (given[name] for given in (self.lower, self.initial, self.upper))
+            if not (0.0 < low <= min(start, 0.8 * true) and start <= 0.84 * true and true <= high):
+                raise ValueError(
+                    f"problem '{self.name}': '{name}' has the truth {true:g}, initial {start:g}, "
+                    f"lower {low:g}, upper {high:g}; the checks need 0 < lower <= initial <= 0.84 "
+                    "truth, lower <= 0.8 truth and truth <= upper"
+                )
 
     def problem(
         self,

@@ -13,6 +13,7 @@ from fmident.estimation import (
     Estimate,
     EstimationResult,
     Estimator,
+    Iteration,
     Monitor,
     Observer,
     run_estimation,
@@ -21,6 +22,10 @@ from fmident.evaluation import Evaluator, Executor, PythonExecutor
 from fmident.evaluation.python_model import Model
 from fmident.problem.model import Problem
 from fmident.testing.problems import ConformanceProblem
+
+MOST = 200_000
+"""Points or iterations after which a search is taken for endless: some ten times what the most
+wasteful one needs on a problem with two parameters."""
 
 
 class ConformanceError(AssertionError):
@@ -35,8 +40,56 @@ def expect(holds: bool, message: str) -> None:
     ConformanceError
         `holds` is false.
     """
+    __tracebackhide__ = True
     if not holds:
         raise ConformanceError(message)
+
+
+class EndlessSearch(BaseException):
+    """A search asks for more than any on such a small problem needs.
+
+    No ``Exception``, so that an estimator that catches everything does not go on.
+    """
+
+
+class _Patience:
+    """Counts what an estimator does, and ends it after far too much of it.
+
+    Counted, not timed: what is checked must not depend on the machine.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._count = 0
+
+    def count(self, number: int = 1) -> None:
+        """Take note of so many.
+
+        Raises
+        ------
+        EndlessSearch
+            It is too much.
+        """
+        self._count += number
+        if self._count > MOST:
+            raise EndlessSearch(f"more than {MOST} {self._what}")
+
+    def iteration(self, state: Iteration) -> None:
+        """Take note of an iteration."""
+        self.count()
+
+
+class _Patient(Evaluator):
+    """An evaluator that ends a search which asks for too many points, known ones included."""
+
+    def __init__(self, problem: Problem, executor: Executor) -> None:
+        super().__init__(problem, executor)
+        self._patience = _Patience("points were asked for")
+
+    def _checked(self, points: F64) -> F64:
+        found = super()._checked(points)
+        self._patience.count(found.shape[0])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +109,11 @@ class Subject:
     kind: type[Estimator[Any]]
     bench: ConformanceProblem
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return estimator, options and problem."""
+        options = "".join(f"-{value}" for value in self.options.values())
+        return f"{self.kind.name}{options}-{self.bench.name}"
 
     def table(self, problem: Problem) -> dict[str, Any]:
         """Return the ``[estimator]`` table for a variation of the problem."""
@@ -92,8 +150,9 @@ class Subject:
         """
         own = executor or PythonExecutor(problem, model or self.bench.model)
         table = {**self.table(problem), **(options or {})}
-        with Evaluator(problem, own) as evaluator:
-            return run_estimation(problem, evaluator, estimator or self.kind(), table, observers)
+        watching = (_Patience("iterations"), *observers)
+        with _Patient(problem, own) as evaluator:
+            return run_estimation(problem, evaluator, estimator or self.kind(), table, watching)
 
     def watched(self) -> tuple[Estimator[Any], list[Estimate]]:
         """Return an instance of the estimator, and a list that its answers are added to."""
@@ -111,7 +170,9 @@ class Subject:
             answers.append(found)
             return found
 
-        made: Estimator[Any] = type(kind.__name__, (kind,), {"estimate": estimate})()
+        made: Estimator[Any] = type(
+            kind.__name__, (kind,), {"estimate": estimate, "__module__": kind.__module__}
+        )()
         return made, answers
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from fmident.errors import ProblemError
-from fmident.estimation import Estimator, OnlineEstimator
+from fmident.errors import FmidentError, ProblemError
+from fmident.estimation import Estimator, OnlineEstimator, build_options
 from fmident.testing.checks import answers, conduct, declaration, repeatability
 from fmident.testing.problems import ConformanceProblem, conformance_problems
-from fmident.testing.subject import ConformanceError, Subject
+from fmident.testing.subject import ConformanceError, EndlessSearch, Subject
 
 _MODULES: tuple[ModuleType, ...] = (declaration, answers, conduct, repeatability)
 
@@ -46,8 +47,15 @@ class Check:
         ConformanceError
             The estimator does not do what every estimator must; with the reason.
         """
+        __tracebackhide__ = True
         try:
             self.function(self.subject)
+        except EndlessSearch as end:
+            raise ConformanceError(
+                f"{end} on a problem with {len(self.subject.bench.truth)} parameters: does the "
+                "search end when nothing gets better, and when simulations fail? Options that "
+                "end it sooner belong into 'trials'"
+            ) from end
         except ProblemError as error:
             raise ConformanceError(
                 f"it refuses the problem '{self.subject.bench.name}': {error.message}; say in "
@@ -56,9 +64,7 @@ class Check:
 
     def __str__(self) -> str:
         """Return estimator, options, problem and check, as the name of a test."""
-        subject = self.subject
-        options = "".join(f"-{value}" for value in subject.options.values())
-        return f"{subject.kind.name}{options}-{subject.bench.name}-{self.name}"
+        return f"{self.subject}-{self.name}"
 
 
 def estimator_checks(
@@ -87,7 +93,8 @@ def estimator_checks(
     Raises
     ------
     ConformanceError
-        No problem of the catalogue provides what the class requires.
+        The class or a table cannot be checked, or no problem of the catalogue provides what the
+        class requires.
 
     Examples
     --------
@@ -97,12 +104,19 @@ def estimator_checks(
         def test_conformance(check):
             check()
     """
+    tables = trials if trials is None or isinstance(trials, Mapping) else list(trials)
+    declaration.expect_usable(kind, getattr(kind, "trials", None) if trials is None else tables)
     chosen = [_suited(kind)] if problems is None else problems
-    tables = [dict(t) for t in (kind.trials if trials is None else trials)] or [{}]
-    return [
-        Check(name.removeprefix("check_"), Subject(kind, bench, table), function)
+    subjects = [
+        Subject(kind, bench, dict(table))
         for bench in chosen
-        for table in tables
+        for table in (kind.trials if tables is None else tables) or [{}]
+    ]
+    for subject in subjects:
+        _expect_options(subject)
+    return [
+        Check(name.removeprefix("check_"), subject, function)
+        for subject in subjects
         for module in _MODULES
         for name, function in vars(module).items()
         if name.startswith("check_")
@@ -136,19 +150,56 @@ def check_estimator(
     unknown = set(excused) - {check.name for check in checks}
     wrong = [f"{name}: there is no such check" for name in sorted(unknown)]
     failed: set[str] = set()
+    reasons: dict[tuple[Subject, str], list[str]] = {}
     for check in checks:
         # An estimator under test may raise anything; the others are to be checked all the same.
         try:
             check()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             failed.add(check.name)
             if check.name not in excused:
-                kind_of = "" if isinstance(error, ConformanceError) else f"{type(error).__name__}: "
-                wrong.append(f"{check}: {kind_of}{error}")
+                reasons.setdefault((check.subject, _reason(error)), []).append(check.name)
+    wrong += [f"{subject}-{_shown(names)}: {why}" for (subject, why), names in reasons.items()]
     passed = set(excused) - failed - unknown
     wrong += [f"{name}: excused, but passed" for name in sorted(passed)]
     if wrong:
-        raise ConformanceError("\n".join([f"{len(wrong)} of {len(checks)} checks:", *wrong]))
+        count = sum(map(len, reasons.values()))
+        told = [f"{kind.name}: {count} of {len(checks)} checks failed", *wrong]
+        raise ConformanceError("\n".join(told))
+
+
+def _expect_options(subject: Subject) -> None:
+    """Require options that can be read, since no check could go on without.
+
+    Raises
+    ------
+    ConformanceError
+        A table is wrong, or lacks an option.
+    """
+    table = subject.table(subject.bench.problem())
+    try:
+        build_options(subject.kind, table)
+    except ProblemError as error:
+        raise ConformanceError(
+            f"{subject}: the options {table} are refused: {error.message}; 'trials' "
+            "holds the tables of options for the checks"
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """Return what went wrong; where, unless it is told already."""
+    if isinstance(error, ConformanceError):
+        return str(error)
+    where = ""
+    if not isinstance(error, FmidentError):
+        frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+        where = f" ({frame.f_code.co_filename}:{line})"
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Return a check, or the first of several."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _suited(kind: type[Estimator[Any]]) -> ConformanceProblem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -122,7 +123,8 @@ def check_a_solution_that_cannot_be_simulated(subject: Subject) -> None:
     _expect_sane(result)
     expect(
         np.isfinite(result.cost_final) or result.status == "failed",
-        f"the simulation fails at the parameters found, but the status is '{result.status}'",
+        f"the simulation fails at the parameters found, but the status is '{result.status}': "
+        "return a point with a finite cost, or the status 'failed'",
     )
 
 
@@ -134,7 +136,7 @@ def check_the_estimate_can_be_kept(subject: Subject) -> None:
     (answer,) = answers
     expect(bool(answer.message.strip()), "the message is empty")
     wrong = _not_plain(answer.details, "details")
-    expect(wrong is None, f"{wrong} is no number, text, list or mapping")
+    expect(wrong is None, f"the result's files cannot hold {wrong}")
     for series in answer.series:
         shape = (series.times.size, len(problem.free))
         expect(series.values.shape == shape, f"the values of a series do not have shape {shape}")
@@ -169,7 +171,7 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
     told = subject.kind().expected_simulations(options, problem)
     expect(
         told is None or (isinstance(told, int) and told > 0),
-        f"expected_simulations returned {told!r}",
+        f"expected_simulations returned {told!r}: return an int above zero, or None",
     )
 
 
@@ -235,20 +237,24 @@ def _expect_near(result: EstimationResult, truth: Mapping[str, float], relative:
 
 
 def _shares(truth: Mapping[str, float], *shares: float) -> list[tuple[str, float]]:
-    return list(zip(truth, shares, strict=True))
+    """Return the shares by parameter, from the first one again if there are more parameters."""
+    return list(zip(truth, itertools.cycle(shares), strict=False))
 
 
 def _not_plain(value: Any, place: str) -> str | None:
-    """Return the place of something that a result file cannot hold."""
+    """Return what a result file cannot hold, and where it is."""
     if value is None or isinstance(value, (str, bool, Real, np.bool_)):
         return None
     parts: list[tuple[str, Any]]
     if isinstance(value, Mapping):
+        odd = next((key for key in value if not isinstance(key, str)), None)
+        if odd is not None:
+            return f"the key {odd!r} of {place}, which is no text"
         parts = [(f"{place}[{key!r}]", item) for key, item in value.items()]
     elif isinstance(value, Sequence):
         parts = [(f"{place}[{k}]", item) for k, item in enumerate(value)]
     elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return None
     else:
-        return place
+        return f"{place}, which is no number, text, list or mapping but {type(value).__name__}"
     return next((wrong for at, item in parts if (wrong := _not_plain(item, at))), None)

@@ -40,7 +40,11 @@ def check_random_numbers_come_from_the_seed(subject: Subject) -> None:
     seed = {"seed": 7} if seeded else {}
     states = _global_states()
     first = subject.run(problem, options=seed)
-    expect(states == _global_states(), "the run moved a global generator of random numbers")
+    expect(
+        states == _global_states(),
+        "the run moved a global generator of random numbers: take them from "
+        "numpy.random.default_rng(options.seed)",
+    )
     try:
         np.random.seed(1)  # noqa: NPY002
         random.seed(1)
@@ -52,7 +56,7 @@ def check_random_numbers_come_from_the_seed(subject: Subject) -> None:
         other = subject.run(problem, options={"seed": 8})
         expect(
             not np.array_equal(first.generations[1].points, other.generations[1].points),
-            "another seed made the same run",
+            "another seed made the same run: make the generator of options.seed",
         )
 
 
@@ -69,7 +73,11 @@ def check_nothing_that_was_handed_over_is_changed(subject: Subject) -> None:
 
 def _expect_equal(first: EstimationResult, second: EstimationResult, what: str) -> None:
     expect(first.status == second.status, f"{what} ended as '{second.status}'")
-    expect(first.values == second.values, f"{what} found {second.values}, not {first.values}")
+    expect(
+        first.values == second.values,
+        f"{what} found {second.values}, not {first.values}: keep nothing in the instance or the "
+        "class, and take random numbers from options.seed",
+    )
     expect(
         first.simulations == second.simulations,
         f"{what} took {second.simulations} simulations, not {first.simulations}",
