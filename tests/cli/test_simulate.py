@@ -50,7 +50,9 @@ def test_time_is_one_column_even_if_it_is_asked_for(folder: Path) -> None:
     assert table["time"].tolist() == [0.0, 0.5, 1.0]
 
 
-def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -> None:
+def test_an_fmu_that_ends_the_simulation_itself(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     variables = "\n".join(
         [
             real("a", 0, "parameter", start=1),
@@ -71,6 +73,10 @@ def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -
     assert "ends the simulation" not in capsys.readouterr().err
     assert main([*run, "kind=2"]) == 2
     assert "singular matrix" in capsys.readouterr().err
+    # A slow FMU is not tried up to its end beforehand.
+    monkeypatch.setattr("fmident.fmu.guard.check_survives", lambda *_, **__: None)
+    assert main([*run, f"kind={END}"]) == 0
+    assert "12 of 21 instants" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from fmident.errors import SimulationError
 from fmident.fmu import SimulationSetup, Simulator, influence, open_fmu
 
+from .build import Fixture, build, real
 from .conftest import Builder
 
 DISCARD, ERROR, FATAL, NAN, CRASH, WARN, PRINT, SLOW, HANG, EXIT, FLOOD, INIT, ABORT, START_NAN = (
@@ -75,6 +77,7 @@ def test_an_end_that_the_fmu_wants_is_told_and_the_next_run_is_sound(simulator: 
     with pytest.raises(SimulationError, match=r"Discard \(the FMU wants to end.*1\.1 s") as caught:
         simulator.simulate(SETUP, {"kind": END})
     assert caught.value.ended == pytest.approx(1.1)
+    assert any("terminated after its own end" in entry for entry in caught.value.log)
     np.testing.assert_array_equal(simulator.simulate(SETUP), good)
     assert simulator.statistics.instantiations == 2
 
@@ -91,6 +94,39 @@ def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(
             np.testing.assert_array_equal(found[:, 1], END)
         assert "the FMU itself ended the last run" in simulator.log[0].message
         assert simulator.simulate(setup, {"kind": 0})[-1, 1] == 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("update", ["after_step", "before_step"])
+def test_inputs_are_not_set_after_the_step_in_which_the_fmu_ended(
+    fmu_folder: Path, compiled: bool, update: Literal["after_step", "before_step"]
+) -> None:
+    """FMI 2.0 forbids it (section 4.2.4, state stepFailed); the outputs can be read."""
+    variables = real("a", 0, "input", start=0) + real("x", 1, "output")
+    path = build(Fixture("trouble.c", variables, defines=("ENDS",)), fmu_folder, "ends")
+    times = SETUP.times[:12]
+    setup = SimulationSetup(times, ("a",), 1.0 + times[:, None], ("x",))
+    with (
+        open_fmu(path) as fmu,
+        fmu.simulator(compiled=compiled, input_update=update) as simulator,
+    ):
+        for _ in range(2):
+            found = simulator.simulate(setup)[:, 0]
+            used = 1.0 + (times[:-1] if update == "after_step" else times[1:])
+            np.testing.assert_allclose(found[1:], 0.1 * np.cumsum(used), rtol=1e-12)
+
+
+def test_an_end_in_a_trial_step_does_not_spoil_the_run(fmu_folder: Path) -> None:
+    """Whether outputs follow inputs is tried with inputs that come late in the run only."""
+    variables = real("x", 1, "output") + real("at", 2, "input", start=9)
+    path = build(Fixture("trouble.c", variables, defines=("ENDS",)), fmu_folder, "trial")
+    times = SETUP.times[:6]
+    at = np.array([9.0, 9.0, 9.0, 9.0, 9.0, -1.0])
+    setup = SimulationSetup(times, ("at",), at[:, None], ("x",))
+    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+        for _ in range(2):
+            np.testing.assert_allclose(simulator.simulate(setup)[:, 0], times, atol=1e-12)
+        assert simulator.update_of(setup) == "after_step"
 
 
 def test_a_status_that_fmi_does_not_know(simulator: Simulator) -> None:

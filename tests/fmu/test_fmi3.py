@@ -148,6 +148,9 @@ def test_structural_parameters_change_the_size(grid: Fmu) -> None:
             simulator.simulate(large, {"a[1]": 1.0})
         with pytest.raises(FmuError, match=r"array of 2 elements, and 'u\[3\]' is none of them"):
             simulator.simulate(large, {"n": 2})
+        for wrong in (np.nan, np.inf, -np.inf):
+            with pytest.raises(FmuError, match="structural parameter 'n' is"):
+                simulator.simulate(SimulationSetup(T, output_names=("n",)), {"n": wrong})
         with pytest.raises(FmuError, match=r"structural parameter 'n' is 2\.5"):
             simulator.simulate(small, {"n": 2.5})
         with pytest.raises(FmuError, match=r"'n' of 'grid' is a structural parameter.*before"):
@@ -427,6 +430,16 @@ def test_outputs_are_read_after_the_inputs_otherwise(fmu_folder: Path, case: str
     np.testing.assert_allclose(found[1:, -1], 0.1 * np.cumsum(u[:-1]), atol=1e-14)
     if case == "at once":
         np.testing.assert_allclose(found[:, 0] - found[:, 1], 2.0 * u, atol=1e-15)
+
+
+def test_an_end_in_a_trial_step_does_not_spoil_the_run(fmu_folder: Path) -> None:
+    """The last input is set after the last step, but tried in the first, where it ends the run."""
+    u = np.where(T[-1] == T, -9.0, 1.0)
+    setup = SimulationSetup(T, ("u",), u[:, None], ("q",))
+    with open_fmu(late(fmu_folder, "LATE")) as fmu, fmu.simulator() as simulator:
+        for _ in range(2):
+            np.testing.assert_allclose(simulator.simulate(setup)[:, 0], T - T[0], atol=1e-12)
+        assert simulator.update_of(setup) == "after_step"
 
 
 # ------------------------------------------------------------------------- lines

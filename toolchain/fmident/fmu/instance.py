@@ -94,8 +94,11 @@ class BaseInstance:
         """Return in words what the FMU tells about a step that it discarded."""
         return ""
 
-    def end_of_simulation(self) -> float | None:
-        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
+    def end_of_simulation(self, reached: float) -> float | None:
+        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not.
+
+        That is `reached`, the begin of the step, where the FMU does not tell.
+        """
         return None
 
     def log_problems(self, description: ModelDescription) -> None:
@@ -224,10 +227,12 @@ class Instance(BaseInstance):
             words.append(f"its last successful time is {last!r} s")
         return ", ".join(words)
 
-    def end_of_simulation(self) -> float | None:
+    def end_of_simulation(self, reached: float) -> float | None:
         """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
         terminated, last = self._discarded()
-        return last if terminated else None
+        if not terminated:
+            return None
+        return reached if last is None else last
 
     def _discarded(self) -> tuple[bool, float | None]:
         """Return whether the FMU wants to end, and its last successful time, s, if it tells."""

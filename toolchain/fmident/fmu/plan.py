@@ -227,17 +227,18 @@ class Plan:
     def _ends_here(self, instance: Instance, state: I64, reals: F64) -> bool:
         """Whether the FMU discarded the last step since it wants to end where the run does.
 
-        That is no failure: the outputs of the last instant are read all the same.
+        That is no failure: the outputs of the last instant are read all the same. Inputs are
+        not set any more, FMI 2.0 forbids that after a discarded step (section 4.2.4).
         """
         stopped, call = int(state[FAILED_STEP]), int(state[FAILED_CALL])
         last = self.times.size - 2
         if state[FAILED_STATUS] != DISCARD or stopped != last or self.program[call, 0] != STEP:
             return False
-        ended = instance.end_of_simulation()
         begin, end = float(self.times[-2]), float(self.times[-1])
+        ended = instance.end_of_simulation(begin)
         if ended is None or abs(ended - end) > 1e-6 * (end - begin):
             return False
-        for row in range(call + 1, len(self.program)):
+        for row in range(self._real_outputs_row, len(self.program)):
             _, _, references, count, values, stride, _ = (int(k) for k in self.program[row])
             instance.call(self.function_of(row), references, count, values + stride * last)
         finite = np.isfinite(reals[-1])

@@ -172,6 +172,7 @@ def try_input_update(simulator: Simulator, plan: RunPlan, trial: Trial) -> tuple
     except CallFailed as failed:
         # The run itself will tell if the FMU fails; a strange input may fail only here.
         simulator.describe_failure(failed, plan)
+        simulator.drop_instance()  # it may want to end the simulation, even after a reset
         return "after_step", "could not find out whether outputs follow inputs at once"
 
 

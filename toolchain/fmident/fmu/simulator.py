@@ -203,25 +203,26 @@ class Simulator:
                 plan.read_first(self.instance, reals)
                 plan.refuse_not_finite(reals)
                 self._run(plan, reals, time_limit, capture)
-                if plan.finish(reals):
-                    self._holder.part()
-                else:
-                    self._terminate()
+                self._terminate(ended=plan.finish(reals))
             except CallFailed as failed:
                 return self.describe_failure(failed, plan)
             except RunFailed as failed:
                 return failed
             return None
 
+        def run_and_part() -> RunFailed | None:
+            failed = run()
+            if failed is not None and failed.ended is not None:
+                self._terminate(ended=True)
+            return failed
+
         try:
-            failure = capture.around(run)
+            failure = capture.around(run_and_part)
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
         if failure is not None:
             self._failures += 1
-            if failure.ended is not None:
-                capture.around(self._holder.part)
             raise self._error(failure)
         return plan.assemble(reals)
 
@@ -277,14 +278,19 @@ class Simulator:
         self._seconds_per_step = (now - started) / steps if steps else 0.0
         self._count(steps, int(state[3]))
 
-    def _terminate(self) -> None:
-        """End the run; the results are there already, so a refusal is only noted."""
+    def _terminate(self, *, ended: bool) -> None:
+        """End the run; the results are there already, so a refusal is only noted.
+
+        FMI wants it of a run that the FMU itself has ended, too, before it is freed.
+        """
         try:
             self.instance.terminate()
         except CallFailed as failed:
             said = f"{failed.function} returned {status_word(failed.status)}"
             self._holder.notes.append(note(said))
             self._holder.drop(failed.status)
+        if ended:
+            self._holder.part()
 
     def prepare(self, setup: SimulationSetup, values: Mapping[str, Value] | None = None) -> None:
         """Find out how inputs are set in `setup`, at these values rather than at the first run's.
@@ -353,28 +359,34 @@ class Simulator:
         """The live instance; for the modules of this package."""
         return self._holder.instance
 
+    def drop_instance(self) -> None:
+        """Free the instance, on which a trial has failed; for the modules of this package."""
+        self._holder.drop()
+
     # ------------------------------------------------------------------ failures
 
     def _raise_stopped(self, plan: RunPlan, reals: F64, state: I64) -> NoReturn:
         stop = plan.stopped(state, reals)
-        failure = self.describe_failure(stop.failed, plan)
-        failure.time = stop.time
+        failure = self.describe_failure(stop.failed, plan, stop.time)
         failure.message += stop.where
         raise failure
 
-    def describe_failure(self, failed: CallFailed, plan: RunPlan) -> RunFailed:
-        """Say what failed, and give up the instance where FMI demands it."""
+    def describe_failure(
+        self, failed: CallFailed, plan: RunPlan, reached: float | None = None
+    ) -> RunFailed:
+        """Say what failed at time `reached`, and give up the instance where FMI demands it."""
+        time = float(plan.times[0]) if reached is None else reached
         message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
             message += f" for {failed.detail}"
         ended = None
-        if failed.status == DISCARD:
+        if failed.status != DISCARD:
+            self._holder.give_up(failed.status)
+        elif failed.function == "fmi2DoStep":  # FMI lets ask for reasons after a step only
             explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
-            ended = self.instance.end_of_simulation()
-        else:
-            self._holder.give_up(failed.status)
-        return RunFailed(message, time=float(plan.times[0]), ended=ended)
+            ended = self.instance.end_of_simulation(time)
+        return RunFailed(message, time=time, ended=ended)
 
     def _error(self, failure: RunFailed) -> SimulationError:
         said = own_words([r for r in self.log if r.status != "note"])

@@ -114,7 +114,7 @@ class Bench(Closes):
     def end_before(self, end: float) -> bool:
         """Cut the smoke experiment off before `end`, s; return whether anything is left of it."""
         setup = self.smoke.setup
-        count = int((setup.times < end * (1.0 - 1e-9)).sum())
+        count = int((setup.times < end - 1e-9 * abs(end)).sum())
         if count < _FEWEST:
             return False
         assert setup.inputs is not None  # set by SimulationSetup itself

@@ -126,7 +126,7 @@ def resized(description: ModelDescription, values: Mapping[str, Value]) -> Model
 
 def _size(name: str, value: object) -> int:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
-    if not whole or value != int(value) or not 0 <= int(value) < 2**31:  # type: ignore[call-overload]
+    if not whole or not 0 <= value < 2**31 or value != int(value):  # type: ignore[operator,call-overload]
         raise FmuError(
             f"the structural parameter '{name}' is {value!r}",
             hint="it is the size of an array: give a whole number",

@@ -12,6 +12,8 @@ from fmident._types import F64
 from fmident.fmu.description import Value
 from fmident.fmu.driver import InputUpdate, ValueSetter
 from fmident.fmu.fmi3.plan import StepPlan
+from fmident.fmu.instance import CallFailed
+from fmident.fmu.library import DISCARD
 from fmident.fmu.probe import Trial, farthest, may_depend, try_input_update
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ class _Trial3(Trial):
             "fmi3DoStep", float(self._plan.times[0]), size, True,
             byref(event), byref(end), byref(early), byref(reached),
         )  # fmt: skip
+        if end.value:
+            raise CallFailed("fmi3DoStep", DISCARD)
 
     def outputs(self) -> F64:
         table = self._plan.outputs
