@@ -69,12 +69,16 @@ def test_different_data_known_noise() -> None:
 
 def test_estimated_noise_counts_with_the_freedom_of_each_stage() -> None:
     found = solve(two_stages(whole(sigma=None)))
-    variances = [2.0 * s.cost_final / (m - 2) for s, m in zip(found.stages, (21, 33), strict=True)]
-    first, alone = variances[0] * inverse(J1), variances[1] * inverse(J2)
+    # The noise of the second is what is left if the held values are free, too: no error of theirs.
+    (y2,) = whole().experiments[1].measurements
+    every = np.column_stack([J21, J2])
+    left = y2.values - every @ np.linalg.lstsq(every, y2.values, rcond=None)[0]
+    first = 2.0 * found.stages[0].cost_final / (21 - 2) * inverse(J1)
+    alone = float(left @ left) / (33 - 4) * inverse(J2)
     inherited = G @ first @ G.T
     np.testing.assert_allclose(found.covariance[2:, 2:], alone + inherited, rtol=1e-5)
     own, other = np.diag(alone), np.diag(inherited)
-    freedom = (own + other) ** 2 / (own**2 / 31 + other**2 / 19)
+    freedom = (own + other) ** 2 / (own**2 / 29 + other**2 / 19)
     half = found.parameters["interval_95_high"] - found.parameters["value"]
     expected = stats.t.ppf(0.975, freedom) * np.sqrt(own + other)
     np.testing.assert_allclose(half[2:], expected, rtol=1e-5)
@@ -154,7 +158,7 @@ def test_it_can_be_switched_off() -> None:
     assert np.isnan(off.covariance[:2, 2:]).all()
     assert np.isfinite(off.covariance[:2, :2]).all()
     (note,) = [n for n in off.notes if "of earlier stages" in n]
-    assert "for exactly known, since 'propagate' is false" in note
+    assert "took them for exactly known, since 'propagate' is false" in note
     assert "too narrow as far as 'a' and 'b' are uncertain" in note
     # The first stage still has the last word on a and b.
     assert stages_with_intervals(two_stages(whole(), propagate=False)) == [True, True]
@@ -250,7 +254,7 @@ def test_a_parameter_on_its_bound_counts_as_known_and_is_named() -> None:
     assert carried is not None
     assert carried.counted == ("a",)
     assert carried.taken_for_known == ("b",)
-    assert any("held 'b' at the values of earlier stages for exactly known" in n
+    assert any("held 'b' at the values of earlier stages and took it for exactly known" in n
                for n in found.notes)  # fmt: skip
 
 
@@ -331,7 +335,7 @@ def test_a_simulation_that_fails_there_costs_no_result() -> None:
     assert found.status == "converged"
     assert np.isfinite(found.parameters["standard_error"]).all()
     (note,) = [n for n in found.notes if "of earlier stages" in n]
-    assert "'a' and 'b' at the values of earlier stages for exactly known, since" in note
+    assert "'a' and 'b' at the values of earlier stages and took them for exactly known" in note
     assert "the model breaks" in note
 
 

@@ -100,7 +100,7 @@ def test_what_the_intervals_of_a_stage_count_is_written_read_and_shown(
     assert read.stages[0].uncertainty is None
     assert read.stages[1].uncertainty == counts
     page = (tmp_path / "results" / "report.html").read_text()
-    assert "a, b; as exactly known: c" in page
+    assert "a, b (uncertainty counted); c (taken for exactly known)" in page
 
 
 def test_json_takes_whatever_an_estimator_puts_into_settings(make_result: MakeResult) -> None:

@@ -41,6 +41,17 @@ def answer(jacobian: np.ndarray) -> np.ndarray:
     return -inverse(jacobian) @ jacobian.T
 
 
+def noise_alone(residuals: np.ndarray) -> float:
+    """Return the variance of the second residuals that errors of a and b cannot have made.
+
+    That is the residual variance of a fit in which all four are free.
+    """
+    every = np.column_stack([J2, J21])
+    rest = J2 @ answer(J2) @ residuals + residuals  # those of the second fit
+    rest = rest + every @ answer(every) @ rest
+    return float(rest @ rest) / (M2 - 4)
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_one_estimate_alone_is_the_plain_one(known: bool) -> None:
     found = statistics(J1, R1, known)
@@ -54,12 +65,13 @@ def test_one_estimate_alone_is_the_plain_one(known: bool) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_different_data_give_the_formula_of_murphy_and_topel(known: bool) -> None:
-    first, second = statistics(J1, R1, known), statistics(J2, R2, known)
+    second_fit = R2 + J2 @ answer(J2) @ R2
+    first, second = statistics(J1, R1, known), statistics(J2, second_fit, known)
     chain = SequentialCovariance()
     chain.add(["a", "b"], first.linearisation)
     chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21))
     v1 = inverse(J1) * (1.0 if known else R1 @ R1 / (M1 - 2))
-    alone = inverse(J2) * (1.0 if known else R2 @ R2 / (M2 - 2))
+    alone = inverse(J2) * (1.0 if known else noise_alone(R2))
     g = answer(J2) @ J21
     joint = chain.covariance(["a", "b", "c", "d"])
     np.testing.assert_allclose(joint[:2, :2], v1, rtol=1e-12)
@@ -68,7 +80,7 @@ def test_different_data_give_the_formula_of_murphy_and_topel(known: bool) -> Non
     np.testing.assert_array_equal(joint, joint.T)
     # Welch and Satterthwaite, for independent variances.
     whole, own = np.diag(joint[2:, 2:]), np.diag(alone)
-    expected = whole**2 / (own**2 / (M2 - 2) + (whole - own) ** 2 / (M1 - 2))
+    expected = whole**2 / (own**2 / (M2 - 4) + (whole - own) ** 2 / (M1 - 2))
     nu = chain.freedoms(["c", "d"])
     np.testing.assert_allclose(nu, np.inf if known else expected, rtol=1e-12)
     half = stats.t.ppf(0.975, nu) * np.sqrt(whole)
@@ -94,16 +106,13 @@ def test_the_same_data_give_the_exact_covariance_of_two_step_least_squares() -> 
 
 def test_the_same_data_with_noise_of_unknown_size() -> None:
     """The second residuals are worth fewer degrees of freedom: the first step has used some up."""
-    first, second = statistics(J21, R2, False), statistics(J2, R2, False)
+    second_fit = R2 + J2 @ answer(J2) @ R2
+    first, second = statistics(J21, R2, False), statistics(J2, second_fit, False)
     samples = np.arange(M2)
     chain = SequentialCovariance()
     chain.add(["a", "b"], first.linearisation, samples=samples)
     chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21), samples)
-    left = np.eye(M2) + J2 @ answer(J2)
-    residuals = left @ (np.eye(M2) + J21 @ answer(J21))  # of unit noise
-    freedom = np.sum(residuals**2)
-    assert M2 - 4.001 < freedom < M2 - 2
-    levels = np.sqrt(R2 @ R2 / np.array([M2 - 2, freedom]))
+    levels = np.sqrt([R2 @ R2 / (M2 - 2), noise_alone(R2)])
     own = levels[1] * answer(J2)
     inherited = levels[0] * answer(J2) @ J21 @ answer(J21)
     whole = own + inherited
@@ -111,27 +120,63 @@ def test_the_same_data_with_noise_of_unknown_size() -> None:
     np.testing.assert_allclose(chain.freedoms(["a", "b"]), M2 - 2, rtol=1e-12)
     # One and the same noise, estimated twice: both levels err together.
     shares = np.array([np.sum(part * whole, axis=1) for part in (own, inherited)])
-    doubt = shares[0] / np.sqrt(freedom) + shares[1] / np.sqrt(M2 - 2)
+    doubt = shares[0] / np.sqrt(M2 - 4) + shares[1] / np.sqrt(M2 - 2)
     np.testing.assert_allclose(
         chain.freedoms(["c", "d"]), np.sum(whole**2, axis=1) ** 2 / doubt**2, rtol=1e-9
     )
 
 
-def test_the_level_of_the_noise_is_unbiased_where_both_steps_use_the_same_data() -> None:
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_level_of_the_noise_is_right_whatever_was_held(shared: bool) -> None:
+    """The held values err ten times as much as the noise of the second data would have them."""
     rng = np.random.default_rng(3)
     left = np.eye(M2) + J2 @ answer(J2)
-    after = left @ (np.eye(M2) + J21 @ answer(J21))
     ratios = []
-    for _ in range(4000):
+    for _ in range(2000):
         noise = rng.normal(size=M2)
-        first = statistics(J21, noise + J21 @ answer(J21) @ noise, False)
-        second = statistics(J2, after @ noise, False)
+        wrong = answer(J21) @ noise if shared else rng.normal(size=2)
+        first = statistics(J21, noise, False)
+        second = statistics(J2, left @ (noise + J21 @ wrong), False)
+        samples = np.arange(M2) if shared else None
         chain = SequentialCovariance()
-        chain.add(["a", "b"], first.linearisation, samples=np.arange(M2))
-        chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21), np.arange(M2))
+        chain.add(["a", "b"], first.linearisation, samples=samples)
+        chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21), samples)
         ratios.append(chain.noise_level**2)
-    # Standard deviation of the mean: sqrt(2 / 21 / 4000) = 0.005.
-    assert np.mean(ratios) == pytest.approx(1.0, abs=0.015)
+    # Standard deviation of the mean: sqrt(2 / 21 / 2000) = 0.007.
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.02)
+    # Of a chi-squared with 21 degrees of freedom.
+    assert np.var(ratios) == pytest.approx(2.0 / (M2 - 4), rel=0.15)
+
+
+def test_few_residuals_tell_the_level_as_they_are() -> None:
+    few = 6  # two are left beside two free and two held parameters
+    second = statistics(J2[:few], R2[:few], False)
+    chain = SequentialCovariance()
+    chain.add(["a", "b"], statistics(J1, R1, False).linearisation)
+    chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21[:few]))
+    assert chain.noise_level == pytest.approx(np.sqrt(R2[:few] @ R2[:few] / 4))
+    # What cannot be seen takes nothing off.
+    unseen = HeldValues(("a", "b"), 1e-9 * J21, np.full(2, 1e-7))
+    chain.add(["c", "d"], statistics(J2, R2, False).linearisation, unseen)
+    assert chain.noise_level == pytest.approx(np.sqrt(R2 @ R2 / (M2 - 2)))
+
+
+@pytest.mark.slow
+def test_intervals_cover_where_errors_of_other_data_are_most_of_the_residuals() -> None:
+    rng = np.random.default_rng(4)
+    inside, draws = np.zeros(2), 3000
+    for _ in range(draws):
+        before, noise = rng.normal(size=M1), 0.1 * rng.normal(size=M2)
+        ab = answer(J1) @ before
+        cd = answer(J2) @ (noise + J21 @ ab)
+        chain = SequentialCovariance()
+        chain.add(["a", "b"], statistics(J1, before + J1 @ ab, False).linearisation)
+        second = statistics(J2, noise + J21 @ ab + J2 @ cd, False)
+        chain.add(["c", "d"], second.linearisation, held(("a", "b"), J21))
+        low, high = chain.intervals(["c", "d"], cd).T
+        inside += (low <= 0.0) & (high >= 0.0)
+    # Standard deviation of the share: 0.4 %.
+    np.testing.assert_allclose(inside / draws, 0.95, atol=0.013)
 
 
 def test_overlapping_samples_count_sample_by_sample() -> None:

@@ -78,6 +78,7 @@ def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
     if found is None or not found.taken_for_known:
         return []
     names = _listed(found.taken_for_known)
+    single = len(found.taken_for_known) == 1
     if one.carried.reason:
         why = f"since {one.carried.reason.rstrip('.')}"
     elif not one.stage.propagate:
@@ -85,10 +86,10 @@ def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
     else:
         why = "since the stages that found them gave no uncertainty"
     return [
-        f"Stage '{one.stage.name}' held {names} at the values of earlier stages for exactly known,"
-        f" {why}: the intervals of {_listed(own)} are too narrow as far as {names}"
-        f" {'is' if len(found.taken_for_known) == 1 else 'are'} uncertain. A last stage that"
-        " searches all of them gives intervals that count everything."
+        f"Stage '{one.stage.name}' held {names} at the values of earlier stages and took"
+        f" {'it' if single else 'them'} for exactly known, {why}: the intervals of {_listed(own)}"
+        f" are too narrow as far as {names} {'is' if single else 'are'} uncertain. A last stage"
+        " that searches all of them gives intervals that count everything."
     ]
 
 

@@ -159,8 +159,9 @@ def _held(stage: StageResult) -> str:
     found = stage.uncertainty
     if found is None:
         return ""
-    known = f"as exactly known: {', '.join(found.taken_for_known)}"
-    parts = [(found.counted, ", ".join(found.counted)), (found.taken_for_known, known)]
+    counted = f"{', '.join(found.counted)} (uncertainty counted)"
+    known = f"{', '.join(found.taken_for_known)} (taken for exactly known)"
+    parts = [(found.counted, counted), (found.taken_for_known, known)]
     return "; ".join(text for names, text in parts if names)
 
 

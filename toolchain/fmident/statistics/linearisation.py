@@ -35,6 +35,9 @@ class Linearisation:
         Standard deviation of the noise of the residuals: 1 when known, else estimated.
     freedom
         Degrees of freedom of that; infinite when known.
+    residuals
+        Whitened, at the solution, shape (m,); of a robust loss those of a least-squares problem
+        with the same next step.
     """
 
     jacobian: F64
@@ -43,6 +46,7 @@ class Linearisation:
     undecided: npt.NDArray[np.bool_]
     noise: float
     freedom: float
+    residuals: F64
 
     @property
     def on_bound(self) -> npt.NDArray[np.bool_]:

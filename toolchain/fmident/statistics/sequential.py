@@ -12,8 +12,10 @@ method of moments interpretation of sequential estimators, Economics Letters 14,
 parameter keeps a row with its answer to the noise of every estimate in the chain. Products of
 rows are the joint covariance, whatever the number of estimates and whichever samples they share.
 
-Where noise levels were estimated, the variance of a parameter is a sum of parts, each known as
-well as one noise level. Student's t has the degrees of freedom of Welch and Satterthwaite
+Where noise levels were estimated, each is the residual variance with the held values free, too,
+so that their errors do not count as noise (the residuals are projected, as for the t test of a
+linear model with more columns; Seber and Wild, Nonlinear Regression, section 2.1.2). The variance
+of a parameter is a sum of parts, each known as well as one noise level. Student's t has the degrees of freedom of Welch and Satterthwaite
 (Satterthwaite, Biometrics Bulletin 2, 1946; JCGM 100:2008, G.4), extended to noise levels that
 were estimated from common samples and are correlated therefore.
 """
@@ -35,6 +37,9 @@ _NEGLIGIBLE = 1e-4
 
 _LARGEST_BLUR = 0.1
 """However inexact the derivatives are, a larger share than this is an effect."""
+
+_FEWEST = 3
+"""Degrees of freedom with which a noise level is of use: Student's t of 95 % is 3.2 there."""
 
 
 @dataclass(frozen=True)
@@ -128,14 +133,11 @@ class SequentialCovariance:
         """
         held = held or HeldValues()
         number = len(self._noises)
+        noise, freedom = _noise_alone(found, held)
         answers = found.answer_to_noise()
-        count = answers.shape[1]
-        self._noises.append(_Noise(found.noise, found.freedom, count, samples))
-        if np.isfinite(found.freedom) and found.freedom > 0.0 and held.names:
-            left = self._freedom_left(found, held)
-            factor = float(np.sqrt(found.freedom / left))
-            self._noises[number] = _Noise(found.noise * factor, left, count, samples)
-            answers = factor * answers
+        if noise != found.noise:
+            answers = (noise / found.noise) * answers
+        self._noises.append(_Noise(noise, freedom, answers.shape[1], samples))
         own = answers if samples is not None else _compressed(answers)
         rows = [_Row({number: row}) for row in own]
         if held.names:
@@ -201,30 +203,6 @@ class SequentialCovariance:
     def _finite(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
         rows = [self._rows.get(n) for n in names]
         return np.array([row is not None and not row.open for row in rows], dtype=np.bool_)
-
-    def _freedom_left(self, found: Linearisation, held: HeldValues) -> float:
-        """Return the degrees of freedom of the latest estimate's residuals.
-
-        What was held has used some up where it was estimated from the same samples. With the
-        answer ``L`` of the held values to the noise of these, the residuals are
-        ``(I - J J^+) (I + J_h L) e``, and the square of the Frobenius norm of that matrix is what
-        their sum of squares is worth. Errors of held values from other data enlarge the residuals,
-        which is not taken off: the noise is then taken for larger than it is, never smaller.
-        """
-        latest = len(self._noises) - 1
-        rest = held.jacobian + found.jacobian @ found.answer(held.jacobian)
-        width = self._noises[latest].count
-        answers = np.zeros((len(held.names), width))
-        for number, noise in enumerate(self._noises[:latest]):
-            mine, other = self._common(latest, number)
-            for h, name in enumerate(held.names):
-                answer = self._rows[name].noise.get(number)
-                known = noise.level > 0.0  # data without noise: nothing to take off
-                if known and answer is not None and isinstance(mine, np.ndarray) and mine.size:
-                    answers[h, mine] += answer[other] / noise.level
-        squares = float(np.sum((rest.T @ rest) * (answers @ answers.T)))
-        left = found.freedom + 2.0 * float(np.sum(answers * rest.T)) + squares
-        return float(min(max(left, 1.0), found.freedom)) if np.isfinite(left) else found.freedom
 
     def _inherit(self, rows: Sequence[_Row], found: Linearisation, held: HeldValues) -> None:
         """Add the errors of what was held to the rows of an estimate."""
@@ -312,6 +290,31 @@ class SequentialCovariance:
                 sizes = self._noises[s].count * self._noises[t].count
                 found[s, t] = found[t, s] = shared / np.sqrt(sizes)
         return found
+
+
+def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
+    """Return the level of an estimate's noise and its degrees of freedom, whatever it held.
+
+    Errors of held values are part of the residuals, whether they come from other data or have
+    used up freedom of the same. They move the residuals along the columns of the Jacobian with
+    respect to them only: what stands at right angles to these is noise alone. Where hardly any
+    residuals are left, the level is that of all.
+    """
+    size = float(found.residuals @ found.residuals)
+    if not held.names or not np.isfinite(found.freedom) or not found.noise > 0.0 or size == 0.0:
+        return found.noise, found.freedom
+    lengths = np.linalg.norm(held.jacobian, axis=0)
+    seen = lengths > held.errors
+    moved = held.jacobian + found.jacobian @ found.answer(held.jacobian)
+    left, singular, _ = np.linalg.svd(moved[:, seen] / lengths[seen], full_matrices=False)
+    blur = float(np.linalg.norm(held.errors[seen] / lengths[seen]))
+    ways = left[:, singular > max(_NEGLIGIBLE, blur)]
+    freedom = found.freedom - ways.shape[1]
+    if freedom < _FEWEST:
+        return found.noise, found.freedom
+    rest = found.residuals - ways @ (ways.T @ found.residuals)
+    ratio = float(rest @ rest) / freedom / (size / found.freedom)
+    return found.noise * float(np.sqrt(ratio)), freedom
 
 
 def _compressed(answers: F64) -> F64:

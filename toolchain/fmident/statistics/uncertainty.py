@@ -171,6 +171,7 @@ def parameter_statistics(
     )
     doubtful = np.zeros(count, dtype=np.bool_)
     doubtful[[names.index(name) for name in undecided]] = True
+    residuals = residuals if scores is None else scores.as_residuals
     linearisation = Linearisation(
         jacobian,
         analysis,
@@ -178,6 +179,7 @@ def parameter_statistics(
         doubtful,
         float(np.sqrt(variance)),
         np.inf if sigma_known else float(freedom),
+        residuals,
     )
     return ParameterStatistics(
         covariance,
@@ -188,7 +190,7 @@ def parameter_statistics(
         freedom,
         identifiability,
         linearisation,
-        linearisation.answer(residuals if scores is None else scores.as_residuals),
+        linearisation.answer(residuals),
     )
 
 
