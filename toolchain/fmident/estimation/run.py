@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from fmident._types import F64
-from fmident.errors import EstimationError, FmidentError, Location, ProblemError
+from fmident.errors import EstimationError, FmidentError, Location, ProblemError, raised_in
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.contract import Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
@@ -237,17 +236,9 @@ def _estimate(
         raise EstimationError(
             f"the estimator '{estimator.name}' ({type(estimator).__module__}) failed with "
             f"{type(error).__name__}: {error}",
-            location=_place(error, type(estimator).__module__),
+            location=raised_in(error, type(estimator).__module__),
             hint="this is a mistake in the plugin, not in the problem: tell its authors",
         ) from error
-
-
-def _place(error: BaseException, module: str) -> Location:
-    """Return the last line of a module that an exception came through, else where it came up."""
-    steps = list(traceback.walk_tb(error.__traceback__))
-    own = [step for step in steps if step[0].f_globals.get("__name__") == module]
-    frame, line = (own or steps)[-1]
-    return Location(frame.f_code.co_filename, line)
 
 
 def _checked(

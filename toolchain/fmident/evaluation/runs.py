@@ -28,7 +28,11 @@ from fmident.evaluation.memory import (
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
-from fmident.problem.residuals import cost_residuals, parameter_values_for
+from fmident.problem.residuals import (
+    cost_residuals,
+    parameter_values_for,
+    refuse_other_count,
+)
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -276,7 +280,9 @@ class Runs:
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
         if len(arrays) < len(outputs):
             return np.full(self._residual_count(), np.nan)
-        return cost_residuals(self.problem, arrays, p)
+        found = cost_residuals(self.problem, arrays, p)
+        refuse_other_count(self.problem, found, self._residual_count())
+        return found
 
     def _most_remembered(self) -> int:
         return _REMEMBERED_BYTES // (8 * max(self._residual_count(), 1))

@@ -17,12 +17,14 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import kept_samples
-from fmident.errors import Location, PluginError, ProblemError
-from fmident.problem.cost import MeasuredSignal, TimeDomain
+from fmident.errors import Location, PluginError, ProblemError, raised_in
+from fmident.problem.cost import Cost, MeasuredSignal, TimeDomain
 from fmident.problem.model import Problem
 from fmident.problem.shift import delayed
 
 _KEPT = "measured_signals"
+
+_MISTAKE = "this is a mistake in the plugin, not in the problem: tell its authors"
 
 
 @dataclass(frozen=True)
@@ -226,19 +228,41 @@ def cost_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
     # A cost is a stranger's code, which may raise anything.
     try:
         found = np.asarray(cost.residuals(measured_signals(problem), predicted), dtype=np.float64)
-    except Exception as error:
-        raise PluginError(
-            f"the cost '{cost.name}' ({type(cost).__module__}) failed with "
-            f"{type(error).__name__}: {error}",
-            hint="this is a mistake in the plugin, not in the problem: tell its authors",
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise _broken(cost, error) from error
     if found.ndim != 1 or found.size == 0:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned residuals of shape "
             f"{found.shape}, not (m,)",
-            hint="this is a mistake in the plugin, not in the problem: tell its authors",
+            hint=_MISTAKE,
         )
     return found
+
+
+def refuse_other_count(problem: Problem, residuals: F64, count: int) -> None:
+    """Refuse residuals of which there are more or fewer than before.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        The cost is broken.
+    """
+    if residuals.size != count:
+        cost = problem.cost
+        raise PluginError(
+            f"the cost '{cost.name}' ({type(cost).__module__}) returned {residuals.size} "
+            f"residuals after {count}: their number must not depend on what is predicted",
+            hint=_MISTAKE,
+        )
+
+
+def _broken(cost: Cost, error: BaseException) -> PluginError:
+    return PluginError(
+        f"the cost '{cost.name}' ({type(cost).__module__}) failed with "
+        f"{type(error).__name__}: {error}",
+        location=raised_in(error, type(cost).__module__),
+        hint=_MISTAKE,
+    )
 
 
 def measured_signals(problem: Problem) -> tuple[MeasuredSignal, ...]:
@@ -259,6 +283,8 @@ def check_cost(problem: Problem, location: Location | None = None) -> None:
     ------
     fmident.errors.ProblemError
         At `location`, with what the cost says.
+    fmident.errors.PluginError
+        The cost is broken.
     """
     try:
         problem.cost.check(measured_signals(problem))
@@ -266,15 +292,29 @@ def check_cost(problem: Problem, location: Location | None = None) -> None:
         raise ProblemError(
             f"the cost '{problem.cost.name}' cannot be used here: {error}", location=location
         ) from error
+    except (Exception, SystemExit) as error:
+        raise _broken(problem.cost, error) from error
 
 
 def _measured_signal(experiment: Experiment, m: Measurement) -> MeasuredSignal:
     sigma = compared_sigma(m)
     times = compared_times(m, experiment.times)
     scale = m.weight / (np.ones(()) if sigma is None else np.asarray(sigma, dtype=np.float64))
+    # The data are the problem's: a cost that writes into them would change them for everyone.
     return MeasuredSignal(
-        experiment.name, m.name, times, compared_values(m), np.broadcast_to(scale, times.shape)
+        experiment.name,
+        m.name,
+        _read_only(times),
+        _read_only(compared_values(m)),
+        _read_only(np.broadcast_to(scale, times.shape)),
     )
+
+
+def _read_only(values: F64) -> F64:
+    """Return a view that cannot be written to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def _signals(problem: Problem, outputs: Sequence[F64], p: F64) -> list[F64]:
