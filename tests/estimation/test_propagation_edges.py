@@ -52,6 +52,31 @@ def test_a_value_found_near_zero_is_moved_by_steps_that_suit_what_it_was_searche
     np.testing.assert_allclose(errors, np.sqrt(np.diag(expected)), rtol=1e-2)
 
 
+def test_derivatives_too_inexact_to_carry_anything_over_are_told() -> None:
+    def rough(times: np.ndarray, inputs: Any, a: float, b: float, **rest: float) -> Any:
+        phase = 1e6 * (a + 1.7 * b + 2.3 * sum(rest.values())) + 7.0 * np.arange(times.size)
+        found = line(times, inputs, a, b, **rest)
+        return found | {"y2": found["y2"] + 0.02 * np.sin(phase)}
+
+    precise = EvaluationSettings(check=False, relative_step=1e-6)
+    problem = dataclasses.replace(whole(), evaluation=precise)
+    first, rest = two_stages(problem).stages
+    coarse = dataclasses.replace(rest.problem, evaluation=EvaluationSettings(check=False))
+    problem = dataclasses.replace(problem, stages=(first, Stage("rest", coarse)))
+    for model, told in ((rough, True), (line, False)):
+        notes = solve(problem, model).notes
+        assert any("the simulation is too inexact to tell" in n for n in notes) == told, notes
+
+
+def test_a_stage_that_ends_on_its_bounds_has_nothing_to_carry_over() -> None:
+    low = {"lower": -9.0, "upper": -8.0, "initial": -8.5}
+    found = solve(two_stages(whole(c=low, d=low)))
+    carried = found.stages[1].uncertainty
+    assert carried is not None
+    assert carried.simulations == 0
+    assert not any("of earlier stages" in n for n in found.notes)
+
+
 def test_data_without_noise_leave_no_warning_and_no_width() -> None:
     problem = same_data(sigma=None)
     (e,) = problem.experiments

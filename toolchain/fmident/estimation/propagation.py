@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem, Stage
 
 
+_BLURRED = 0.5
+"""Error of what a held value does to the residuals, in standard deviations of the noise along it,
+from which the intervals may be visibly wrong."""
+
+
 def stages_with_intervals(problem: Problem) -> list[bool]:
     """Return of which stages the uncertainty is wanted.
 
@@ -57,6 +62,8 @@ class Carried:
         Why what was held could not be counted, or empty.
     interrupted
         Whether Ctrl-C ended it.
+    blurred
+        Parameters that count, but with derivatives too inexact for it.
     """
 
     uncertainty: StageUncertainty | None
@@ -64,6 +71,7 @@ class Carried:
     jacobians: int = 0
     reason: str = ""
     interrupted: bool = False
+    blurred: tuple[str, ...] = ()
 
 
 class Propagation:
@@ -128,7 +136,8 @@ class Propagation:
         countable = [n for n in held if self._chain.knows(n)]
         values, took = HeldValues(), (0, 0)
         reason, interrupted = "", False
-        if countable and stage.propagate:
+        bounds_only = not run.statistics.linearisation.kept.size  # nothing has an interval
+        if countable and stage.propagate and not bounds_only:
             if run.result.status == "interrupted":
                 reason = "the run was interrupted"
             else:
@@ -148,6 +157,7 @@ class Propagation:
                     reason = error.message
                 except KeyboardInterrupt:
                     reason, interrupted = "the run was interrupted", True
+        blurred = self._blurred(values, run.statistics.linearisation.noise)
         if countable and not values.names:
             self._apart.update(dict.fromkeys(free, number))
         numbers, weights = common.numbers, run.residual_weights
@@ -165,7 +175,13 @@ class Propagation:
             conditional_errors=_errors(free, run.statistics),
             simulations=took[0],
         )
-        return Carried(uncertainty, *took, reason, interrupted)
+        return Carried(uncertainty, *took, reason, interrupted, blurred)
+
+    def _blurred(self, values: HeldValues, noise: float) -> tuple[str, ...]:
+        """Return what was held whose effect may be another by half a standard error."""
+        found = self._chain.covariance(values.names)
+        move = values.errors * np.sqrt(np.diag(found))
+        return tuple(n for n, m in zip(values.names, move, strict=True) if m > _BLURRED * noise)
 
     def applied(self, estimate: ParameterEstimate) -> ParameterEstimate:
         """Return a parameter with the uncertainty that counts what its stage held."""

@@ -69,6 +69,11 @@ def _counted_notes(one: StageRun, own: Sequence[str]) -> list[str]:
             f" Data of {_listed(found.taken_for_independent)} were used by an earlier stage in"
             " another form: their noise counts as independent."
         )
+    if one.carried.blurred:
+        text += (
+            f" But the simulation is too inexact to tell what {_listed(one.carried.blurred)} would"
+            " change: the intervals may be wrong; tighten evaluation.tolerance."
+        )
     return [text]
 
 

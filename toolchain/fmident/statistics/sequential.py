@@ -15,9 +15,10 @@ rows are the joint covariance, whatever the number of estimates and whichever sa
 Where noise levels were estimated, each is the residual variance with the held values free, too,
 so that their errors do not count as noise (the residuals are projected, as for the t test of a
 linear model with more columns; Seber and Wild, Nonlinear Regression, section 2.1.2). The variance
-of a parameter is a sum of parts, each known as well as one noise level. Student's t has the degrees of freedom of Welch and Satterthwaite
-(Satterthwaite, Biometrics Bulletin 2, 1946; JCGM 100:2008, G.4), extended to noise levels that
-were estimated from common samples and are correlated therefore.
+of a parameter is a sum of parts, each known as well as one noise level. Student's t has the
+degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946; JCGM
+100:2008, G.4), extended to noise levels that were estimated from common samples and are correlated
+therefore.
 """
 
 from __future__ import annotations
