@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.plugins import Registry, hookimpl
@@ -27,6 +28,13 @@ class RandomSearch(Estimator[RandomSearchOptions]):
     name = "random-search"
     summary = "draws parameters inside their bounds and keeps the best"
     options_type = RandomSearchOptions
+    needs = "two bounds of every free parameter"
+
+    def check_problem(self, problem: Problem, options: RandomSearchOptions) -> None:
+        """Refuse what cannot be searched, before anything is simulated."""
+        for parameter in problem.free:
+            if not np.isfinite([parameter.lower, parameter.upper]).all():
+                raise ProblemError(f"'{parameter.name}' needs two bounds for random-search")
 
     def estimate(
         self,
@@ -36,14 +44,11 @@ class RandomSearch(Estimator[RandomSearchOptions]):
         monitor: Monitor,
     ) -> Estimate:
         """Draw, evaluate, keep."""
-        low, high = problem.lower, problem.upper
-        if not np.all(np.isfinite(high - low)):
-            return Estimate(problem.initial, "failed", "every free parameter needs two bounds")
         generator = np.random.default_rng(options.seed)
         best, cost = problem.initial, evaluator.cost(problem.initial)
         monitor.iteration(best, cost)
         for _ in range(options.samples):
-            point = generator.uniform(low, high)
+            point = generator.uniform(problem.lower, problem.upper)
             if (found := evaluator.cost(point)) < cost:
                 best, cost = point, found
             monitor.iteration(best, cost)
