@@ -133,6 +133,26 @@ def test_an_interrupted_run_is_resumed(
     assert not (study.folder / "out.1").exists()
 
 
+def test_an_interrupt_while_the_result_is_written(
+    study: Study, estimated: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--result", str(estimated), "--parameters", "k", "-q"]
+    assert profiled(study, *words) == 0
+    first = (study.folder / "out" / "profiles.json").read_bytes()
+
+    def pressed(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fmident.report.profile_folder.render_profiles", pressed)
+        assert profiled(study, *words) == 130
+    assert "to go on from here: fmident profile" in capsys.readouterr().err
+    assert (study.folder / "out" / "profiles.json").read_bytes() == first
+    # What stands there is complete, so it is kept.
+    assert profiled(study, *words, "--resume") == 0
+    assert (study.folder / "out.1" / "profiles.json").read_bytes() == first
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -135,6 +135,19 @@ def test_text_keeps_within_the_terminal(width: int) -> None:
     assert "F with 1 and 50" in " ".join(unknown.split())
 
 
+def test_an_interrupted_run_is_told_in_few_lines() -> None:
+    whole = result(
+        profile(reached(1.0), reached(3.0)),
+        profile(bound(0.0, 1.0, -1), UNFINISHED, name="damping"),
+        profile(reached(1.0), UNFINISHED, name="mass"),
+        status="interrupted",
+    )
+    text = profile_summary(whole, 80)
+    assert "Interrupted: 1 of 3 profiles are complete, 3 of 6 ends are found." in text
+    assert "damping below: up to the bound" in text
+    assert "interrupted at" not in text
+
+
 def test_points_and_intervals_as_tables() -> None:
     whole = result(profile(reached(1.0), reached(3.5)))
     row = whole.intervals.loc["stiffness"]

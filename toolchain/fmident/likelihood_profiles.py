@@ -155,14 +155,15 @@ def _profile_into(
 ) -> ProfileResult:
     """Profile with a journal, and write the result folder."""
     from fmident.evaluation.journal import Workspace
-    from fmident.report.folder import check_target
+    from fmident.report.folder import check_target, holds_unfinished
     from fmident.report.profile_folder import FILE_NAME, write_profiles
 
     check_target(folder, FILE_NAME)
     with Workspace(folder, problem, resume=resume, report=report) as workspace:
         found = profile(problem, result, report=report, workspace=workspace, **options)  # type: ignore[arg-type]
         workspace.keep()
-        write_profiles(found, problem, folder, replace=resume)
+        replace = resume and holds_unfinished(folder, FILE_NAME)
+        write_profiles(found, problem, folder, replace=replace)
         workspace.finish("converged" if found.status == "complete" else found.status)
     return found
 

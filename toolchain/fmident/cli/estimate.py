@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
         replace = arguments.force or (arguments.resume and holds_unfinished(folder))
         try:
             kept, failed = write_folder(result, problem, folder, reporters, replace=replace)
-        except EstimationError:
+        except (EstimationError, KeyboardInterrupt):
             if workspace.resumable:
                 tell(_how_to_go_on(arguments))
             raise

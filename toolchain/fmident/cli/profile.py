@@ -99,11 +99,12 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident import api
     from fmident.cli.profile_progress import ProfileLine
     from fmident.cli.progress import Progress
+    from fmident.errors import EstimationError
     from fmident.evaluation.journal import Workspace
     from fmident.likelihood_profiles import profile
     from fmident.overrides import read_value
     from fmident.plugins import load_plugins
-    from fmident.report.folder import check_target
+    from fmident.report.folder import check_target, holds_unfinished
     from fmident.report.profile_folder import (
         COST_PICTURE,
         FILE_NAME,
@@ -158,7 +159,13 @@ def run(arguments: argparse.Namespace) -> int:
             out()
             out(profile_summary(found, width()))
             out()
-        kept = write_profiles(found, problem, folder, replace=arguments.force or arguments.resume)
+        unfinished = arguments.resume and holds_unfinished(folder, FILE_NAME)
+        try:
+            kept = write_profiles(found, problem, folder, replace=arguments.force or unfinished)
+        except (EstimationError, KeyboardInterrupt):
+            if workspace.resumable:
+                tell(_how_to_go_on(arguments))
+            raise
         workspace.finish("converged" if found.status == "complete" else found.status)
         resumable = workspace.resumable
     if kept is not None:

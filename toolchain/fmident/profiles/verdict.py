@@ -36,7 +36,7 @@ def judge(
     """
     ends = (lower, upper)
     if any(e.outcome == "unfinished" for e in ends):
-        return ProfileVerdict("unfinished", "the run was interrupted before both ends were found")
+        return ProfileVerdict("unfinished", "interrupted")
     if all(e.is_open for e in ends):
         if max(e.tau for e in ends) < _FLAT * critical_tau:
             return ProfileVerdict(

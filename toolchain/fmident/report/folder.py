@@ -25,10 +25,18 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """No fault of a reporter: half a result would be taken for a whole one."""
 
 
-def holds_unfinished(folder: Path) -> bool:
-    """Return whether the result that stands at `folder` is one of an interrupted run."""
+def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
+    """Return whether the result that stands at `folder` is one of an interrupted run.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    marker
+        The file that holds such a result.
+    """
     try:
-        content = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+        content = json.loads((folder / marker).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("status") == "interrupted"

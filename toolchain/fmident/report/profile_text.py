@@ -62,7 +62,11 @@ def headline(result: ProfileResult) -> str:
     kinds = [p.verdict.kind for p in result.profiles]
     if result.status == "interrupted":
         ended = sum(k != "unfinished" for k in kinds)
-        return f"Interrupted: {ended} of {count} profiles are complete."
+        found = sum(e.outcome == "reached" for p in result.profiles for e in (p.lower, p.upper))
+        return (
+            f"Interrupted: {ended} of {count} profiles are complete, {found} of {2 * count} ends "
+            "are found."
+        )
     lost = [p.name for p in result.profiles if p.verdict.kind == "not-identifiable"]
     half = [p.name for p in result.profiles if p.verdict.kind == "open"]
     failed = [p.name for p in result.profiles if p.verdict.kind == "fails"]
@@ -83,11 +87,11 @@ def headline(result: ProfileResult) -> str:
 
 
 def reasons(result: ProfileResult) -> list[str]:
-    """Return why ends are missing, a sentence each."""
+    """Return why ends are missing, a sentence each; of an interrupted walk that is known."""
     found = []
     for p in result.profiles:
         for end, side in ((p.lower, "below"), (p.upper, "above")):
-            if end.reason:
+            if end.reason and end.outcome != "unfinished":
                 found.append(f"{p.name} {side}: {end.reason}")
     return found
 
