@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import io
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -51,21 +52,21 @@ def clock(work: Callable[[], Any]) -> float:
 
 def speed(path: Path, rounds: int) -> None:
     """Print how long FMPy and the engine take for each interface of an FMU."""
-    with open_fmu(path) as fmu:
+    with open_fmu(path) as fmu, tempfile.TemporaryDirectory() as folder:
+        fmpy.extract(str(path), unzipdir=folder)
+        description = fmpy.read_model_description(folder, validate=False)
         for offered in fmu.description.interfaces:
             model = MODELS[path.stem]
             subject = Subject(path, fmu, offered.kind, model)
             kind = "ModelExchange" if offered.kind == "model-exchange" else "CoSimulation"
-            folder = fmpy.extract(str(path))
-            description = fmpy.read_model_description(folder, validate=False)
             instance = fmpy.instantiate_fmu(folder, description, kind)
             setup = subject.setup()
 
-            def theirs(kind: str = kind, instance: Any = instance, folder: str = folder) -> None:
+            def theirs(kind: str = kind, instance: Any = instance) -> None:
                 instance.reset()
                 with contextlib.redirect_stdout(io.StringIO()):
                     fmpy.simulate_fmu(
-                        folder, validate=False, model_description=description,  # noqa: B023
+                        folder, validate=False, model_description=description,
                         fmu_instance=instance, start_time=model.start,  # noqa: B023
                         stop_time=model.stop, output_interval=model.step,  # noqa: B023
                         fmi_type=kind, record_events=False, relative_tolerance=TOLERANCE,
@@ -76,6 +77,7 @@ def speed(path: Path, rounds: int) -> None:
                 simulator.simulate(setup)
                 ours = min(clock(lambda: simulator.simulate(setup)) for _ in range(rounds))  # noqa: B023
             other = min(clock(theirs) for _ in range(rounds))
+            instance.freeInstance()
             said = f"{1e3 * ours:.2f} ms, FMPy {1e3 * other:.1f} ms: {other / ours:.0f} times"
             version = fmu.description.fmi_version
             print(LAYOUT.format(path.stem, version, offered.kind, "speed", "", said))
