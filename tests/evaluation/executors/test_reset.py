@@ -39,6 +39,18 @@ def test_a_reset_that_keeps_state_is_found(faulty: BuildFaults) -> None:
         assert first[0, 0] == 0.0
 
 
+@pytest.mark.parametrize("defines", [("ENDS",), ("ENDS", "KEEPS_STATE")])
+def test_the_reset_is_tried_though_the_fmu_ends_each_run_itself(
+    faulty: BuildFaults, defines: tuple[str, ...]
+) -> None:
+    """After such a run there is a new instance, after others a reset."""
+    with open_fmu(faulty(*defines)) as opened, opened.simulator() as simulator:
+        verdict = try_reset(simulator, SETUP, {})
+        assert verdict.reinstantiate == ("KEEPS_STATE" in defines)
+        assert bool(verdict.note) == verdict.reinstantiate
+        assert simulator.statistics.failures == 0
+
+
 def test_an_fmu_that_never_repeats_itself_is_told_of(faulty: BuildFaults) -> None:
     with open_fmu(faulty("NEVER_THE_SAME")) as opened, opened.simulator() as simulator:
         verdict = try_reset(simulator, SETUP, {})
