@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 import fmident
 from fmident.errors import FmidentError
 from fmident.evaluation import InProcessExecutor, ProcessExecutor, SimulationTask
+from fmident.fmu import read_description
+from fmident.problem import validate_problem
 
 from ...fmu.build import compiler
 from ...fmu.exchange import build_twin
@@ -62,6 +65,17 @@ def test_the_chosen_interface_is_estimated_from(folder: Path) -> None:
     assert found["model-exchange"] == pytest.approx(TRUE, rel=1e-3)
     assert found["co-simulation"] == found["auto"]
     assert abs(found["auto"] - TRUE) > 0.1
+
+
+def test_a_problem_is_judged_by_the_chosen_interface(folder: Path) -> None:
+    """Whichever the description at hand stands for: Co-Simulation of the twin has no lines."""
+    about = read_description(folder / "twin.fmu")
+    problem = fmident.load_problem(problem_file(folder, "model-exchange"))
+    exchange = replace(problem.evaluation, interpolation="linear")
+    validate_problem(replace(problem, evaluation=exchange), about)
+    steps = replace(exchange, interface="co-simulation")
+    with pytest.raises(FmidentError, match="cannot interpolate"):
+        validate_problem(replace(problem, evaluation=steps), about.with_interface("model-exchange"))
 
 
 def test_processes_simulate_by_the_same_interface(folder: Path) -> None:

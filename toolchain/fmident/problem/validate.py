@@ -57,7 +57,8 @@ def validate_problem(
         check_experiment(
             experiment, description, lambda *keys, i=position: where("experiments", i, *keys)
         )
-    if problem.evaluation.interpolation == "linear" and not description.can_interpolate_inputs:
+    chosen = description.with_interface(problem.evaluation.interface)
+    if problem.evaluation.interpolation == "linear" and not chosen.can_interpolate_inputs:
         raise ProblemError(
             "the FMU cannot interpolate its inputs linearly (canInterpolateInputs is false)",
             location=where("evaluation", "interpolation"),
