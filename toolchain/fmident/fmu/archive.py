@@ -192,7 +192,10 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
             )
         first = members.setdefault(name, entry)
         if (first.CRC, first.file_size) != (entry.CRC, entry.file_size):
-            refuse(f"the archive holds '{name}' twice, with different contents")
+            refuse(
+                f"the archive holds '{name}' twice, with different contents",
+                "nobody can tell which one is meant: export the FMU again",
+            )
     description = members.get(PurePosixPath(DESCRIPTION))
     if description is None:
         refuse(
