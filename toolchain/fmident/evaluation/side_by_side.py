@@ -357,12 +357,16 @@ class _Together(Generic[T]):
     def run(self) -> list[T]:
         """Return what the searches return."""
         try:
-            self._take_turns()
-            while self._live:
-                self._simulate()
+            try:
                 self._take_turns()
-        except BaseException:
-            self._end_all()
+                while self._live:
+                    self._simulate()
+                    self._take_turns()
+            except BaseException:
+                self._end_all()
+                raise
+        except BaseException:  # Ctrl-C again: do not wait for those that take long to end
+            self._let_go()
             raise
         return [self._found[number] for number in sorted(self._found)]
 
@@ -404,17 +408,17 @@ class _Together(Generic[T]):
 
     def _end_all(self) -> None:
         """End the searches one after the other, so that still only one runs at a time."""
-        live, self._live = self._live, []
-        for search in live:
+        for search in self._live:
             search.to_end()
-        try:
-            for search in live:
-                search.wake()
-                search.join()
-        except BaseException:  # Ctrl-C again: do not wait for those that take long to end
-            for search in live:
-                search.wake()
-            raise
+        for search in self._live:
+            search.wake()
+            search.join()
+
+    def _let_go(self) -> None:
+        """End the searches without waiting for them; no matter if they have ended."""
+        for search in self._live:
+            search.to_end()
+            search.wake()
 
 
 def _run_joint(executor: Executor, batches: Sequence[_Batch]) -> list[list[Simulated]]:
