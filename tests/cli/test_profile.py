@@ -229,6 +229,21 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
     np.testing.assert_allclose(last.parameters["m"], result.values["m"], rtol=1e-5)
     with pytest.raises(ProblemError, match="no stage 'coarse'"):
         fmident.profile(problem, result, stage="coarse")
+    with pytest.raises(ProblemError, match="'k' is not free in the stage 'fine'") as refused:
+        fmident.profile(problem, result, parameters=["k"])
+    assert "--stage rough" in (refused.value.hint or "")
+    first = fmident.profile(problem, result, stage="rough", level=0.6827)
+    assert any("Later stages have found m, d" in note for note in first.notes)
+    assert not any("have changed since" in note for note in first.notes)
+
+
+def test_an_estimate_that_has_not_converged_is_told_of(study: Study) -> None:
+    problem = fmident.load_problem(study.problem, overrides={"estimator.max_iterations": 1})
+    result = fmident.estimate(problem)
+    assert result.status == "limit"
+    found = fmident.profile(problem, result, parameters=["k"])
+    assert any("has not converged (limit)" in note for note in found.notes)
+    assert found.cost < result.cost_final
 
 
 def test_a_folder_and_a_robust_loss(study: Study) -> None:

@@ -116,6 +116,7 @@ def profile(
     from fmident.profiles.run import check_profile, chosen_parameters
 
     part, notes = _part(problem, stage, None)
+    _check_stage(problem, stage, parameters or ())
     chosen_parameters(part, parameters)  # before the estimation: that may take long
     check_profile(part, level, accuracy)
     found = _estimated(problem, result, host, observers, report, workspace)
@@ -129,7 +130,7 @@ def profile(
     )
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
-        notes += _differences(part, found, stage or "", evaluator.cost(start))
+        notes += _differences(problem, part, stage, found, evaluator.cost(start))
         profiles = run_profiles(
             part,
             evaluator,
@@ -237,6 +238,27 @@ def _stage(problem: Problem, name: str | None) -> Stage:
     raise ProblemError(f"there is no stage '{name}'", hint=did_you_mean(name, known, kind="stage"))
 
 
+def _check_stage(problem: Problem, stage: str | None, names: Sequence[str]) -> None:
+    """Refuse parameters that another stage searches.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        There is such a parameter.
+    """
+    if not problem.stages:
+        return
+    chosen = _stage(problem, stage)
+    own = {q.name for q in chosen.problem.free}
+    for name in names:
+        others = [s.name for s in problem.stages if name in {q.name for q in s.problem.free}]
+        if others and name not in own:
+            raise ProblemError(
+                f"'{name}' is not free in the stage '{chosen.name}': it has no profile there",
+                hint=f"it is in the stage '{others[-1]}': --stage {others[-1]}",
+            )
+
+
 def _start(problem: Problem, result: EstimationResult) -> F64:
     """Return the estimate as a point of the problem, shape (n,).
 
@@ -265,13 +287,27 @@ def _start(problem: Problem, result: EstimationResult) -> F64:
     return np.array([values[q.name] for q in problem.free], dtype=np.float64)
 
 
-def _differences(problem: Problem, result: EstimationResult, stage: str, cost: float) -> list[str]:
-    """Return what makes the result another than one of this problem."""
+def _differences(
+    problem: Problem, part: Problem, stage: str | None, result: EstimationResult, cost: float
+) -> list[str]:
+    """Return what makes the result another than one of this problem, or no minimum of it."""
     notes = []
+    if result.status != "converged":
+        notes.append(
+            f"The estimation that the profiles begin from has not converged ({result.status})."
+        )
     before = result.cost_final
-    for part in result.stages:
-        if part.name == stage:
-            before = part.cost_final
+    if problem.stages:
+        chosen = _stage(problem, stage)
+        later = problem.stages[[s.name for s in problem.stages].index(chosen.name) + 1 :]
+        changed = {q.name for s in later for q in s.problem.free}
+        if names := [q.name for q in part.parameters if q.name in changed]:
+            notes.append(
+                f"Later stages have found {', '.join(names)}: the profiles are those with these "
+                "values, and their minimum is not where the stage has ended."
+            )
+            return notes
+        before = next((s.cost_final for s in result.stages if s.name == chosen.name), before)
     options = result.settings.get("options", {})
     loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
     if loss != "linear":
@@ -280,7 +316,7 @@ def _differences(problem: Problem, result: EstimationResult, stage: str, cost: f
             "of plain least squares."
         )
     elif (
-        result.cost == problem.cost.name
+        result.cost == part.cost.name
         and np.isfinite(cost)
         and abs(cost - before) > _SAME_COST * max(abs(before), 1e-300)
         and abs(cost - before) > 1e-6
