@@ -110,6 +110,44 @@ def test_a_decay_has_the_intervals_of_brute_force(level):
         assert end == pytest.approx(right, abs=0.2 * STATED * abs(right - amplitude))
 
 
+def test_oxygen_demand_has_the_intervals_of_brute_force():
+    """Six samples, unknown noise, far from linear: Bates and Watts (1988), data set A1.4."""
+    days = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0])
+    demand = np.array([8.3, 10.3, 19.0, 16.0, 15.6, 19.8])
+
+    def model(times, inputs, most, rate):
+        return {"y": most * (1.0 - np.exp(-rate * times))}
+
+    parameters = [parameter("most", 20.0, 1.0, 300.0), parameter("rate", 0.5, 0.01, 20.0)]
+    result = profiles(problem_of(demand, parameters, None, days), model)
+
+    def cost(most, rate):
+        return 0.5 * float(np.sum((demand - most * (1.0 - np.exp(-rate * days))) ** 2))
+
+    def of_rate(rate):
+        shape = 1.0 - np.exp(-rate * days)
+        return cost(float(shape @ demand / (shape @ shape)), rate)
+
+    def of_most(most):
+        # All rates on a grid, since the cost over the rate need not have one valley only.
+        grid = np.geomspace(0.01, 20.0, 400)
+        k = int(np.argmin([cost(most, rate) for rate in grid]))
+        near = (grid[max(k - 1, 0)], grid[min(k + 1, 399)])
+        return float(minimize_scalar(lambda rate: cost(most, rate), bounds=near, method="bounded",
+                                     options={"xatol": 1e-12}).fun)  # fmt: skip
+
+    found = by_name(result)
+    best = minimize_scalar(of_rate, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-12})
+    threshold = best.fun / 4 * stats.f.ppf(0.95, 1, 4)
+    assert result.threshold == pytest.approx(threshold, rel=1e-8)
+    for name, of, far in (("rate", of_rate, (0.01, 5.0)), ("most", of_most, (8.0, 100.0))):
+        value = found[name].value
+        for end, beyond in zip(found[name].interval, far, strict=True):
+            right = crossing(of, best.fun, threshold, beyond, value)
+            assert end == pytest.approx(right, abs=STATED * abs(right - value))
+        assert found[name].verdict.kind == "asymmetric"
+
+
 def test_what_is_not_symmetric_is_told():
     sigma = 0.2
     problem = problem_of(decay_data(), [parameter("a"), parameter("k", 2.0)], sigma)
