@@ -29,8 +29,8 @@ class SimulationKeys:
     """Gives equal keys to simulations with equal outcome, and different ones to all others.
 
     A key covers the FMU and its interface, times, inputs, start values, recorded variables,
-    tolerance, interpolation, the version of fmident, the initial parameters (executors find out there how
-    the FMU takes its inputs), and names and bits of the parameter values.
+    tolerance, interpolation, the version of fmident, the initial parameters (executors find out
+    there how the FMU takes its inputs), and names and bits of the parameter values.
 
     Parameters
     ----------
