@@ -316,6 +316,21 @@ def test_after_control_c_the_result_is_there_and_the_run_can_go_on(
     assert not (study.folder / "out.1").exists()
 
 
+def test_control_c_while_the_result_is_written(
+    study: Study, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fmident.report.folder.place_folder", pressed)
+        assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 130
+    assert "to go on from here: fmident estimate problem.toml -o out" in capsys.readouterr().err
+    assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
+    served = numbers(study.folder / "out")["served"]
+    assert served["simulated"] == 0
+
+
 def test_a_run_that_a_limit_ended_goes_on_with_a_higher_one(study: Study) -> None:
     limit = ["--set", "estimator.max_iterations=1"]
     assert main(["estimate", "problem.toml", "-o", "out", "-q", *limit]) == 0
