@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,3 +124,15 @@ def test_no_module_is_too_long() -> None:
         for path in modules(folder)
     }
     assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}
+
+
+def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:
+    """Every worker, check and command starts a Python: one second more each is felt."""
+    dear = ["scipy.signal", "scipy.stats", "scipy.optimize", "scipy.interpolate", "matplotlib"]
+    code = (
+        "import sys, fmident.evaluation.executors.factory, fmident.estimation.run, "
+        "fmident_estimators.least_squares.estimator\n"
+        f"print([name for name in {dear} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -9,13 +9,15 @@ rank, so then it is ``trf`` again.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.optimize import OptimizeResult, least_squares
 
 from fmident._types import F64
 from fmident_estimators.least_squares.search import IterationLimit, LocalResult, LocalSearch
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 _MESSAGES = {
     0: "the limit of simulations is reached",
@@ -33,6 +35,8 @@ def solve(search: LocalSearch) -> LocalResult:
     The algorithm asks for a Jacobian at each accepted point and only there, which is where
     iterations are counted. Trial points with NaN residuals shrink its trust region.
     """
+    from scipy.optimize import least_squares  # here, since it is dear to import and seldom needed
+
     options = search.options
     if not bool(np.isfinite(search.residuals(search.z0)).all()):
         raise ValueError("the start of a local search must be a point that can be simulated")

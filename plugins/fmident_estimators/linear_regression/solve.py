@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
 
 from fmident._types import F64
 from fmident_estimators.linear_regression.base_parameters import BaseParameters
@@ -144,6 +143,8 @@ def within_bounds(
     lower, upper
         Shape (n,).
     """
+    from scipy import optimize  # here, since it is dear to import and seldom needed
+
     active = [*base.independent, *base.dependent]
     fixed = lower == upper
     active = [j for j in active if not fixed[j]]

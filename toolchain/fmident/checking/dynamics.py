@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import signal
 
 from fmident._types import F64
 from fmident.checking.report import ExperimentCheck
@@ -326,6 +325,8 @@ class _Equation:
 
     def free_run_error(self, y: F64, inputs: F64) -> float:
         """Return the error of the whole curve, run from its first values, over its spread."""
+        from scipy import signal  # here, since it is dear to import and seldom needed
+
         order = self.past.size
         force = np.full(y.size, self.constant)
         for lag in range(order + 1):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
 
 from fmident._types import F64
 from fmident.data.filters import butterworth
@@ -85,6 +84,8 @@ def choose_cutoff(values: F64, step: float, order: int, highest: float) -> Chose
 
 def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, float]:
     """Return variance per degree of freedom of what is taken away, and these degrees."""
+    from scipy import signal  # here, since it is dear to import and seldom needed
+
     padding = min(max(3 * order, int(np.ceil(1.0 / (cutoff * step)))), values.size - 1)
     taken = values - butterworth(values, cutoff, step, order, padding)
     edge = min(int(np.ceil(1.0 / (cutoff * step))), values.size // 4)

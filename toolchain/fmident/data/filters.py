@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal
 
 from fmident._types import F64
 from fmident.errors import DataError
@@ -88,6 +87,8 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
     fmident.errors.DataError
         Too few samples, or a gap.
     """
+    from scipy import signal  # here, since it is dear to import and seldom needed
+
     if values.size < decimation.shortest:
         raise DataError(
             f"{values.size} samples are too few for a filter of order {decimation.order}, "
@@ -136,6 +137,8 @@ def butterworth(
     fmident.errors.DataError
         A cut-off outside of what the sampling allows, too few samples, or a gap.
     """
+    from scipy import signal  # here, since it is dear to import and seldom needed
+
     nyquist = 0.5 / step
     if not 0.0 < cutoff < nyquist:
         raise DataError(

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import signal
 
 from fmident._types import F64
 from fmident.data.cutoff import choose_cutoff
@@ -109,6 +108,8 @@ class Edges:
             The stop band lies beyond what the sampling allows, or the order would be too
             high.
         """
+        from scipy import signal  # here, since it is dear to import and seldom needed
+
         nyquist = 0.5 / step
         if self.stopband >= nyquist:
             raise DataError(

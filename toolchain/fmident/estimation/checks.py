@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from fmident._types import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
@@ -123,8 +122,10 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     Where a bound is missing, the parameter stays within a factor of about three of its initial
     value, or within its scale if it starts at zero.
     """
+    from scipy.stats import qmc  # here, since it is dear to import and seldom needed
+
     lower, upper = _box(evaluator)
-    share = stats.qmc.LatinHypercube(lower.size, seed=seed).random(count)
+    share = qmc.LatinHypercube(lower.size, seed=seed).random(count)
     points: F64 = evaluator.space.to_physical(lower + share * (upper - lower))
     return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from fmident._types import F64
 from fmident.profiles.model import ProfilePoint
@@ -28,6 +27,10 @@ def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:
     numpy.ndarray
         Shape (k,); NaN outside of the points.
     """
+    from scipy.interpolate import (
+        PchipInterpolator,  # here, since it is dear to import and seldom needed
+    )
+
     x = np.array([p.value for p in points])
     y = np.array([p.tau for p in points])
     x, first = np.unique(x, return_index=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from fmident._types import F64
 from fmident.profiles.landscape import Landscape, State
@@ -128,6 +127,8 @@ def linear_step(
 
 
 def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
+    from scipy.optimize import lsq_linear  # here, since it is dear to import and seldom needed
+
     found: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
     if bool(((found >= low) & (found <= high)).all()):
         return found

@@ -16,7 +16,7 @@ of freedom, exactly so for a linear model.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 
 def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
@@ -38,8 +38,8 @@ def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
         `freedom`: 1.96 for 95 % and known noise. NaN without degrees of freedom.
     """
     if sigma_known:
-        return float(np.sqrt(stats.chi2.ppf(level, 1)))
-    return float(np.sqrt(stats.f.ppf(level, 1, freedom))) if freedom > 0 else float("nan")
+        return float(np.sqrt(special.chdtri(1, 1.0 - level)))
+    return float(np.sqrt(special.fdtri(1, freedom, level))) if freedom > 0 else float("nan")
 
 
 def tau_of(rise: float, variance: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from fmident._types import F64
 
@@ -53,10 +53,10 @@ def residual_statistics(residuals: F64, parameters: int = 0) -> ResidualStatisti
     chi2 = float(known @ known)
     freedom = count - parameters
     reduced = chi2 / freedom if freedom > 0 else float("nan")
-    p_value = float(stats.chi2.sf(chi2, freedom)) if freedom > 0 else float("nan")
+    p_value = float(special.chdtrc(freedom, chi2)) if freedom > 0 else float("nan")
     correlation = _lag_one(residuals)
     # Under white noise the lag-one correlation is normal with standard deviation 1/sqrt(m).
-    limit = float(stats.norm.ppf(0.9995)) / np.sqrt(max(count, 1))
+    limit = float(special.ndtri(0.9995)) / np.sqrt(max(count, 1))
     white = bool(not np.isfinite(correlation) or abs(correlation) <= limit)
     return ResidualStatistics(count, chi2, reduced, p_value, correlation, white)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from fmident._types import F64
 from fmident.statistics.identifiability import (
@@ -236,8 +236,8 @@ def t_quantile(level: float, freedom: float) -> float:
     """Return Student's t of a two-sided interval; the normal quantile for infinite `freedom`."""
     tail = 0.5 * (1.0 + level)
     if np.isinf(freedom):
-        return float(stats.norm.ppf(tail))
-    return float(stats.t.ppf(tail, freedom)) if freedom > 0 else float("nan")
+        return float(special.ndtri(tail))
+    return float(special.stdtrit(freedom, tail)) if freedom > 0 else float("nan")
 
 
 def _pseudo_inverse_covariance(right: F64, singular: F64, norms: F64) -> F64:
