@@ -8,6 +8,8 @@ import pytest
 
 from fmident.cli import main
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 
 LIBRARY = """\

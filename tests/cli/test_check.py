@@ -18,6 +18,8 @@ from fmident.plugins.registry import Origin
 from ..study import Study
 from .test_bad_input import _CRASH, CRASHING, FEEDTHROUGH, IGNORING, TROUBLE, fixture
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from fmident.cli import main
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 BuildFmu = Callable[[str], Path]
 

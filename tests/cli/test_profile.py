@@ -17,6 +17,8 @@ from fmident.evaluation.executors.inline import InProcessExecutor
 
 from ..study import Study
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 INLINE = ["--set", "evaluation.executor=inline"]
 

@@ -26,6 +26,8 @@ from fmident.evaluation.journal.records import is_sound, scan
 
 from ..study import Study
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 
 SLOWED = """\

@@ -16,6 +16,8 @@ from fmident.report.stored import read_result
 
 from ..study import TRUE, Study
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Capture = pytest.CaptureFixture[str]
 
 STAGES = """

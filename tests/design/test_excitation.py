@@ -12,6 +12,8 @@ from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 LIMITS = Axis("q", "qd", "qdd", 0.0, (-1.2, 0.9), 3.0, 8.0)
 SIGMAS = {"tau": 0.05}
 SETTINGS = DesignSettings(4.0, harmonics=3, rate=100.0, starts=2, iterations=15)

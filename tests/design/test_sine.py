@@ -20,6 +20,8 @@ from fmident_estimators.kalman_bucy import best_ratio, variance_factor
 from ..edits import replace_once
 from .files import assert_refused, copied
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 CLASS = "Mechanisms.Oscillators.MassSpringDamper"
 OMEGA0 = float(np.sqrt(400.0 / 3.0))
 WIDE = SineSettings("F", 1000.0, (1.0, 35.0), 5.0, 200.0)

@@ -17,6 +17,8 @@ from fmident.fmu import Fmu, open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 ROOT = Path(__file__).parents[2]
 TRUTH = {"m": 3.0, "d": 2.0, "k": 400.0}
 TIMES = np.linspace(0.0, 3.0, 601)

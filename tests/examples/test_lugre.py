@@ -14,6 +14,8 @@ import pytest
 import fmident
 from fmident.fmu import SimulationSetup
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 FOLDER = Path(__file__).parents[2] / "examples" / "lugre"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
 ELEMENT = "Mechanisms.Friction.TranslationalLuGre"

@@ -15,6 +15,8 @@ from fmident.fmu import SimulationSetup, check_survives
 from .conftest import Builder
 from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 
 def test_a_sound_fmu_passes(trouble: Path) -> None:
     survival = check_survives(trouble, SETUP)

@@ -11,6 +11,8 @@ import pytest
 
 from ..study import TRUE, Study
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
 
 

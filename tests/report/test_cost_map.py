@@ -13,6 +13,8 @@ from fmident.problem.model import Parameter, Problem
 from fmident.report.cost_map import CostMap, cost_map, local_minima, pairs_of
 from fmident.report.cost_map_plot import draw_cost_maps
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 TIMES = np.linspace(0.0, 1.0, 21)
 
 

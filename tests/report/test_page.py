@@ -15,6 +15,8 @@ from fmident.estimation.result import EstimationResult
 from fmident.report.page import render
 from fmident.report.plots import cost_history, envelope, fit_plot, residual_histogram, searches
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 MakeResult = Callable[..., EstimationResult]
 
 

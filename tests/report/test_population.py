@@ -21,6 +21,8 @@ from fmident.report.population_plot import (
 from fmident.report.population_table import population_table
 from fmident.report.tables import CsvReporter
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 
 def made_up(count: int = 5, width: int = 3, failed: bool = True) -> tuple[Generation, ...]:
     rng = np.random.default_rng(0)

@@ -15,6 +15,8 @@ from fmident.report.profile_folder import profiles_json
 from fmident.report.profile_plot import draw_profiles, profile_svg
 from fmident.report.profile_text import interval_text, profile_summary
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 CRITICAL = 1.959963984540054
 
 

@@ -20,6 +20,8 @@ from fmident.validation.plan import Reference, read_trajectory
 from ..fmu.build import Fixture, build, real
 from .conftest import VARIABLES
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 BuildFlawed = Callable[..., Path]
 
 INTERFACE = Interface({"u": "N"}, {"x": "m"}, {"k": "1"})

@@ -17,6 +17,8 @@ from fmident.compilers.embedded import EmbeddedCompiler
 from fmident.compilers.staleness import is_stale
 from fmident.errors import CompilationError
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 SOURCE = """
 model Decay "Falls & falls"
   parameter Real tau(unit="s") = 2 "Time constant";

@@ -15,7 +15,7 @@ from fmident.errors import CompilationError
 from fmident.fmu import read_description
 
 Build = Callable[..., BuildResult]
-pytestmark = pytest.mark.usefixtures("fake_omc")
+pytestmark = [pytest.mark.usefixtures("fake_omc"), pytest.mark.slow]
 
 
 @pytest.fixture(params=["local", "script"])

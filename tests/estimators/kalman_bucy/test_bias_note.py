@@ -15,6 +15,8 @@ from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.kalman_bucy import KalmanBucyEstimator
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 TIMES = np.arange(3001) * 1e-3
 MASS, DAMPING, STIFFNESS = 3.0, 6.0, 400.0
 FORCE = np.sin(3.0 * np.sqrt(STIFFNESS / MASS) * TIMES)

@@ -8,6 +8,8 @@ from scipy.integrate import solve_ivp
 
 from fmident_estimators.kalman_bucy import best_ratio, unit_response, variance_factor
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 OMEGA0 = float(np.sqrt(400.0 / 3.0))
 
 

@@ -16,6 +16,8 @@ import pytest
 import fmident
 from fmident.problem.model import EstimatorSettings
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "slider-crank"
 CLASS = "Mechanisms.Linkages.SliderCrankInverse"
 

@@ -18,6 +18,8 @@ from fmident_estimators.least_squares import LeastSquares
 
 from .rig import Recording, one_at_a_time
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 
 class Watching:
     """An observer that must be called where the run was started."""

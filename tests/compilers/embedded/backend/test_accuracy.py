@@ -11,6 +11,8 @@ from scipy.integrate import solve_ivp
 
 from .conftest import Builder, Fmu
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 Array = np.ndarray
 
 

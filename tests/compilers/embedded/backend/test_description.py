@@ -19,6 +19,8 @@ from fmident.fmu import read_description
 
 from .conftest import MODELS, Builder, make_model, oscillator, variable
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_fmpy_finds_nothing_wrong(fmus: Builder, name: str) -> None:

@@ -10,6 +10,8 @@ from fmident.compilers.embedded.frontend.sources import read_tree
 
 from .conftest import Compiled
 
+pytestmark = pytest.mark.slow  # many builds or whole runs
+
 LIBRARY = Path(__file__).parents[4] / "modelica" / "Mechanisms"
 
 
