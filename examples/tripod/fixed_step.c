@@ -1,5 +1,5 @@
 /* Mechanisms.Robots.Tripod with its default values, by Runge-Kutta steps of fixed length, four
-   parameter sets at a time. For statistics over hundreds of searches; statistics.py compares it
+   parameter sets at a time. For statistics over hundreds of searches; study.py compares it
    with the FMU before it uses it. */
 #include <math.h>
 
