@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fmident._locked_folder import lock_folder
 from fmident.errors import EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
 from fmident.report.contract import Reporter
-from fmident.report.folder import check_target, write_folder
+from fmident.report.folder import check_target, remove_left, write_folder
 from fmident.report.result_json import as_json
 from fmident.report.stored import read_result
 from fmident.report.terminal import summary
@@ -221,3 +223,50 @@ def test_the_summary_keeps_within_the_terminal(make_result: MakeResult, width: i
     assert all(word in text for word in ("interval", "passes", "bound"))  # wrapped, not lost
     assert all(f"axis.parameter{k}" in text for k in range(6))
     assert ("initial" in text) == (width == 100)
+
+
+def test_what_killed_runs_left_goes_and_what_is_written_stays(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    left, left_old, living, other = (
+        tmp_path / name
+        for name in (
+            ".results.new-abcdefgh",
+            ".results.new-abcdefgh-old",
+            ".results.new-12345678",
+            ".results.new-mine",
+        )
+    )
+    for folder in (left, left_old, living, other):
+        folder.mkdir()
+        (folder / "result.json").write_text("{}")
+    held = lock_folder(living)
+    write_folder(make_result(), problem, tmp_path / "results", reporters())
+    os.close(held)
+    assert set(tmp_path.iterdir()) == {living, other, tmp_path / "results"}
+    remove_left(tmp_path / "results")
+    assert set(tmp_path.iterdir()) == {other, tmp_path / "results"}
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_result_that_cannot_be_moved_to_its_place_leaves_the_earlier_one(
+    make_result: MakeResult,
+    problem: Problem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    replace: bool,
+) -> None:
+    target = tmp_path / "results"
+    write_folder(make_result(), problem, target, reporters())
+    rename = Path.rename
+
+    def refuse(path: Path, to: Path) -> Path:
+        if ".new-" in path.name and to == target and not path.name.endswith("-old"):
+            raise OSError(30, os.strerror(30))
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(EstimationError, match="Read-only file system"):
+        write_folder(make_result(simulations=1), problem, target, reporters(), replace=replace)
+    assert [p.name for p in tmp_path.iterdir()] == ["results"]
+    assert json.loads((target / "result.json").read_text())["simulations"] == 29

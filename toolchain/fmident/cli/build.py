@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell, tell_all
+from fmident.cli.console import say, tell, tell_all
 from fmident.cli.usage import UsageError, assignments, positive, scalar
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         force=arguments.force,
     )
     if built.result is None:
-        out(f"{built.fmu} is up to date; --force builds it again")
+        say(f"{built.fmu} is up to date; --force builds it again")
         return 0
     tell_all(built.result.diagnostics)
-    out(f"{built.fmu} built by {built.result.compiler} in {duration(built.result.seconds)}")
+    say(f"{built.fmu} built by {built.result.compiler} in {duration(built.result.seconds)}")
     return 0
 
 
@@ -162,12 +162,12 @@ def _build_all(arguments: argparse.Namespace, host: Host) -> int:
         ]
         for b in done
     ]
-    out(table(["class", "compiler", "s", "KiB", "result"], rows, ["<", "<", ">", ">", "<"]))
+    say(table(["class", "compiler", "s", "KiB", "result"], rows, ["<", "<", ">", ">", "<"]))
     for reason in dict.fromkeys(b.reason for b in done if b.state == "left out"):
-        out(f"\nleft out: {reason}")
+        say(f"\nleft out: {reason}")
     for build in done:
         if not build.good:
-            out(f"\n{build.entry.class_name} {build.state}: {build.reason}")
+            say(f"\n{build.entry.class_name} {build.state}: {build.reason}")
     usable = sum(b.state in ("built", "up to date") for b in done)
-    out(f"\n{usable} of {len(done)} FMUs are there")
+    say(f"\n{usable} of {len(done)} FMUs are there")
     return 0 if all(b.good for b in done) else 1

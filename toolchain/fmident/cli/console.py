@@ -1,14 +1,79 @@
-"""Writing to the terminal: results to standard output, all else to standard error."""
+"""Writing to the terminal: results to standard output, all else to standard error.
+
+Nothing that is written here may end a run: a pipe whose reader has gone, a full disk and letters
+that the terminal does not know cost the text, never the result. What was lost decides the exit
+code only where standard output is the answer itself, see :func:`verdict`.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import os
 import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TextIO
 
 from fmident.errors import Diagnostic
 
 _WITHOUT_TERMINAL = 92
+
+_CLOSED, _UNWRITTEN = 141, 2
+
+
+@dataclass
+class _State:
+    """What became of the output of one command.
+
+    Parameters
+    ----------
+    answered
+        Whether the answer itself was written to standard output.
+    said
+        Whether lines were that only accompany files.
+    lost
+        Why a stream took no more, by its number.
+    """
+
+    answered: bool = False
+    said: bool = False
+    lost: dict[int, OSError] = field(default_factory=dict)
+
+
+_state = _State()
+
+
+class OutputClosedError(Exception):
+    """Nobody reads the output any longer, and the command does nothing but write it."""
+
+
+def begin() -> None:
+    """Forget what became of the output of an earlier command in this process."""
+    global _state
+    _state = _State()
+
+
+def occupy_descriptors() -> None:
+    """Open descriptors 0, 1 and 2 where they are closed, as after ``>&-``.
+
+    The next file to be opened would take the number, and everything that native code prints would
+    end in that file.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            with contextlib.suppress(OSError):
+                opened = os.open(os.devnull, os.O_RDWR)
+                if opened != number:
+                    os.dup2(opened, number)
+                    os.close(opened)
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def width() -> int:
@@ -17,17 +82,118 @@ def width() -> int:
 
 
 def out(text: str = "") -> None:
-    """Write a line of the result."""
-    sys.stdout.write(text + "\n")
+    """Write a line of the answer."""
+    _state.answered = True
+    put(sys.stdout, text + "\n")
+
+
+def say(text: str = "") -> None:
+    """Write a line that sums up what is in files: if it is lost, nothing is."""
+    _state.said = True
+    put(sys.stdout, text + "\n")
+
+
+def out_now(text: str) -> None:
+    """Write a line of an answer that comes bit by bit.
+
+    Raises
+    ------
+    OutputClosedError
+        It cannot be written: there is no sense in going on.
+    """
+    out(text)
+    flush()
+    if 1 in _state.lost:
+        raise OutputClosedError
 
 
 def tell(text: str) -> None:
     """Write a line about what is going on."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    put(sys.stderr, text + "\n", flush=True)
 
 
 def tell_all(diagnostics: Iterable[Diagnostic]) -> None:
     """Write diagnostics, one per line or two."""
     for diagnostic in diagnostics:
         tell(str(diagnostic))
+
+
+def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:
+    """Write text that may be lost.
+
+    Parameters
+    ----------
+    stream
+        ``None`` takes nothing.
+    text
+        What the stream cannot encode is written as its number.
+    flush
+        Have it appear at once.
+    """
+    if stream is None:
+        return
+    try:
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            known = stream.encoding or "ascii"
+            stream.write(text.encode(known, "backslashreplace").decode(known))
+        if flush:
+            stream.flush()
+    except (OSError, ValueError) as error:  # ValueError: it is closed
+        _lose(stream, error)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether somebody looks at it as it is written."""
+    try:
+        return stream is not None and stream.isatty()
+    except (OSError, ValueError):
+        return False
+
+
+def flush() -> None:
+    """Have everything appear that was written."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            try:
+                stream.flush()
+            except (OSError, ValueError) as error:
+                _lose(stream, error)
+
+
+def verdict(code: int) -> int:
+    """Return the exit code of a command that ended with `code`, all being written now.
+
+    A lost summary changes nothing; a lost answer is 141 when its reader has gone, else 2.
+    """
+    flush()
+    lost = _state.lost.get(1)
+    if lost is None:
+        return code
+    only_summary = _state.said and not _state.answered
+    closed = isinstance(lost, BrokenPipeError)
+    if not closed:
+        what = "the summary is lost, the files are written" if only_summary else "it is incomplete"
+        severity = "warning" if only_summary else "error"
+        tell(f"{severity}: standard output cannot be written ({lost.strerror or lost}): {what}")
+    if only_summary:
+        return code
+    return _CLOSED if closed else code or _UNWRITTEN
+
+
+def _lose(stream: TextIO, error: OSError | ValueError) -> None:
+    """Note that a stream takes no more, and let the rest go nowhere.
+
+    What is still in its buffer would be tried again with every flush, the last time when Python
+    ends.
+    """
+    number = 1 if stream is sys.stdout else 2
+    known = error if isinstance(error, OSError) else OSError(errno.EBADF, str(error))
+    _state.lost.setdefault(number, known)
+    with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
+        descriptor = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+        stream.flush()

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell_all
+from fmident.cli.console import say, tell_all
 
 if TYPE_CHECKING:
     from fmident.design import Design, DesignTask, SineDesign
@@ -44,12 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     output.parent.mkdir(parents=True, exist_ok=True)
     _write(task, design, output)
     if isinstance(design, SineDesign):
-        out(_sine_summary(task, design))
+        say(_sine_summary(task, design))
         length = "a sine"
     else:
-        out(_summary(task, design))
+        say(_summary(task, design))
         length = "one period"
-    out(f"{output}: {design.times.size} rows, {length} of {design.times[-1]:g} s")
+    say(f"{output}: {design.times.size} rows, {length} of {design.times[-1]:g} s")
     return 0
 
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell, tell_all, width
+from fmident.cli.console import say, tell, tell_all, width
 from fmident.cli.usage import UsageError, assignments
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.evaluation.journal import Workspace
     from fmident.overrides import read_value
     from fmident.plugins import load_plugins
-    from fmident.report.folder import check_target, holds_unfinished, write_folder
+    from fmident.report.folder import check_target, holds_unfinished, remove_left, write_folder
     from fmident.report.terminal import summary
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
@@ -121,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     show = _warnings if arguments.quiet else tell_all
     folder = arguments.output or arguments.problem.parent / "results" / arguments.problem.stem
     check_target(folder)
+    remove_left(folder)
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
     progress = Progress()
     observers = () if arguments.quiet else (progress,)
@@ -144,9 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
             progress.finish()
         workspace.keep()
         if not arguments.quiet:
-            out()
-            out(summary(result, width()))
-            out()
+            say()
+            say(summary(result, width()))
+            say()
         reporters = [*host.reporters, *_exports(arguments.export)]
         replace = arguments.force or (arguments.resume and holds_unfinished(folder))
         try:
@@ -161,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
     if kept is not None:
         tell(f"the earlier result is kept as '{kept}'")
     page = folder / "report.html"
-    out(f"result: {folder / 'result.json'}" + (f"\nreport: {page}" if page.exists() else ""))
+    say(f"result: {folder / 'result.json'}" + (f"\nreport: {page}" if page.exists() else ""))
     if result.status == "interrupted":
         tell("interrupted: the result holds the best parameters so far")
         if resumable:

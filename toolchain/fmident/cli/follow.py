@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from fmident.cli.console import out, tell, tell_all
+from fmident.cli.console import out, out_now, tell, tell_all
 from fmident.errors import DataError, EstimationError, Location, ProblemError
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
                 if estimate is not None:
                     last = estimate
                     if count % arguments.print_every == 0:
-                        out(_line(estimate))
-                        sys.stdout.flush()
+                        out_now(_line(estimate))
     except KeyboardInterrupt:
         tell(_closing(last, flag, tracker))
         return _INTERRUPTED

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -24,6 +24,7 @@ import traceback
 from collections.abc import Sequence
 
 from fmident import __version__
+from fmident.cli import console
 from fmident.cli.console import tell
 from fmident.cli.usage import (
     Parser,
@@ -38,7 +39,19 @@ COMMANDS = (
     "doctor", "plot-cost", "profile",
 )  # fmt: skip
 
-_ANSWER_NO, _DEFECT, _INTERRUPTED, _CLOSED = 1, 70, 130, 141
+_ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
+
+_NO_MEMORY = "the memory is used up\n  hint: fewer samples, fewer workers, or a machine with more"
+
+_ADVICE = {
+    errno.ENOSPC: "make room on the disk; TMPDIR names another folder for temporary files",
+    errno.EDQUOT: "your quota is used up: make room, or use another folder",
+    errno.EMFILE: "the process may open more files after 'ulimit -n 1024'",
+    errno.ENFILE: "the machine has too many files open: end other programs",
+    errno.ENOMEM: "fewer workers, or a machine with more memory",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""What helps, for errors of the system that say nothing about it."""
 
 _DESCRIPTION = """\
 Identify the parameters of Modelica models from measured data.
@@ -62,6 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    if arguments is None:
+        console.occupy_descriptors()
+    console.begin()
     code = _answer(list(sys.argv[1:] if arguments is None else arguments))
     if arguments is None:
         _leave(code)
@@ -78,9 +94,7 @@ def _leave(code: int) -> None:
     if library is None or not library.loaded:
         return
     atexit._run_exitfuncs()
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    console.flush()
     os._exit(code)
 
 
@@ -89,20 +103,19 @@ def _answer(given: list[str]) -> int:
     debug = "--traceback" in given or bool(os.environ.get("FMIDENT_DEBUG"))
     try:
         code = _run([a for a in given if a != "--traceback"])
-        sys.stdout.flush()
     except FmidentError as error:
         return _fail(_explain(error), error, debug, error.exit_code)
-    except BrokenPipeError:
-        # Python flushes standard output once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _CLOSED
+    except console.OutputClosedError:
+        return console.verdict(0)
     except KeyboardInterrupt as error:
         return _fail("interrupted", error, debug, _INTERRUPTED)
     except OSError as error:
         return _fail(f"error: {_describe(error)}", error, debug, FmidentError.exit_code)
+    except MemoryError as error:
+        return _fail(f"error: {_NO_MEMORY}", error, debug, FmidentError.exit_code)
     except Exception as error:
         return _fail(_defect(error), error, debug, _DEFECT)
-    return code
+    return console.verdict(code)
 
 
 def build_parser() -> tuple[Parser, dict[str, Parser]]:
@@ -165,12 +178,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    console.flush()
     if debug:
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)).rstrip("\n"))
     tell(message)
     return code
 
@@ -183,7 +193,9 @@ def _explain(error: FmidentError) -> str:
 
 def _describe(error: OSError) -> str:
     reason = error.strerror or str(error)
-    return f"'{error.filename}': {reason}" if error.filename is not None else reason
+    shown = f"'{error.filename}': {reason}" if error.filename is not None else reason
+    advice = _ADVICE.get(error.errno or 0)
+    return f"{shown}\n  hint: {advice}" if advice else shown
 
 
 def _defect(error: Exception) -> str:

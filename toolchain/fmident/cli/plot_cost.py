@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell_all
+from fmident.cli.console import say, tell_all
 from fmident.cli.usage import UsageError, assignments
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.csv is not None:
         _write(maps, arguments.csv)
     for one in maps:
-        out(_summary(one))
-    out(f"picture: {arguments.output}")
+        say(_summary(one))
+    say(f"picture: {arguments.output}")
     return 0
 
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell, tell_all, width
+from fmident.cli.console import say, tell, tell_all, width
 from fmident.cli.usage import UsageError, assignments
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.likelihood_profiles import profile
     from fmident.overrides import read_value
     from fmident.plugins import load_plugins
-    from fmident.report.folder import check_target, holds_unfinished
+    from fmident.report.folder import check_target, holds_unfinished, remove_left
     from fmident.report.profile_folder import (
         COST_PICTURE,
         FILE_NAME,
@@ -121,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     stem = arguments.problem.stem
     folder = arguments.output or arguments.problem.parent / "results" / f"{stem}-profiles"
     check_target(folder, FILE_NAME)
+    remove_left(folder)
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
     progress, line = Progress(), ProfileLine()
     with Workspace(
@@ -156,9 +157,9 @@ def run(arguments: argparse.Namespace) -> int:
             line.finish()
         workspace.keep()
         if not arguments.quiet:
-            out()
-            out(profile_summary(found, width()))
-            out()
+            say()
+            say(profile_summary(found, width()))
+            say()
         unfinished = arguments.resume and holds_unfinished(folder, FILE_NAME)
         try:
             kept = write_profiles(found, problem, folder, replace=arguments.force or unfinished)
@@ -170,8 +171,8 @@ def run(arguments: argparse.Namespace) -> int:
         resumable = workspace.resumable
     if kept is not None:
         tell(f"earlier profiles are kept as '{kept}'")
-    out(f"result: {folder / FILE_NAME}\nreport: {folder / PAGE}")
-    out(f"pictures: {folder / TAU_PICTURE}, {folder / COST_PICTURE}")
+    say(f"result: {folder / FILE_NAME}\nreport: {folder / PAGE}")
+    say(f"pictures: {folder / TAU_PICTURE}, {folder / COST_PICTURE}")
     if found.status == "interrupted":
         tell("interrupted: the result holds the points so far")
         if resumable:

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from fmident.cli.console import is_terminal, put
 from fmident.report.numbers import duration
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class ProfileLine:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._rewrites = self._stream.isatty()
+        self._stream: TextIO | None = sys.stderr if stream is None else stream
+        self._rewrites = is_terminal(self._stream)
         self._last = -math.inf
         self._pending: ProfileProgress | None = None
         self._unfinished = False
@@ -45,8 +46,7 @@ class ProfileLine:
         if self._pending is not None:
             self._write(self._pending)
         if self._unfinished:
-            self._stream.write("\n")
-            self._stream.flush()
+            put(self._stream, "\n", flush=True)
             self._unfinished = False
 
     def _write(self, state: ProfileProgress) -> None:
@@ -56,8 +56,7 @@ class ProfileLine:
             f"{state.simulations} simulations, {duration(state.seconds)}"
         )
         if self._rewrites:
-            self._stream.write(f"\r{line}\x1b[K")
+            put(self._stream, f"\r{line}\x1b[K")
             self._unfinished = True
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            put(self._stream, line + "\n", flush=True)

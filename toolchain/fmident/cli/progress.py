@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from fmident.cli.console import is_terminal, put
 from fmident.report.numbers import duration
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Progress:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._rewrites = self._stream.isatty()
+        self._stream: TextIO | None = sys.stderr if stream is None else stream
+        self._rewrites = is_terminal(self._stream)
         self._last = -math.inf
         self._pending: Iteration | None = None
         self._begun = False
@@ -79,22 +80,20 @@ class Progress:
         if self._pending is not None:
             self._show(self._pending)
         if self._unfinished:
-            self._stream.write("\n")
-            self._stream.flush()
+            put(self._stream, "\n", flush=True)
             self._unfinished = False
 
     def _begin(self) -> None:
         """Write the header before the first line, behind what was told before the run."""
         if not self._begun:
             self._begun = True
-            self._stream.write(_HEADER + "\n")
+            put(self._stream, _HEADER + "\n")
 
     def _begin_stage(self, name: str) -> None:
         """End what the stage before has shown, and name the new one."""
         self.finish()
         self._pending, self._stage = None, name
-        self._stream.write(f"stage '{name}'\n")
-        self._stream.flush()
+        put(self._stream, f"stage '{name}'\n", flush=True)
         self._last = -math.inf
 
     def _show(self, state: Iteration) -> None:
@@ -115,8 +114,7 @@ class Progress:
     def _write(self, line: str) -> None:
         if self._rewrites:
             # \x1b[K clears what a longer line before left behind.
-            self._stream.write(f"\r{line}\x1b[K")
+            put(self._stream, f"\r{line}\x1b[K", flush=True)
             self._unfinished = True
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            put(self._stream, line + "\n", flush=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell
+from fmident.cli.console import out, say, tell
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
 from fmident.errors import Location, SimulationError, did_you_mean
 
@@ -126,11 +126,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         trajectories.to_csv(arguments.output, index=False)
-        out(f"{arguments.output}: {len(trajectories)} rows, {len(outputs)} outputs")
+        say(f"{arguments.output}: {len(trajectories)} rows, {len(outputs)} outputs")
     if arguments.plot is not None:
         units = {v.name: v.unit for v in description.variables}
         _plot(trajectories, units, arguments.plot)
-        out(f"{arguments.plot}")
+        say(f"{arguments.plot}")
     if arguments.output is None and arguments.plot is None:
         _summarise(trajectories, description)
     return 0

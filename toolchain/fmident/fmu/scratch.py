@@ -1,14 +1,12 @@
 """Temporary folders that do not pile up when processes are killed.
 
-A process that is killed cannot tidy up. So each folder is locked by the process that made it,
-and the system releases the lock however the process ends: the next one removes what nobody holds.
+Each folder is locked by the process that made it; the next process removes what nobody holds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import tempfile
 import time
@@ -16,6 +14,8 @@ import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 
 PREFIX = "fmident-scratch-"
 
@@ -41,11 +41,11 @@ class ScratchFolder:
 
     def __init__(self) -> None:
         _sweep(tempfile.gettempdir())
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self.path, descriptor = make_locked(PREFIX)
         try:
-            self._finalizer = weakref.finalize(self, _remove, self.path, _locked(self.path))
+            self._finalizer = weakref.finalize(self, remove_locked, self.path, descriptor)
         except BaseException:  # Ctrl-C
-            _remove(self.path, -1)
+            remove_locked(self.path, descriptor)
             raise
 
     def close(self) -> None:
@@ -64,35 +64,6 @@ class ScratchFolder:
         self.close()
 
 
-def _locked(path: Path) -> int:
-    """Return the descriptor that locks a folder; -1 where that is not possible or it is taken."""
-    try:
-        import fcntl
-
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except (ImportError, OSError):
-        return -1
-    try:
-        # Unlike record locks these last until this very descriptor is closed.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return -1
-    return descriptor
-
-
-def _remove(path: Path, descriptor: int) -> None:
-    try:
-        shutil.rmtree(path, ignore_errors=True)
-    except BaseException:
-        # Ctrl-C is heeded when the folder is gone: nobody would come back to it.
-        shutil.rmtree(path, ignore_errors=True)
-        raise
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
 def _sweep(parent: str) -> None:
     """Remove what killed processes have left, once in a process."""
     if parent in _swept or os.name != "posix":
@@ -102,9 +73,7 @@ def _sweep(parent: str) -> None:
     with contextlib.suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIX) and _is_ours(entry, late):
-                descriptor = _locked(Path(entry.path))
-                if descriptor >= 0:
-                    _remove(Path(entry.path), descriptor)
+                remove_if_left(Path(entry.path))
 
 
 def _is_ours(entry: os.DirEntry[str], late: float) -> bool:

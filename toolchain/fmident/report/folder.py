@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
-import tempfile
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 from fmident.errors import Diagnostic, EstimationError, FmidentError
 from fmident.problem.portable import with_absolute_paths
 from fmident.report.result_json import FILE_NAME
@@ -128,6 +128,9 @@ def write_folder(
 
 _Filled = TypeVar("_Filled")
 
+_UNFINISHED = ".new-"
+"""Behind the name of a result folder: one that is not complete yet."""
+
 
 def place_folder(
     folder: Path,
@@ -161,31 +164,54 @@ def place_folder(
     fmident.errors.EstimationError
         As :func:`check_target`; the disk is full.
     """
+    # The last part of a path such as "." is not a name that another could be made from.
+    place = folder if folder.name not in ("", "..") else folder.resolve()
     check_target(folder, marker)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        remove_left(place)
+        work, held = make_locked(f".{place.name}{_UNFINISHED}", place.parent)
     except OSError as error:
-        raise EstimationError(
-            f"the result cannot be written to '{folder}': {error.strerror or error}",
-            hint="make room or choose another folder with -o",
-        ) from error
+        raise _unwritable(folder, error) from error
     try:
-        work.chmod(0o755)  # mkdtemp makes it private; a result is an ordinary folder
+        work.chmod(0o755)  # it is made private; a result is an ordinary folder
         filled = fill(work)
-        earlier = _make_room(folder)
-        work.rename(folder)
+        earlier = _place(work, place, replace=replace)
     except OSError as error:
-        raise EstimationError(
-            f"the result cannot be written to '{folder}': {error.strerror or error}",
-            hint="make room or choose another folder with -o",
-        ) from error
+        raise _unwritable(folder, error) from error
     finally:
-        shutil.rmtree(work, ignore_errors=True)
-    if earlier is not None and (replace or not any(earlier.iterdir())):
-        shutil.rmtree(earlier)
-        earlier = None
+        remove_locked(work, held)
+        remove_left(place)  # the earlier result, where it was to be replaced
     return earlier, filled
+
+
+def remove_left(folder: Path) -> None:
+    """Remove what killed runs have left beside a result folder: results that were not finished.
+
+    Parameters
+    ----------
+    folder
+        The result folder. What a living process writes is left alone.
+    """
+    name = re.compile(re.escape(f".{folder.name}{_UNFINISHED}") + r"[a-z0-9_]{8}(-old)?")
+    try:
+        with os.scandir(folder.parent) as entries:
+            found = [
+                Path(e.path)
+                for e in entries
+                if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return
+    for path in found:
+        remove_if_left(path)
+
+
+def _unwritable(folder: Path, error: OSError) -> EstimationError:
+    return EstimationError(
+        f"the result cannot be written to '{folder}': {error.strerror or error}",
+        hint="make room or choose another folder with -o",
+    )
 
 
 def write_as_run(problem: Problem, work: Path) -> None:
@@ -234,12 +260,34 @@ def _write_all(
     return failed
 
 
-def _make_room(folder: Path) -> Path | None:
-    """Move what stands at `folder` aside; return where it is now."""
+def _place(work: Path, folder: Path, *, replace: bool) -> Path | None:
+    """Move a complete folder to its place; return where the earlier one is, if it is kept.
+
+    Where it is not kept, it gets a name beside that of `work`, by which :func:`remove_left`
+    knows it.
+
+    Raises
+    ------
+    OSError
+        What was there is there still.
+    """
+    if folder.exists() and not any(folder.iterdir()):
+        folder.rmdir()
     if not folder.exists():
+        work.rename(folder)
         return None
+    aside = work.with_name(f"{work.name}-old") if replace else _free_name(folder)
+    folder.rename(aside)
+    try:
+        work.rename(folder)
+    except BaseException:
+        aside.rename(folder)
+        raise
+    return None if replace else aside
+
+
+def _free_name(folder: Path) -> Path:
     number = 1
     while (kept := folder.with_name(f"{folder.name}.{number}")).exists():
         number += 1
-    folder.rename(kept)
     return kept
