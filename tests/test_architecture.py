@@ -16,8 +16,8 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_types", "_closing", "_locked_folder", "errors", "units", "toml_file", "fmu", "compilers",
-    "data", "catalog", "problem", "evaluation", "statistics", "estimation", "design", "profiles", "report",
-    "checking", "plugins", "testing",
+    "data", "catalog", "problem", "evaluation", "statistics", "estimation", "design", "profiles",
+    "report", "checking", "plugins", "testing",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 

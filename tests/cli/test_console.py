@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fmident.cli import main
@@ -94,5 +95,5 @@ def test_letters_that_a_terminal_does_not_know() -> None:
 
 def test_progress_goes_on_without_a_terminal() -> None:
     progress = Progress(Broken(errno.EPIPE))
-    progress.iteration(Iteration(0, 1.0, {}, 1, 0.0))
+    progress.iteration(Iteration(0, np.zeros(1), 1.0, 1, 0, 0.0))
     progress.finish()
