@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.libraries import own_source
+from fmident.compilers.libraries import installed_library, installed_names, own_source
+from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import is_stale, source_files
 from fmident.errors import CompilationError, PluginError, did_you_mean
 
@@ -196,7 +197,8 @@ def find_library(
     class_name
         Full Modelica name.
     starts
-        ``modelica/`` is looked for in these folders and all above them, then in fmident.
+        ``modelica/`` is looked for in these folders and all above them, then in fmident, then
+        where OpenModelica keeps libraries.
     otherwise
         For the hint: how the user can say where the source is.
 
@@ -214,19 +216,23 @@ def find_library(
             if place.is_dir() and place not in looked:
                 looked.append(place)
                 packages = expand([place])
-                known |= {_package_name(p) for p in packages}
-                if any(_package_name(p) == top for p in packages):
+                known |= {name_of(p) for p in packages}
+                if any(name_of(p) == top for p in packages):
                     return Library(_with_shipped(_needed(top, packages)), folder)
     shipped = shipped_library()
     if shipped is not None and shipped not in looked:
         looked.append(shipped)
         packages = expand([shipped])
-        known |= {_package_name(p) for p in packages}
-        if any(_package_name(p) == top for p in packages):
+        known |= {name_of(p) for p in packages}
+        if any(name_of(p) == top for p in packages):
             return Library(_needed(top, packages), None)
+    installed = installed_library(top)
+    if installed:
+        return Library(installed, None)
+    known |= installed_names()
     places = ", ".join(f"'{p}'" for p in looked) or "any folder 'modelica' here or above"
     raise CompilationError(
-        f"there is no Modelica package '{top}' in {places}",
+        f"there is no Modelica package '{top}' in {places}, nor where OpenModelica keeps libraries",
         hint=f"{did_you_mean(top, known, kind='package')}; or {otherwise}",
     )
 
@@ -391,7 +397,7 @@ def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
 
     The others are left out, so that a change in them does not make its FMUs stale.
     """
-    (own,) = [p for p in packages if _package_name(p) == top]
+    (own,) = [p for p in packages if name_of(p) == top]
     return _with_mentioned((own,), packages)
 
 
@@ -406,10 +412,10 @@ def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tupl
     found = list(sources)
     waiting = list(sources)
     while waiting:
-        names = {_package_name(p) for p in found}
+        names = {name_of(p) for p in found}
         words = _words(waiting.pop(0))
         for candidate in candidates:
-            if _package_name(candidate) in words - names:
+            if name_of(candidate) in words - names:
                 found.append(candidate)
                 waiting.append(candidate)
     return tuple(found)
@@ -424,7 +430,3 @@ def _words(source: Path) -> set[str]:
     files = [file for _, file in source_files([source]) if file.suffix == ".mo"]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
     return {word for text in texts for word in _WORD.findall(_NO_CODE.sub(" ", text))}
-
-
-def _package_name(source: Path) -> str:
-    return source.stem if source.suffix == ".mo" else source.name

@@ -6,6 +6,10 @@ writes FMUs without a working binary, and the litter of a build. Of the expressi
 were not recorded (``getSimulationOptions``, ``getClassComment``, ``getClassNames`` with
 content) the form is the documented one; the description of a wrapped class is made up
 from the wrapper's text after the rules that ``Wrapper.modelDescription.xml`` shows.
+Libraries are found and loaded as the proof with 1.26.9 shows it: ``loadModel`` by name and
+version, build metadata apart, silently with all that the library uses; ``loadFile`` loads what
+the file uses and says so. A file that is loaded is parsed no further than its annotation.
+``translateModel`` prints what ``buildModelFMU`` gives to OMPython.
 
 Environment: FAKE_OMC_LOG (file for what was asked), FAKE_OMC_SLEEP ("buildModelFMU:30"),
 FAKE_OMC_DIE (function at which it ends), FAKE_OMC_FLAGS ("missing": no solver settings),
@@ -47,6 +51,8 @@ class Omc:
         self.flags = flags
         self.files: dict[str, Path] = {}
         self.loaded: list[Path] = []
+        self.libraries: dict[str, str] = {}
+        self.by_name: set[str] = set()
         self.session = {(r.function, r.subject): r for r in om.ompython()}
         self.scripts = om.scripts()
 
@@ -114,12 +120,70 @@ class Omc:
         self.loaded.append(file)
         if ("loadFile", subject) in self.scripts:
             return self.recorded("loadFile", subject)
-        return ("true", "") if file.is_file() else ("false", f"Error: file {file} not found\n")
+        if not file.is_file():
+            return "false", f"Error: file {file} not found\n"
+        said = "" if "uses=false" in expression else self.load_used(subject, file)
+        if file.name == "package.mo":
+            name, _, version = file.parent.name.partition(" ")
+            self.libraries.setdefault(name, version)
+        return "true", said
+
+    def load_used(self, name: str, file: Path) -> str:
+        """Load what a file uses; return the notifications."""
+        said = ""
+        for used, version in uses(file):
+            if used not in self.libraries and self.find(used, version) is not None:
+                self.load(used, version)
+                said += (
+                    f"Notification: Automatically loaded package {used} {version} due to uses"
+                    f" annotation from {name}.\n"
+                )
+        return said
+
+    def find(self, name: str, version: str) -> Path | None:
+        folders = os.environ.get("OPENMODELICALIBRARY", "").split(os.pathsep)
+        home = Path.home() / ".openmodelica" / "libraries"
+        for folder in [Path(f) for f in folders if f] or [home]:
+            for place in sorted(folder.glob(f"{name} *"), reverse=True):
+                found = place.name.partition(" ")[2].partition("+")[0]
+                if version in ("", found):
+                    return place
+        return None
+
+    def load(self, name: str, version: str) -> bool:
+        place = self.find(name, version)
+        if place is None:
+            return False
+        self.libraries[name] = version
+        self.by_name.add(name)
+        log(f"loaded {place.name}")
+        for used, asked in uses(place / "package.mo"):
+            if used not in self.libraries:
+                self.load(used, asked)
+        return True
+
+    def do_loadModel(self, expression: str, subject: str) -> tuple[str, str]:
+        version = (re.findall(r'"(.*)"', expression) or [""])[0]
+        if subject in self.libraries or self.load(subject, version):
+            return "true", ""
+        if ("loadModel", subject) in self.session:
+            return self.recorded("loadModel", subject)
+        path = f"{Path.home()}/.openmodelica/libraries/"
+        return "false", (
+            f"Error: Failed to load package {subject} ({version or 'default'}) using MODELICAPATH"
+            f" {path}.\n"
+        )
+
+    def do_translateModel(self, _: str, subject: str) -> tuple[str, str]:
+        known = self.session.get(("buildModelFMU", subject))
+        if known is None or known.raised is None:
+            return "true", ""
+        return "false", printed(om.placed(known.raised, os.getcwd()))
 
     def do_checkModel(self, expression: str, subject: str) -> tuple[str, str]:
         if ("checkModel", subject) in self.scripts:
             return self.recorded("checkModel", subject)
-        if subject not in self.files:
+        if subject not in self.files and subject.partition(".")[0] not in self.by_name:
             return '""', f"Error: Class {subject} not found in scope <TOP>.\n"
         text = f"Check of {subject} completed successfully.\nClass {subject} has 3"
         return f'"{text} equation(s) and 3 variable(s)."', ""
@@ -188,6 +252,12 @@ class Omc:
             if package.name == "package.mo" and package.parent.name == top:
                 file = package.parent.joinpath(*inside.split(".")).with_suffix(".mo")
         return file.read_text() if file and file.is_file() else ""
+
+
+def uses(file: Path) -> list[tuple[str, str]]:
+    """Return what a file names in its annotation."""
+    found = re.search(r"uses\s*\((.*?\))\s*\)", file.read_text(), re.DOTALL)
+    return re.findall(r'(\w+)\s*\(\s*version\s*=\s*"([^"]*)"', found[1]) if found else []
 
 
 def annotation(text: str) -> dict[str, str]:

@@ -19,10 +19,11 @@ EXAMPLE = """\
   fmident build --all -o build/fmus
 
 Without --source, the class is looked for in modelica/ here and in the folders above,
-then in the library that comes with fmident. What a file of your own uses is found as
-OpenModelica finds it: beside it, in MODELICAPATH, in ~/.openmodelica/libraries. --all
-builds the catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU
-that is up to date is left alone."""
+then in the library that comes with fmident, then where OpenModelica keeps libraries.
+What a file of your own uses is found as OpenModelica finds it: beside it, in
+MODELICAPATH, in OPENMODELICALIBRARY, in ~/.openmodelica/libraries. --all builds the
+catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU that is up to
+date is left alone."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

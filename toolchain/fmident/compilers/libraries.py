@@ -1,9 +1,9 @@
 """Find the libraries that a user's own file needs, where OpenModelica would find them.
 
 These are, in this order: the folder that holds the file or package, the folders of
-``MODELICAPATH`` and ``OPENMODELICALIBRARY``, and the user's own
-``~/.openmodelica/libraries``. In each a library ``Lib`` is a folder ``Lib``, a folder with
-its version such as ``Lib 1.2``, or a file ``Lib.mo``.
+``MODELICAPATH`` and ``OPENMODELICALIBRARY``, the user's own ``~/.openmodelica/libraries``
+and those of the installed OpenModelica. In each a library ``Lib`` is a folder ``Lib``, a
+folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fmident.compilers.openmodelica.installed import (
+    HOME_LIBRARIES,
+    name_of,
+    omc_folders,
+    plain_version,
+    version_key,
+    version_of,
+)
 from fmident.compilers.openmodelica.sources import (
     entry_file,
     read_source,
@@ -25,7 +33,6 @@ from fmident.compilers.staleness import source_files
 from fmident.errors import CompilationError, Diagnostic
 
 VARIABLES = ("MODELICAPATH", "OPENMODELICALIBRARY")
-HOME_LIBRARIES = Path("~/.openmodelica/libraries")
 
 _HEAD = re.compile(r"(?<![\w.])\.?([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
@@ -91,24 +98,27 @@ def own_source(
                 continue
             found[name] = place
             waiting.append(place)
-            if version and _version_of(place) not in ("", version):
+            if version and version_of(place) not in ("", plain_version(version)):
                 notes.append(
                     Diagnostic(
                         "warning",
-                        f"{name} {version} is asked for; '{place}' is the nearest there is",
+                        f"{name} {version} is asked for; {name} {version_of(place)} in"
+                        f" '{place.parent}' is the nearest there is",
+                        hint=f'in omc: installPackage({name}, "{version}", exactMatch=true);'
+                        f" or name {version_of(place)} in the uses annotation",
                         rule="library-version",
                     )
                 )
     return OwnSource((own, *found.values()), classes, tuple(notes))
 
 
-def search_folders(own: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+def search_folders(own: Path | None, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the folders in which libraries are looked for, those that exist.
 
     Parameters
     ----------
     own
-        The user's top-level file or package.
+        The user's top-level file or package; ``None`` without any.
     environment
         Where the variables are.
     """
@@ -118,12 +128,17 @@ def search_folders(own: Path, environment: Mapping[str, str]) -> tuple[Path, ...
         for part in environment.get(variable, "").split(os.pathsep)
         if part
     ]
-    candidates = [own.resolve().parent, *named, HOME_LIBRARIES.expanduser()]
+    beside = [] if own is None else [own.resolve().parent]
+    home = HOME_LIBRARIES.expanduser()
+    candidates = [*beside, *named, home, *omc_folders(environment)]
     return tuple(dict.fromkeys(folder for folder in candidates if folder.is_dir()))
 
 
 def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | None:
     """Return a library's folder or file; one of the version asked for comes first.
+
+    Without it, one whose version is not said; then the newest of the same major version,
+    then the newest. Build metadata does not count: ``4.0.0+maint.om`` is 4.0.0.
 
     Parameters
     ----------
@@ -134,6 +149,60 @@ def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | Non
     folders
         Searched in order.
     """
+    asked = plain_version(version)
+    candidates = _candidates(name, folders)
+    exact = [p for p in candidates if asked and version_of(p) == asked]
+    unnamed = [p for p in candidates if version_of(p) == ""]
+    major = version_key(asked)[:1]
+    alike = [p for p in candidates if major and version_key(version_of(p))[:1] == major]
+    return next(iter((*exact, *unnamed, *alike, *candidates)), None)
+
+
+def installed_library(name: str, environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """Return a library as OpenModelica finds it without any source, and what it uses.
+
+    Parameters
+    ----------
+    name
+        Of the library, such as ``Modelica``: the newest that is installed is taken.
+    environment
+        Variables; those of the process by default.
+
+    Returns
+    -------
+    tuple of Path
+        The library itself first; empty where there is none.
+    """
+    variables = os.environ if environment is None else environment
+    place = find_library(name, "", search_folders(None, variables))
+    if place is None:
+        return ()
+    found = {name: place}
+    waiting = [place]
+    while waiting:
+        source = waiting.pop(0)
+        entry = source / "package.mo" if source.is_dir() else source
+        for used, version in used_libraries(read_source(entry)).items():
+            folders = (source.parent, *search_folders(None, variables))
+            other = None if used in found else find_library(used, version, folders)
+            if other is not None:
+                found[used] = other
+                waiting.append(other)
+    return tuple(found.values())
+
+
+def installed_names(environment: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the names of the libraries that :func:`installed_library` finds."""
+    variables = os.environ if environment is None else environment
+    return frozenset(
+        name_of(place)
+        for folder in search_folders(None, variables)
+        for place in folder.iterdir()
+        if place.suffix == ".mo" or (place / "package.mo").is_file()
+    )
+
+
+def _candidates(name: str, folders: Sequence[Path]) -> list[Path]:
     candidates: list[Path] = []
     for folder in folders:
         plain = folder / name
@@ -141,14 +210,12 @@ def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | Non
             candidates.append(plain)
         candidates += sorted(
             (p for p in folder.glob(f"{name} *") if (p / "package.mo").is_file()),
-            key=lambda p: _version_key(_version_of(p)),
+            key=lambda p: version_key(version_of(p)),
             reverse=True,
         )
         if (file := folder / f"{name}.mo").is_file():
             candidates.append(file)
-    exact = [p for p in candidates if version and _version_of(p) == version]
-    unnamed = [p for p in candidates if _version_of(p) == ""]
-    return next(iter((*exact, *unnamed, *candidates)), None)
+    return candidates
 
 
 def _package_of(path: Path) -> Path:
@@ -192,14 +259,6 @@ def _wanted(source: Path) -> tuple[dict[str, str], set[str]]:
             wanted.setdefault(library, version)
         mentioned |= set(_HEAD.findall(without_comments(text)))
     return wanted, mentioned
-
-
-def _version_of(place: Path) -> str:
-    return place.name.partition(" ")[2] if place.is_dir() else ""
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def _not_found(name: str, version: str, folders: Sequence[Path]) -> Diagnostic:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fmident.compilers.openmodelica.installed import plain_version
 from fmident.compilers.openmodelica.messages import Message
 from fmident.errors import Diagnostic, Severity, nearest
 
@@ -17,6 +18,7 @@ _COUNTS = re.compile(r"has (\d+) equation\(s\) and (\d+) variable\(s\)")
 _TRIVIAL = re.compile(r"(\d+) of these are trivial")
 _MISSING_CLASS = re.compile(r"Class (\S+) not found in scope (\S+?)\.?$")
 _MISSING_LIBRARY = re.compile(r"Failed to load package (\S+) \((.*?)\) using MODELICAPATH (.*)")
+_LOADED = re.compile(r"Automatically loaded package (\S+) (\S+?)\.? due to usage")
 _LIKE_LIBRARY = re.compile(r"^(?:Modelica|ModelicaServices|Complex)$")
 
 
@@ -81,11 +83,6 @@ KNOWN = (
         " solution",
     ),
     _advice(
-        r"Automatically loaded package \S+ \S+ due to usage",
-        "library-loaded",
-        'name the version in the top-level class: annotation(uses(Modelica(version="4.0.0")))',
-    ),
-    _advice(
         r"cmake|CMake",
         "cmake",
         'platforms "static" needs CMake and a C compiler; on Debian: apt-get install cmake gcc',
@@ -130,6 +127,12 @@ def _rule_and_hint(text: str, class_names: ClassNames | None) -> tuple[str | Non
         return "missing-class", _missing_class(match[1], match[2], class_names)
     if match := _MISSING_LIBRARY.search(text):
         return "missing-library", _missing_library(match[1], match[2], match[3])
+    if match := _LOADED.search(text):
+        name, version = match[1], plain_version(match[2])
+        return "library-loaded", (
+            "name the version in the top-level class:"
+            f' annotation(uses({name}(version="{version}")))'
+        )
     for known in KNOWN:
         if known.pattern.search(text):
             return known.rule, known.hint

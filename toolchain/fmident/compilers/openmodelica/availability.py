@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from fmident.compilers.openmodelica.installed import find_omc, omc_folders
 from fmident.compilers.openmodelica.ompython_session import (
     OMPythonSession,
     start_docker,
@@ -40,16 +41,6 @@ Windows: the installer of openmodelica.org/download; its bin folder must be on t
 macOS: there is no current package; use the container, or build it from source
 container: install Docker and set {SESSION_VARIABLE}=docker (image {DEFAULT_IMAGE})
 or use the embedded compiler (--compiler embedded), which needs no OpenModelica"""
-
-
-def find_omc() -> str | None:
-    """Return the path of omc: in ``$OPENMODELICAHOME/bin``, or on the path."""
-    home = os.environ.get("OPENMODELICAHOME")
-    if home:
-        found = shutil.which("omc", path=str(Path(home) / "bin"))
-        if found:
-            return found
-    return shutil.which("omc")
 
 
 def is_root() -> bool:
@@ -156,14 +147,15 @@ def docker_arguments(folder: Path, sources: Iterable[Path]) -> list[str]:
     working directory.
     """
     arguments = ["-v", f"{folder}:{folder}", "-e", f"HOME={folder}"]
-    installed = Path.home() / ".openmodelica" / "libraries"
-    places = [p for p in os.environ.get("MODELICAPATH", "").split(os.pathsep) if p]
-    libraries = [Path(p) for p in places] or [installed]
-    libraries = [p.resolve() for p in libraries if p.is_dir()]
+    named = [Path(p) for p in os.environ.get("MODELICAPATH", "").split(os.pathsep) if p]
+    libraries = [p.resolve() for p in (*named, *omc_folders()) if p.is_dir()]
+    libraries = list(dict.fromkeys(libraries))
     roots = {p.resolve() if p.is_dir() else p.resolve().parent for p in sources}
     for mount in sorted({*roots, *libraries}):
         if mount != folder:
             arguments += ["-v", f"{mount}:{mount}:ro"]
     if libraries:
-        arguments += ["-e", "MODELICAPATH=" + ":".join(str(p) for p in libraries)]
+        places = ":".join(str(p) for p in libraries)
+        # omc reads the second one only; the first is for what else runs there.
+        arguments += ["-e", f"MODELICAPATH={places}", "-e", f"OPENMODELICALIBRARY={places}"]
     return arguments

@@ -24,10 +24,10 @@ from fmident.compilers.openmodelica.advice import (
 )
 from fmident.compilers.openmodelica.availability import (
     HOW_TO_GET,
-    find_omc,
     open_session,
     why_unavailable,
 )
+from fmident.compilers.openmodelica.installed import find_omc
 from fmident.compilers.openmodelica.interface import calculated_from, frozen_note
 from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.options import (
@@ -144,6 +144,7 @@ class _Build:
             f"getClassComment({name})",
             "getVersion()",
         ]
+        self.diagnostics += self.library_of_class()
         replies = self.session.run(*questions)
         loaded, (check, simulation, comment, version) = replies[: len(loading)], replies[-4:]
         # "v1.26.9-cmake" or "OpenModelica 1.25.0", after the way omc was built
@@ -162,6 +163,21 @@ class _Build:
         text = comment.value if isinstance(comment.value, str) else ""
         return _experiment(simulation) or Experiment(), text
 
+    def library_of_class(self) -> list[Diagnostic]:
+        """Return a note on the version taken where the class is of an installed library."""
+        top = self.request.class_name.partition(".")[0]
+        taken = [li for li in self.plan.libraries if li.name == top and li.version]
+        return [
+            Diagnostic(
+                "note",
+                f"'{top}' is the installed version {library.version}",
+                None,
+                "another version: name its folder with --source",
+                "library-version",
+            )
+            for library in taken
+        ]
+
     def loading(self) -> list[str]:
         """Return the expressions that load libraries and sources."""
         versions = {library.name: library.version for library in self.plan.libraries}
@@ -170,7 +186,11 @@ class _Build:
             f"loadModel({name}, {{{quoted(version)}}})" if version else f"loadModel({name})"
             for name, version in versions.items()
         ]
-        files = [f"loadFile({quoted(f.resolve().as_posix())})" for f in self.plan.files]
+        files = [
+            f"loadFile({quoted(f.resolve().as_posix())}"
+            f"{', uses=false' if f in self.plan.circular else ''})"
+            for f in self.plan.files
+        ]
         return libraries + files
 
     def wanted(self, experiment: Experiment) -> Experiment:
@@ -206,11 +226,25 @@ class _Build:
         )
         written = place / f"{prefix}.fmu"
         if not written.is_file():
-            self.fail(f"OpenModelica built no FMU of '{self.request.class_name}'", reply.messages)
+            messages = reply.messages or self.reasons(class_name, place)
+            self.fail(f"OpenModelica built no FMU of '{self.request.class_name}'", messages)
         # With an FMU there, what omc called an error was none that stopped it.
         self.keep(reply.messages, errors="warning")
         self.forgive()
         return written
+
+    def reasons(self, class_name: str, place: Path) -> tuple[Message, ...]:
+        """Ask once more why a class cannot be built.
+
+        ``buildModelFMU`` in a script gives an empty text and no message; ``translateModel``
+        goes the same way up to the C compiler, and its messages can be asked for.
+        """
+        with contextlib.suppress(CompilationError):  # it only serves the message
+            replies = self.session.run(
+                f"cd({quoted(place.as_posix())})", f"translateModel({class_name})"
+            )
+            return replies[-1].messages
+        return ()
 
     def with_ramps(self, base: str, plain: Element, comment: str) -> tuple[Path, Element] | None:
         """Build once more with inputs as ramps; ``None`` where there is nothing to gain."""
@@ -291,8 +325,7 @@ class _Build:
         order = {"error": 0, "warning": 1, "note": 2}
         diagnostics = sorted(self.diagnostics, key=lambda d: order[d.severity])
         hint = None
-        top = self.request.class_name.partition(".")[0]
-        if any(library.name == top for library in self.plan.libraries):
+        if not self.plan.found:
             hint = missing_source(self.request.class_name, self.request.sources)
         elif not any(d.severity == "error" for d in diagnostics):
             tail = _log_tail(self.folder)

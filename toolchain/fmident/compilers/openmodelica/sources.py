@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fmident.compilers.openmodelica.installed import is_installed, version_of
 from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
 
 CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -41,13 +42,20 @@ class LoadPlan:
     Parameters
     ----------
     libraries
-        Installed libraries.
+        Installed libraries; what these use omc loads with them.
     files
         Files: ``package.mo`` of a folder, or single files.
+    circular
+        Those of `files` that use another which comes behind them: libraries can use each
+        other.
+    found
+        Whether the class's top-level package is among the sources.
     """
 
     libraries: tuple[Library, ...]
     files: tuple[Path, ...]
+    circular: frozenset[Path] = frozenset()
+    found: bool = True
 
 
 def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
@@ -76,31 +84,58 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
                 f"there is no source '{source}'",
                 hint="give Modelica files, or folders that hold a 'package.mo'",
             )
-    files: list[Path] = []
-    libraries: dict[str, str] = {}
-    _add(class_name.partition(".")[0], "", sources, files, libraries)
+    top = class_name.partition(".")[0]
+    loading = _Loading(sources)
+    loading.add(top, "")
+    files = loading.files
     # A single file that was named is meant, even if nothing 'uses' it by annotation.
     for source in sources:
         entry = entry_file(source) if source.is_file() else None
         if entry is not None and entry not in files:
             files.insert(0, entry)
-    return LoadPlan(tuple(Library(n, v) for n, v in libraries.items()), tuple(files))
+    return LoadPlan(
+        tuple(Library(n, v) for n, v in loading.libraries.items()),
+        tuple(files),
+        frozenset(loading.circular),
+        find_top_level(top, sources) is not None,
+    )
 
 
-def _add(
-    name: str, version: str, sources: Sequence[Path], files: list[Path], libraries: dict[str, str]
-) -> None:
-    found = find_top_level(name, sources)
-    if found is None:
-        libraries.setdefault(name, version)
-        return
-    if found in files:
-        return
-    for used, used_version in used_libraries(read_source(found)).items():
-        if used != name:
-            _add(used, used_version, sources, files, libraries)
-    if found not in files:
-        files.append(found)
+class _Loading:
+    """What is to be loaded so far, in the order in which each is complete.
+
+    Parameters
+    ----------
+    sources
+        As for :func:`plan_loading`.
+    """
+
+    def __init__(self, sources: Sequence[Path]) -> None:
+        self.sources = sources
+        self.files: list[Path] = []
+        self.libraries: dict[str, str] = {}
+        self.circular: set[Path] = set()
+        self._begun: set[Path] = set()
+
+    def add(self, name: str, version: str) -> bool:
+        """Add a library and, before it, what it uses; return whether that is complete."""
+        found = find_top_level(name, self.sources)
+        if found is None:
+            self.libraries.setdefault(name, version)
+            return True
+        if found.name == "package.mo" and is_installed(found.parent):
+            # By its name: omc then loads what the library uses, each once.
+            self.libraries.setdefault(name, version_of(found.parent))
+            return True
+        if found in self._begun:  # Modelica and ModelicaServices use each other
+            return found in self.files
+        self._begun.add(found)
+        used = used_libraries(read_source(found))
+        complete = [self.add(other, asked) for other, asked in used.items() if other != name]
+        if not all(complete):
+            self.circular.add(found)
+        self.files.append(found)
+        return True
 
 
 def find_top_level(name: str, sources: Sequence[Path]) -> Path | None:
