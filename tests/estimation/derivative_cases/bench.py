@@ -1,0 +1,218 @@
+"""What fmident says of a case at its true parameters, next to what is exact."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fmident.estimation import Estimate, EstimationResult, Estimator, Monitor, run_estimation
+from fmident.evaluation import Evaluator, make_executor
+from fmident.problem.model import DifferenceScheme, Problem
+
+from .cases import Case, Point
+
+LIMIT = 0.03
+"""Largest deviation of a standard error that is not withheld."""
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """It has none."""
+
+
+class StaysPut(Estimator[NoOptions]):
+    """Stays at the initial point, so that only the statistics are looked at."""
+
+    name: ClassVar[str] = "stays-put"
+    options_type: ClassVar[type[Any]] = NoOptions
+
+    def estimate(
+        self, problem: Problem, evaluator: Evaluator, options: NoOptions, monitor: Monitor
+    ) -> Estimate:
+        """Return the initial point."""
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        return Estimate(problem.initial, "converged", "stays at the initial point")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found at the truth.
+
+    Parameters
+    ----------
+    ratio
+        Of the standard error that deviates most from the exact one; 1 where all are withheld.
+    worst
+        Its parameter, empty where all are withheld.
+    rank, true_rank
+        Found and true.
+    withheld
+        Parameters that have an exact standard error and got none.
+    invented
+        Parameters that got an interval although the data leave them open.
+    undecided
+        Whether the verdict leaves the rank open, so that `rank` is a least one.
+    simulations
+        What it took.
+    verdict
+        In words.
+    """
+
+    ratio: float
+    worst: str
+    rank: int
+    true_rank: int
+    withheld: tuple[str, ...]
+    invented: tuple[str, ...]
+    undecided: bool
+    simulations: int
+    verdict: str
+
+    @property
+    def rank_is_right(self) -> bool:
+        """Whether the rank is the true one, or a lower limit of it that says so."""
+        if self.undecided or self.withheld:
+            return self.rank <= self.true_rank
+        return self.rank == self.true_rank
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong, in words."""
+        found = []
+        if not abs(self.ratio - 1.0) <= LIMIT:
+            found.append(f"{self.worst} has {self.ratio:.3g} of its standard error")
+        if not self.rank_is_right:
+            found.append(f"rank {self.rank}, not {self.true_rank}")
+        if self.invented:
+            found.append(f"intervals of {', '.join(self.invented)}, which are open")
+        return tuple(found)
+
+
+def look_at(
+    case: Case, fmu: Path, tolerance: float | None, difference: DifferenceScheme, point: int = 0
+) -> Finding:
+    """Return what fmident says at the true parameters of exact data, or at others.
+
+    Parameters
+    ----------
+    case
+        What to look at.
+    fmu
+        Of the case.
+    tolerance
+        Of the simulation; ``None``: the FMU's own.
+    difference
+        Scheme.
+    point
+        Of the reference; 0 is the truth.
+    """
+    problem = case.problem(fmu, tolerance, difference, point=point)
+    with Evaluator(problem, make_executor(problem)) as evaluator:
+        result = run_estimation(problem, evaluator, StaysPut())
+    return judged(case.reference.points[point], result)
+
+
+def judged(reference: Point, result: EstimationResult) -> Finding:
+    """Return how a result that stayed at a point compares with what is exact there."""
+    withheld, invented = [], []
+    ratio, worst = 1.0, ""
+    for estimate in result.estimates:
+        exact = reference.standard_errors[estimate.name]
+        found = estimate.standard_error if _has_interval(estimate.interval_95) else math.nan
+        if exact is None:
+            if math.isfinite(found):
+                invented.append(estimate.name)
+        elif not math.isfinite(found):
+            withheld.append(estimate.name)
+        elif not worst or abs(math.log(found / exact)) > abs(math.log(ratio)):
+            ratio, worst = found / exact, estimate.name
+    said = result.identifiability
+    return Finding(
+        ratio,
+        worst,
+        0 if said is None else said.rank,
+        reference.rank,
+        tuple(withheld),
+        tuple(invented),
+        said is None or bool(said.undecided),
+        result.simulations,
+        "" if said is None else said.verdict,
+    )
+
+
+def _has_interval(interval: tuple[float, float]) -> bool:
+    return math.isfinite(interval[0]) and math.isfinite(interval[1])
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often 95 % intervals held the truth.
+
+    Parameters
+    ----------
+    name
+        Of the parameter.
+    held, given
+        Intervals that held the truth, and all.
+    withheld
+        Runs without an interval.
+    """
+
+    name: str
+    held: int
+    given: int
+    withheld: int
+
+    @property
+    def share(self) -> float:
+        """Of the intervals that hold the truth; NaN without any."""
+        return self.held / self.given if self.given else math.nan
+
+
+def coverage(
+    case: Case, fmu: Path, tolerance: float | None, difference: DifferenceScheme, seeds: int
+) -> tuple[Coverage, ...]:
+    """Estimate from data with noise, once for each seed, and count.
+
+    Starts lie a few standard errors from the truth, so that the search has work to do and no
+    other minimum comes into play.
+
+    Parameters
+    ----------
+    case, fmu, tolerance, difference
+        As of :func:`look_at`.
+    seeds
+        Number of data sets.
+    """
+    # Imported here: a worker process of a test that looks at one case needs no plugins.
+    from fmident.plugins import load_plugins
+
+    estimator = load_plugins().estimators.get("least-squares")
+    names = [q.name for q in case.parameters]
+    counts = {name: np.zeros(3, dtype=np.intp) for name in names}
+    for seed in range(seeds):
+        noise = np.random.default_rng([seed, 20261122])
+        problem = _started(case, case.problem(fmu, tolerance, difference, noise), noise)
+        with Evaluator(problem, make_executor(problem)) as evaluator:
+            result = run_estimation(problem, evaluator, estimator())
+        for estimate in result.estimates:
+            low, high = estimate.interval_95
+            given = _has_interval((low, high))
+            held = given and low <= case.truth[estimate.name] <= high
+            counts[estimate.name] += (held, given, not given)
+    return tuple(Coverage(name, *(int(k) for k in counts[name])) for name in names)
+
+
+def _started(case: Case, problem: Problem, noise: np.random.Generator) -> Problem:
+    """Return the problem with a start two standard errors or 1 % from the truth."""
+    moved = []
+    for q in problem.parameters:
+        error = case.reference.points[0].standard_errors[q.name]
+        reach = 0.01 * q.initial if error is None else min(2.0 * error, 0.5 * q.initial)
+        moved.append(dataclasses.replace(q, initial=q.initial + reach * noise.choice([-1.0, 1.0])))
+    return dataclasses.replace(problem, parameters=tuple(moved))

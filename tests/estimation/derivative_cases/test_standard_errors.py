@@ -1,0 +1,115 @@
+"""Standard errors and ranks against exact ones, on models that are hard to differentiate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.compilers.base import Compiler
+from fmident.evaluation import Evaluator, SimulationFailure, make_executor
+from fmident.problem.model import DifferenceScheme
+
+from .bench import look_at
+from .cases import BY_NAME, CASES, MODES, TOLERANCES, Case
+
+Combination = tuple[str, float, DifferenceScheme]
+
+QUICK: tuple[Combination, ...] = (
+    ("jump", 1e-6, "forward"),
+    ("coarse", 1e-4, "forward"),
+    ("coarse", 1e-8, "central"),
+    ("threshold", 1e-4, "auto"),
+    ("staircase", 1e-6, "forward"),
+    ("units", 1e-6, "forward"),
+    ("sum", 1e-8, "forward"),
+)
+POINTS = {"products": (1,), "log-products": (1,), "bend": (0, 1), "jump": (0, 1)}
+"""Where the grid looks at other points of the reference than the truth."""
+
+_JUMPS = "the solver's noise comes in jumps that the step was not measured for"
+_BEND = "the step is too long for the samples on the bend"
+_EVENT = "the step moves an event across a sample"
+KNOWN_FAULTS: dict[Combination, str] = {
+    ("products", 1e-4, "central"): _JUMPS,
+    ("products", 1e-4, "auto"): _JUMPS,
+    ("products", 1e-6, "central"): _JUMPS,
+    ("products", 1e-6, "auto"): _JUMPS,
+    ("log-products", 1e-4, "central"): _JUMPS,
+    ("log-products", 1e-4, "auto"): _JUMPS,
+    ("sum", 1e-6, "forward"): _JUMPS,
+    ("sum", 1e-6, "central"): _JUMPS,
+    ("sum", 1e-6, "auto"): _JUMPS,
+    ("bend", 1e-4, "forward"): _BEND,
+    ("bend", 1e-4, "central"): _BEND,
+    ("bend", 1e-4, "auto"): _BEND,
+    ("bend", 1e-6, "central"): _BEND,
+    ("jump", 1e-4, "forward"): _EVENT,
+    ("jump", 1e-4, "auto"): _EVENT,
+}
+"""What is wrong until derivatives behind an interval are verified."""
+
+
+def grid() -> list[object]:
+    """Return all combinations; those of known faults are expected to fail."""
+    found = []
+    for case in CASES:
+        for tolerance in TOLERANCES:
+            for mode in MODES:
+                reason = KNOWN_FAULTS.get((case.name, tolerance, mode))
+                marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+                name = f"{case.name}-{tolerance:.0e}-{mode}"
+                found.append(pytest.param(case, tolerance, mode, id=name, marks=marks))
+    return found
+
+
+@pytest.fixture(scope="session")
+def case_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("derivative-cases")
+
+
+@pytest.mark.parametrize(("name", "tolerance", "mode"), QUICK)
+def test_a_case_that_is_well_posed_gets_all_its_intervals(
+    name: str,
+    tolerance: float,
+    mode: DifferenceScheme,
+    embedded_compiler: Compiler,
+    case_folder: Path,
+) -> None:
+    case = BY_NAME[name]
+    found = look_at(case, case.fmu(embedded_compiler, case_folder), tolerance, mode)
+    assert found.faults == ()
+    assert found.withheld == (), found.verdict
+    assert found.rank == case.reference.points[0].rank
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "tolerance", "mode"), grid())
+def test_every_standard_error_is_right_or_withheld(
+    case: Case,
+    tolerance: float,
+    mode: DifferenceScheme,
+    embedded_compiler: Compiler,
+    case_folder: Path,
+) -> None:
+    fmu = case.fmu(embedded_compiler, case_folder)
+    for point in POINTS.get(case.name, (0,)):
+        found = look_at(case, fmu, tolerance, mode, point)
+        assert found.faults == (), (point, found.verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_references_are_those_of_the_models(
+    case: Case, embedded_compiler: Compiler, case_folder: Path
+) -> None:
+    """Simulated with a tight tolerance, each FMU gives the exact outputs."""
+    problem = case.problem(case.fmu(embedded_compiler, case_folder), 1e-11, "forward")
+    with Evaluator(problem, make_executor(problem)) as evaluator:
+        assert not any(
+            isinstance(s, SimulationFailure) for s in evaluator.simulate(problem.initial)
+        )
+        # In units of the noise.
+        error = np.abs(evaluator.residuals(problem.initial)).max()
+    assert error < (0.5 if case.name == "deaf" else 2e-3)
