@@ -42,6 +42,7 @@ class Fixture:
     extra: str = ""
     structure: str = ""
     categories: tuple[str, ...] = ()
+    tool: str = "fmident tests"
     experiment: str = (
         '<DefaultExperiment startTime="0" stopTime="2" tolerance="1e-6" stepSize="0.1"/>'
     )
@@ -89,7 +90,7 @@ def description(fixture: Fixture, identifier: str) -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<fmiModelDescription fmiVersion="2.0" modelName="{identifier}" guid="{fixture.guid}"'
-        ' generationTool="fmident tests">\n'
+        f' generationTool="{fixture.tool}">\n'
         f'<CoSimulation modelIdentifier="{identifier}"'
         f' canHandleVariableCommunicationStepSize="true"{flags}/>\n'
         f"{fixture.extra}{log}{fixture.experiment}\n"

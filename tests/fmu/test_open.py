@@ -7,14 +7,15 @@ import warnings
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fmident.errors import FmuError
-from fmident.fmu import ArchiveLimits, open_fmu, read_description
+from fmident.fmu import ArchiveLimits, SimulationSetup, open_fmu, read_description
 from fmident.fmu.archive import library_suffix, platform_folder
 
 from .build import Fixture, build, description, real
-from .conftest import Builder
+from .conftest import FEEDTHROUGH, Builder
 
 HERE = platform_folder()
 GOOD = description(Fixture("x.c", real("k", 0, "parameter", start=1)), "model")
@@ -132,7 +133,7 @@ BAD = {
     ),
     "identifier leads out": (
         lambda p: pack(p, GOOD.replace('modelIdentifier="model"', 'modelIdentifier="../m"')),
-        "not a C identifier",
+        "not the name of a file",
     ),
     "bad number": (lambda p: pack(p, GOOD.replace('start="1"', 'start="one"')), "'one'"),
     "name twice": (
@@ -161,6 +162,23 @@ def test_a_bad_file_is_refused_with_the_reason(case: str, tmp_path: Path) -> Non
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
     assert not (tmp_path.parent / "evil.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", " ", "a/b", "a\\b", "C:m", "a" * 300])
+def test_a_library_has_a_plain_name(tmp_path: Path, name: str) -> None:
+    path = pack(tmp_path / "m.fmu", GOOD.replace('Identifier="model"', f'Identifier="{name}"'))
+    with pytest.raises(FmuError, match="is not the name of a file") as caught:
+        open_fmu(path)
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize("name", ["pump-2", "2nd pump", "Größe", "a.b", "-"])
+def test_a_library_need_not_be_named_like_an_identifier(fmu_folder: Path, name: str) -> None:
+    """C identifiers matter to sources; exporters write what they like, and the file is there."""
+    path = build(Fixture("feedthrough.c", FEEDTHROUGH), fmu_folder, name)
+    setup = SimulationSetup(np.linspace(0.0, 1.0, 5), output_names=("q",))
+    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+        assert simulator.simulate(setup).shape == (5, 1)
 
 
 def test_broken_xml_names_its_line(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ KINDS = [InProcessExecutor, ProcessExecutor]
 
 def test_a_clean_reset_passes_without_a_word(fmu: Path) -> None:
     with open_fmu(fmu) as opened, opened.simulator() as simulator:
-        verdict = try_reset(simulator, SETUP, {})
+        verdict = try_reset(simulator, [(SETUP, {})])
         assert not verdict.reinstantiate
         assert verdict.note == ""
         assert simulator.statistics.instantiations == 1
@@ -30,7 +30,7 @@ def test_a_clean_reset_passes_without_a_word(fmu: Path) -> None:
 
 def test_a_reset_that_keeps_state_is_found(faulty: BuildFaults) -> None:
     with open_fmu(faulty("KEEPS_STATE")) as opened, opened.simulator() as simulator:
-        verdict = try_reset(simulator, SETUP, {})
+        verdict = try_reset(simulator, [(SETUP, {})])
         assert verdict.reinstantiate
         assert "fmi2Reset does not bring the FMU back" in verdict.note
         assert "'x' differs by 0.001" in verdict.note
@@ -45,7 +45,7 @@ def test_the_reset_is_tried_though_the_fmu_ends_each_run_itself(
 ) -> None:
     """After such a run there is a new instance, after others a reset."""
     with open_fmu(faulty(*defines)) as opened, opened.simulator() as simulator:
-        verdict = try_reset(simulator, SETUP, {})
+        verdict = try_reset(simulator, [(SETUP, {})])
         assert verdict.reinstantiate == ("KEEPS_STATE" in defines)
         assert bool(verdict.note) == verdict.reinstantiate
         assert simulator.statistics.failures == 0
@@ -53,14 +53,14 @@ def test_the_reset_is_tried_though_the_fmu_ends_each_run_itself(
 
 def test_an_fmu_that_never_repeats_itself_is_told_of(faulty: BuildFaults) -> None:
     with open_fmu(faulty("NEVER_THE_SAME")) as opened, opened.simulator() as simulator:
-        verdict = try_reset(simulator, SETUP, {})
+        verdict = try_reset(simulator, [(SETUP, {})])
         assert not verdict.reinstantiate
         assert "does not repeat itself" in verdict.note
 
 
 def test_a_failing_first_run_is_not_the_business_of_the_trial(fmu: Path) -> None:
     with open_fmu(fmu) as opened, opened.simulator() as simulator:
-        assert try_reset(simulator, SETUP, {"kind": float(faults.ERROR)}).note == ""
+        assert try_reset(simulator, [(SETUP, {"kind": float(faults.ERROR)})]).note == ""
 
 
 def test_the_trial_of_a_long_run_is_short(fmu: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_trial_of_a_long_run_is_short(fmu: Path) -> None:
 
     setup = SimulationSetup(np.linspace(0.0, 10.0, 5001), output_names=("x",))
     with open_fmu(fmu) as opened, opened.simulator() as simulator:
-        try_reset(simulator, setup, {})
+        try_reset(simulator, [(setup, {})])
         assert simulator.statistics.steps == 2 * (LONGEST - 1)
 
 

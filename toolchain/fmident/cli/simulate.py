@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         except SimulationError as error:
             setup = _until_its_end(setup, error)
             check_survives(arguments.fmu, setup, interface=arguments.interface)
-        with fmu.simulator(interface=arguments.interface) as simulator:
+        with fmu.simulator(interface=arguments.interface, reuse="never") as simulator:
             try:
                 result = simulator.simulate(setup)
             except SimulationError as error:  # a slow FMU was tried up to the budget only

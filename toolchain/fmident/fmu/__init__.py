@@ -16,7 +16,8 @@ from fmident.fmu.log import LogRecord
 from fmident.fmu.probe import Influence, influence, interpolates_inputs
 from fmident.fmu.ramps import InputRamps, with_ramps
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.simulator import Simulator, Statistics
+from fmident.fmu.simulator import Simulator
+from fmident.fmu.statistics import Statistics
 
 __all__ = [
     "ArchiveLimits",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fmident.fmu.capture import Capture
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.driver import InputUpdate, UpdateChoice
 from fmident.fmu.instance import Instance
+from fmident.fmu.instances import TrialInstances
 from fmident.fmu.library import Library
 from fmident.fmu.log import LogBuffer
 from fmident.fmu.plan import Plan
-from fmident.fmu.probe import find_input_update
+from fmident.fmu.probe import Trial, trial_of
 from fmident.fmu.ramps import with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
@@ -75,19 +75,32 @@ class CoSimulation2:
         assignment: Assignment,
     ) -> tuple[Plan, str]:
         """Resolve a setup and find out when inputs must be set."""
-        ramps = self.description.input_ramps
-        ramped = ramps is not None and setup.interpolation in ("auto", "linear")
-        resolved = with_ramps(setup, ramps) if ramps is not None and ramped else setup
-        plan = Plan(resolved, self.description, self._library)
+        plan = self.lay_out(setup)
+        # Ramps are part of the step: their ends are set before it.
+        ramped = self._ramped(setup)
         update: UpdateChoice = "before_step" if ramped else self._update
         remark = ""
         chosen: InputUpdate
         if update == "auto":
-            chosen, remark = Capture(simulator.captures_output).around(
-                lambda: find_input_update(simulator, plan, assignment, values)
-            )
-            self._buffer.clear()
+            chosen, remark = simulator.try_inputs(self, setup, plan, assignment, values)
         else:
             chosen = update
         plan.compose(chosen)
         return plan, remark
+
+    def lay_out(self, setup: SimulationSetup) -> Plan:
+        """Resolve a setup, with inputs that are set after the step."""
+        ramps = self.description.input_ramps
+        resolved = with_ramps(setup, ramps) if ramps is not None and self._ramped(setup) else setup
+        return Plan(resolved, self.description, self._library)
+
+    def trial(
+        self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
+    ) -> Trial | None:
+        """Return what finds out when inputs are to be set; ``None`` where it does not matter."""
+        instances = TrialInstances(lambda: self.instantiate(False))
+        return trial_of(plan, self.description, assignment, values, instances)
+
+    def _ramped(self, setup: SimulationSetup) -> bool:
+        ramps = self.description.input_ramps
+        return ramps is not None and setup.interpolation in ("auto", "linear")

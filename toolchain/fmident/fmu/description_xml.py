@@ -15,7 +15,7 @@ from fmident.errors import FmuError, Location
 from fmident.fmu.description import ModelDescription, Variable, VariableType
 from fmident.fmu.interfaces import Capabilities, InterfaceKind
 from fmident.fmu.ramps import InputRamps
-from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier
+from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
@@ -158,7 +158,7 @@ class _Reader(Reader):
             or flag(element, "canInterpolateInputs"),
             can_get_and_set_state=flag(element, "canGetAndSetFMUstate"),
             can_handle_variable_step=flag(element, "canHandleVariableCommunicationStepSize"),
-            only_once_per_process=flag(element, "canBeInstantiatedOnlyOncePerProcess"),
+            only_once_per_process=only_once(self.root, element),
             needs_execution_tool=flag(element, "needsExecutionTool"),
             provides_directional_derivative=flag(element, "providesDirectionalDerivative"),
             needs_completed_step=not flag(element, "completedIntegratorStepNotNeeded"),

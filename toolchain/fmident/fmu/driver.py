@@ -21,6 +21,7 @@ from fmident.fmu.setup import SimulationSetup
 if TYPE_CHECKING:
     from fmident.fmu.library import Library
     from fmident.fmu.log import LogBuffer
+    from fmident.fmu.probe import Trial
     from fmident.fmu.simulator import Simulator
 
 I64 = npt.NDArray[np.int64]
@@ -129,6 +130,19 @@ class Driver(Protocol):
         assignment: Any,
     ) -> tuple[RunPlan, str]:
         """Resolve a setup; also return a remark for the log, possibly empty."""
+
+
+class TriesInputs(Protocol):
+    """A driver that may have to find out when inputs must be set."""
+
+    def lay_out(self, setup: SimulationSetup, /) -> Any:
+        """Resolve a setup, with inputs that are set after the step."""
+
+    def assignment(self, names: Sequence[str]) -> Any:
+        """Return what sets `names`."""
+
+    def trial(self, plan: Any, assignment: Any, values: Mapping[str, Value]) -> Trial | None:
+        """Return what finds it out; ``None`` where it makes no difference."""
 
 
 def make_driver(

@@ -20,6 +20,8 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         What to do next.
     ended
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
+    out_of_time
+        Whether only the time limit has ended it.
     """
 
     def __init__(
@@ -29,11 +31,13 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         time: float,
         hint: str | None = None,
         ended: float | None = None,
+        out_of_time: bool = False,
     ) -> None:
         self.message = message
         self.time = time
         self.hint = hint
         self.ended = ended
+        self.out_of_time = out_of_time
         super().__init__(message)
 
 

@@ -22,6 +22,7 @@ from fmident.fmu.description_xml import parse_description
 from fmident.fmu.functions import functions_of
 from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
 from fmident.fmu.library import Library
+from fmident.fmu.reuse import Reuse
 from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Fmu:
         log_buffer: LogBuffer | None = None,
         loop_state: I64 | None = None,
         interface: InterfaceChoice = "auto",
+        reuse: Reuse = "checked",
     ) -> Simulator:
         """Instantiate the FMU; arguments as for :class:`fmident.fmu.Simulator`.
 
@@ -101,6 +103,7 @@ class Fmu:
             log_buffer=log_buffer,
             loop_state=loop_state,
             interface=interface,
+            reuse=reuse,
         )
 
     def load_library(self, interface: InterfaceChoice = "auto") -> Library:

@@ -125,6 +125,17 @@ class InstanceHolder:
         """Whether nothing has run on the instance since it was made."""
         return self._fresh and self._instance is not None
 
+    @property
+    def resets(self) -> bool:
+        """Whether the next run begins with a reset."""
+        return self._instance is not None and not self._fresh and self._can_reset
+
+    def set_aside(self) -> None:
+        """Free the instance, used or not; the next run instantiates anew."""
+        self.instantiations -= self.is_new
+        self.drop()
+        self._reason = ""
+
     def never_reset(self) -> None:
         """From now on instantiate anew for each run."""
         self._can_reset = False
@@ -156,9 +167,9 @@ class InstanceHolder:
 
     def drop(self, status: int = 0) -> None:
         """Free the instance, if there is one; after Fatal, FMI forbids even that."""
-        if self._instance is not None:
+        instance, self._instance = self._instance, None
+        if instance is not None:
             if status == FATAL:
-                self._instance.abandon()
+                instance.abandon()
             else:
-                self._instance.free()
-            self._instance = None
+                instance.free()

@@ -111,9 +111,10 @@ class BaseInstance:
 
     def free(self) -> None:
         """Free the instance; it cannot be used afterwards."""
-        if self.component:
-            self._functions[f"{self.prefix}FreeInstance"](self.component)
-            self.component = None
+        # Forgotten first: after Ctrl-C in between, nobody may free it a second time.
+        component, self.component = self.component, None
+        if component:
+            self._functions[f"{self.prefix}FreeInstance"](component)
 
     def abandon(self) -> None:
         """Forget the instance without a call: after Fatal, FMI allows none."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.description import ModelDescription, Value
-from fmident.fmu.driver import InputUpdate, RunPlan
+from fmident.fmu.driver import InputUpdate
+from fmident.fmu.failure import RunFailed
 from fmident.fmu.instance import CallFailed, Instance
+from fmident.fmu.instances import TrialInstances, directly
 from fmident.fmu.plan import Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.values import Assignment
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _SHORT_STEP = 1e-3  # of the communication step
 _FEEDTHROUGH_SHARE = 0.1
+
+UNKNOWN = "could not find out whether outputs follow inputs at once"
 
 
 @dataclass(frozen=True)
@@ -146,34 +150,33 @@ def interpolates_inputs(
     return not _same(held, linear)
 
 
-def find_input_update(
-    simulator: Simulator, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
-) -> tuple[InputUpdate, str]:
-    """Decide when u(t_(i+1)) must be set so that y(t_(i+1)) belongs to it.
+def trial_of(
+    plan: Plan,
+    description: ModelDescription,
+    assignment: Assignment,
+    values: Mapping[str, Value],
+    instances: TrialInstances,
+) -> Trial | None:
+    """Return what finds out when inputs are to be set; ``None`` where it makes no difference.
 
     FMI wants outputs to be computed anew when they are read after inputs were set. Some
     FMUs compute them in ``fmi2DoStep`` only; read the usual way, their outputs lag one
     sample behind the inputs where there is direct feedthrough.
 
-    Returns
-    -------
-    tuple
-        ``"after_step"`` or ``"before_step"``, and a remark for the log, possibly empty.
+    Parameters
+    ----------
+    plan
+        Laid out for ``"after_step"``.
+    description
+        The FMU.
+    assignment, values
+        What is set before initialisation.
+    instances
+        Those that are tried.
     """
-    if not _may_feed_through(plan, simulator):
-        return "after_step", ""
-    return try_input_update(simulator, plan, _Trial2(simulator, plan, assignment, values))
-
-
-def try_input_update(simulator: Simulator, plan: RunPlan, trial: Trial) -> tuple[InputUpdate, str]:
-    """Decide by single steps; arguments and answer as in :func:`find_input_update`."""
-    try:
-        return trial.decide()
-    except CallFailed as failed:
-        # The run itself will tell if the FMU fails; a strange input may fail only here.
-        simulator.describe_failure(failed, plan)
-        simulator.drop_instance()  # it may want to end the simulation, even after a reset
-        return "after_step", "could not find out whether outputs follow inputs at once"
+    if not _may_feed_through(plan, description):
+        return None
+    return _Trial2(plan, description, assignment, values, instances)
 
 
 def farthest(inputs: F64) -> int:
@@ -183,7 +186,7 @@ def farthest(inputs: F64) -> int:
     return int(np.argmax(np.abs((inputs - inputs[0]) / span).sum(axis=1)))
 
 
-def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
+def _may_feed_through(plan: Plan, description: ModelDescription) -> bool:
     """Whether any recorded output can depend directly on an input that varies."""
     if plan.times.size < 2 or not plan.real_output_references.size:
         return False
@@ -191,7 +194,7 @@ def _may_feed_through(plan: Plan, simulator: Simulator) -> bool:
     if reals.size == 0 or bool(np.all(reals == reals[0])):
         return False
     outputs = (column.name for column in plan.output_columns)
-    return may_depend(simulator.description, outputs, plan.setup.input_names)
+    return may_depend(description, outputs, plan.setup.input_names)
 
 
 def may_depend(
@@ -205,7 +208,7 @@ def may_depend(
 
 
 class Trial:
-    """Single steps with one input or another, from the same start.
+    """Single steps with one input or another, each time from a new instance.
 
     Parameters
     ----------
@@ -215,18 +218,30 @@ class Trial:
         Size of a communication step, s.
     far
         The instant whose inputs differ most from those at the start.
+    instances
+        Those that are tried.
     variable_step
         Whether the FMU can take a shorter step.
     """
 
-    def __init__(self, function: str, step: float, far: int, *, variable_step: bool) -> None:
+    def __init__(
+        self,
+        function: str,
+        step: float,
+        far: int,
+        instances: TrialInstances,
+        *,
+        variable_step: bool,
+    ) -> None:
         self.function = function
         self.h = step
         self.far = far
+        self.instances = instances
         self.variable_step = variable_step
+        self._apart: Callable[[Callable[[], Any]], Any] = directly
 
     def begin(self) -> None:
-        """Bring the FMU to the first instant, with its inputs."""
+        """Bring a new instance to the first instant, with its inputs."""
         raise NotImplementedError
 
     def set_inputs(self, row: int) -> None:
@@ -241,12 +256,43 @@ class Trial:
         """Return the Real outputs."""
         raise NotImplementedError
 
-    def interpolates(self) -> bool:
-        """Whether inputs on straight lines are asked for and have an effect."""
+    def asks_for_lines(self) -> bool:
+        """Whether inputs on straight lines are asked for."""
+        return False
+
+    def after_line(self) -> F64:
+        """Return the outputs after one step with an input on a straight line."""
         raise NotImplementedError
 
-    def decide(self) -> tuple[InputUpdate, str]:
-        """Answer as :func:`find_input_update` does."""
+    def decide(
+        self, apart: Callable[[Callable[[], Any]], Any] = directly
+    ) -> tuple[InputUpdate, str]:
+        """Decide when u(t_(i+1)) must be set so that y(t_(i+1)) belongs to it.
+
+        Parameters
+        ----------
+        apart
+            Runs a part of the trial that needs an instance, as :func:`directly` or
+            :func:`fmident.fmu.instances.forked` does.
+
+        Returns
+        -------
+        tuple
+            ``"after_step"`` or ``"before_step"``, and a remark for the log, possibly empty.
+        """
+        self._apart = apart
+        try:
+            answer = self._decide()
+        except CallFailed as failed:
+            # The run itself will tell if the FMU fails; a strange input may fail only here.
+            self.instances.free(failed.status)
+            return "after_step", UNKNOWN
+        except RunFailed:
+            answer = "after_step", UNKNOWN
+        self.instances.free()
+        return answer
+
+    def _decide(self) -> tuple[InputUpdate, str]:
         if self.follows_at_once():
             return "after_step", ""
         feeds = self.feeds_through_in_step()
@@ -264,23 +310,38 @@ class Trial:
             " are set before it, so that outputs belong to the inputs of the same instant",
         )
 
+    def interpolates(self) -> bool:
+        """Whether inputs on straight lines are asked for and have an effect."""
+        if not self.asks_for_lines():
+            return False
+        return not _same(self._apart(self.after_line), self.after_step_of(self.h, 0))
+
     def follows_at_once(self) -> bool:
         """Whether outputs change when inputs are set between two steps."""
-        self.begin()
-        self.step(self.h)
-        before = self.outputs()
-        for row in (1, self.far):
-            self.set_inputs(row)
-            if not _same(self.outputs(), before):
-                return True
-        return False
+
+        def look() -> bool:
+            self.begin()
+            self.step(self.h)
+            before = self.outputs()
+            for row in (1, self.far):
+                self.set_inputs(row)
+                if not _same(self.outputs(), before):
+                    return True
+            return False
+
+        return bool(self._apart(look))
 
     def after_step_of(self, size: float, row: int) -> F64:
         """Return the outputs after one step with the inputs of instant `row`."""
-        self.begin()
-        self.set_inputs(row)
-        self.step(size)
-        return self.outputs()
+
+        def look() -> F64:
+            self.begin()
+            self.set_inputs(row)
+            self.step(size)
+            return self.outputs()
+
+        found: F64 = self._apart(look)
+        return found
 
     def feeds_through_in_step(self) -> bool | None:
         """Whether an input acts on the outputs of a step at once, not through states.
@@ -303,12 +364,12 @@ class _Trial2(Trial):
 
     def __init__(
         self,
-        simulator: Simulator,
         plan: Plan,
+        description: ModelDescription,
         assignment: Assignment,
         values: Mapping[str, Value],
+        instances: TrialInstances,
     ) -> None:
-        self.simulator = simulator
         self.plan = plan
         self.assignment = assignment
         self.values = values
@@ -316,18 +377,19 @@ class _Trial2(Trial):
             "fmi2DoStep",
             float(plan.times[1] - plan.times[0]),
             farthest(plan.real_inputs),
-            variable_step=simulator.description.can_handle_variable_step,
+            instances,
+            variable_step=description.can_handle_variable_step,
         )
 
     @property
     def instance(self) -> Instance:
-        return cast(Instance, self.simulator.instance)
+        return cast(Instance, self.instances.instance)
 
     def outputs(self) -> F64:
         return self.instance.get_reals(self.plan.real_output_references)
 
     def begin(self) -> None:
-        self.simulator.initialise(self.plan, self.assignment, self.values)
+        self.plan.initialise(cast(Instance, self.instances.renew()), self.assignment, self.values)
 
     def set_inputs(self, row: int) -> None:
         references = self.plan.real_input_references
@@ -336,16 +398,16 @@ class _Trial2(Trial):
     def step(self, size: float) -> None:
         self.instance.do_step(float(self.plan.times[0]), size)
 
-    def interpolates(self) -> bool:
-        if self.plan.interpolation != "linear":
-            return False
-        held = self.after_step_of(self.h, 0)
+    def asks_for_lines(self) -> bool:
+        return self.plan.interpolation == "linear"
+
+    def after_line(self) -> F64:
         self.begin()
         reals = self.plan.real_inputs
         slopes = np.ascontiguousarray((reals[self.far] - reals[0]) / self.h)
         self.instance.set_derivatives(self.plan.real_input_references, self.plan.orders, slopes)
         self.step(self.h)
-        return not _same(self.outputs(), held)
+        return self.outputs()
 
 
 def _same(first: F64, second: F64) -> bool:

@@ -6,7 +6,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
@@ -16,7 +15,15 @@ from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
-from fmident.fmu.driver import I64, Driver, InputUpdate, RunPlan, ValueSetter, make_driver
+from fmident.fmu.driver import (
+    I64,
+    Driver,
+    InputUpdate,
+    RunPlan,
+    TriesInputs,
+    ValueSetter,
+    make_driver,
+)
 from fmident.fmu.failure import RunFailed, note, output_records, own_words
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.instance import BaseInstance, CallFailed, status_word
@@ -24,7 +31,9 @@ from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.library import DISCARD
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
 from fmident.fmu.program import FAILED_STEP, STATE_SIZE
+from fmident.fmu.reuse import Reuse, ReuseCheck
 from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.statistics import Statistics
 
 if TYPE_CHECKING:
     from fmident.fmu.fmu import Fmu
@@ -35,34 +44,12 @@ CHUNK_SECONDS = 0.05
 _FIRST_CHUNK = 8
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """What a simulator has done so far.
-
-    Parameters
-    ----------
-    runs, failures
-        Runs begun, and those of them that failed.
-    steps
-        Communication steps.
-    instantiations
-        1 as long as nothing made a new instance necessary.
-    warnings
-        Steps in which the FMU returned Warning.
-    """
-
-    runs: int = 0
-    failures: int = 0
-    steps: int = 0
-    instantiations: int = 0
-    warnings: int = 0
-
-
 class Simulator:
     """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
 
-    The instance is made once and reset before each run. After Error or Fatal it is
-    replaced. A second thread that uses the same simulator waits: make one per thread.
+    The instance is made once and reset before each run, if that has proven to be as good as a
+    new one. After Error or Fatal it is replaced. A second thread that uses the same simulator
+    waits: make one per thread.
 
     Parameters
     ----------
@@ -90,6 +77,11 @@ class Simulator:
     interface
         ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``: Co-Simulation where the
         FMU offers it, else Model Exchange with SUNDIALS CVODE.
+    reuse
+        ``"checked"``: the first run of each setup on an instance that has been used is done
+        again on a new one, and where the outputs differ in a bit, the FMU is instantiated for
+        each run from then on. ``"never"``: it is so from the beginning. ``"trusted"``: the
+        instance is reset and used, whatever comes out.
 
     Raises
     ------
@@ -109,8 +101,10 @@ class Simulator:
         log_buffer: LogBuffer | None = None,
         loop_state: I64 | None = None,
         interface: InterfaceChoice = "auto",
+        reuse: Reuse = "checked",
     ) -> None:
         self.fmu = fmu
+        self._interface: InterfaceChoice = interface
         self.description = fmu.description.with_interface(interface)
         self.input_update = input_update
         self._runs = self._failures = self._steps = 0
@@ -136,6 +130,7 @@ class Simulator:
         self._holder = InstanceHolder(
             self.description, self._driver.instantiate, debug_logging=debug_logging
         )
+        self._reuse = ReuseCheck(self._holder, reuse)
         try:
             fmu.register(self)
             self._holder.make_first(Capture(capture_output), self._records)
@@ -193,38 +188,55 @@ class Simulator:
         driver = self._driver.configured(merged)
         assignment = self._assignment(driver, merged)
         plan = self._plan(driver, setup, merged, assignment)
-        reals = plan.new_results()
         self._runs += 1
         capture = Capture(self.captures_output)
 
-        def run() -> RunFailed | None:
-            try:
-                self.initialise(plan, assignment, merged)
-                plan.read_first(self.instance, reals)
-                plan.refuse_not_finite(reals)
-                self._run(plan, reals, time_limit, capture)
-                self._terminate(ended=plan.finish(reals))
-            except CallFailed as failed:
-                return self.describe_failure(failed, plan)
-            except RunFailed as failed:
+        def once() -> F64 | RunFailed:
+            """Run, and return outputs or failure."""
+            reals = plan.new_results()
+
+            def run() -> RunFailed | None:
+                try:
+                    self.initialise(plan, assignment, merged)
+                    plan.read_first(self.instance, reals)
+                    plan.refuse_not_finite(reals)
+                    self._run(plan, reals, time_limit, capture)
+                    self._terminate(ended=plan.finish(reals))
+                except CallFailed as failed:
+                    return self.describe_failure(failed, plan)
+                except RunFailed as failed:
+                    return failed
+                return None
+
+            def run_and_part() -> RunFailed | None:
+                failed = run()
+                if failed is not None and failed.ended is not None:
+                    self._terminate(ended=True)
                 return failed
-            return None
 
-        def run_and_part() -> RunFailed | None:
-            failed = run()
-            if failed is not None and failed.ended is not None:
-                self._terminate(ended=True)
-            return failed
-
-        try:
             failure = capture.around(run_and_part)
+            return plan.assemble(reals) if failure is None else failure
+
+        counts = self._steps, self._warnings
+        try:
+            found = self._reuse.run(setup, frozenset(merged), once, self._again(counts))
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
-        if failure is not None:
+        if isinstance(found, RunFailed):
             self._failures += 1
-            raise self._error(failure)
-        return plan.assemble(reals)
+            raise self._error(found)
+        return found
+
+    def _again(self, counts: tuple[int, int]) -> Callable[[], None]:
+        """Return what forgets a run that is going to be done again, its messages and counts."""
+
+        def forget() -> None:
+            self._steps, self._warnings = counts
+            self._state[FAILED_STEP] = -1
+            self._buffer.clear()
+
+        return forget
 
     def initialise(
         self, plan: RunPlan, assignment: ValueSetter, values: Mapping[str, Value]
@@ -245,6 +257,7 @@ class Simulator:
                     f"the simulation took longer than {time_limit:g} s of wall-clock time",
                     time=reached,
                     hint="allow more time, or a larger communication step",
+                    out_of_time=True,
                 )
 
         run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)
@@ -318,6 +331,41 @@ class Simulator:
         """Do not reset any more: for FMUs whose reset leaves something of the run before."""
         self._holder.never_reset()
 
+    @property
+    def would_reset(self) -> bool:
+        """Whether the next run begins with a reset, rather than with a new instance."""
+        return self._holder.resets
+
+    def trust_reset(self, setup: SimulationSetup | None = None) -> None:
+        """Do not check any more what a reset brings back, in one setup or in all.
+
+        For callers that have compared runs themselves.
+        """
+        self._reuse.trust(setup)
+
+    def try_inputs(
+        self,
+        driver: TriesInputs,
+        setup: SimulationSetup,
+        plan: RunPlan,
+        assignment: ValueSetter,
+        values: Mapping[str, Value],
+    ) -> tuple[InputUpdate, str]:
+        """Return when inputs must be set, found with instances that nothing else runs on."""
+        trial = driver.trial(plan, assignment, values)
+        if trial is None:
+            return "after_step", ""
+        if self.description.only_once_per_process:
+            from fmident.fmu.trial import decide_in_child
+
+            return decide_in_child(self.fmu.path, setup, values, self._interface)
+        capture = Capture(self.captures_output)
+        # One instance at a time: not all FMUs keep their instances apart.
+        capture.around(self._holder.set_aside)
+        found = capture.around(trial.decide)
+        self._buffer.clear()
+        return found
+
     # ------------------------------------------------------------- what is kept
 
     def _assignment(self, driver: Driver, values: Mapping[str, Value]) -> ValueSetter:
@@ -358,10 +406,6 @@ class Simulator:
     def instance(self) -> BaseInstance:
         """The live instance; for the modules of this package."""
         return self._holder.instance
-
-    def drop_instance(self) -> None:
-        """Free the instance, on which a trial has failed; for the modules of this package."""
-        self._holder.drop()
 
     # ------------------------------------------------------------------ failures
 

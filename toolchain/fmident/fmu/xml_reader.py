@@ -40,11 +40,27 @@ def flag(element: ElementTree.Element, key: str) -> bool:
     return element.get(key, "false").strip() in ("true", "1")
 
 
+def only_once(root: ElementTree.Element, element: ElementTree.Element) -> bool:
+    """Return whether a process may hold one instance only of an interface.
+
+    OpenModelica's FMUs say that it may hold several, but when one is freed, so is the memory of
+    all instances of that binary (version 1.26.9, ``fmi2FreeInstance``).
+    """
+    said = flag(element, "canBeInstantiatedOnlyOncePerProcess")
+    return said or root.get("generationTool", "").strip().startswith("OpenModelica")
+
+
 def identifier(element: ElementTree.Element, file: str) -> str:
     """Return an interface's modelIdentifier, which becomes a file name."""
     found = element.get("modelIdentifier", "")
-    if not re.fullmatch(r"[A-Za-z_]\w*", found, re.ASCII):
-        raise FmuError(f"modelIdentifier '{found}' is not a C identifier", location=Location(file))
+    # FMI wants a C identifier, for the names of functions in source code. Binaries export them
+    # without it, and exporters take what names the file: only what is no plain name is refused.
+    if not found.strip(". ") or re.search(r"[/\\:\0-\x1f]", found) or len(found.encode()) > 240:
+        raise FmuError(
+            f"modelIdentifier '{found[:200]}' is not the name of a file",
+            location=Location(file),
+            hint="it must name the library in the folder 'binaries'; export the FMU again",
+        )
     return found
 
 

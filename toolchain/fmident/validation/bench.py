@@ -13,6 +13,7 @@ from fmident._types import F64
 from fmident.catalog.entry import Signal, SmokeExperiment
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
+from fmident.fmu.reuse import Reuse
 from fmident.fmu.setup import Interpolation
 from fmident.units import convert, parse_unit
 from fmident.validation.plan import FmuPlan, Reference
@@ -80,20 +81,24 @@ class Bench(Closes):
             self._simulator = self.new_simulator()
         return self._simulator
 
-    def new_simulator(self) -> Simulator:
+    def new_simulator(self, reuse: Reuse = "checked") -> Simulator:
         """Return a fresh instance; the shared one is closed first if only one is allowed.
 
         What it prints is not captured: it must outlive a crash, see the parent.
         """
-        if self.description.only_once_per_process and self._simulator is not None:
-            self._simulator.close()
-            self._simulator = None
+        self.make_room()
         # The compiled loop costs a second of start-up, more than short runs take.
         longest = max(
             (r.trajectory.times.size * r.experiment.refine for r in self.plan.references),
             default=self.plan.smoke.samples,
         )
-        return self.fmu.simulator(compiled=longest > _MANY_STEPS, capture_output=False)
+        return self.fmu.simulator(compiled=longest > _MANY_STEPS, capture_output=False, reuse=reuse)
+
+    def make_room(self) -> None:
+        """Free the shared instance if no other may live beside it."""
+        if self.description.only_once_per_process and self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
 
     def simulate(
         self,

@@ -69,6 +69,7 @@ def check_model_exchange(bench: Bench) -> Check:
         found = bench.simulate(setup, experiment.values)
     except FmidentError as error:
         return Check(name, False, error.message)
+    bench.make_room()
     try:
         given = SimulationSetup(
             setup.times, setup.input_names, setup.inputs, setup.output_names, start, setup.tolerance

@@ -114,7 +114,7 @@ class AutoExecutor(Executor):
             return
         inline = self._inline
         processes = ProcessExecutor(self._problem, verdict=inline.reset_verdict)
-        if processes.simultaneous == 1 and not inline.memory_grows:
+        if processes.simultaneous == 1 and not inline.needs_processes:
             processes.close()
             return
         self._processes, self._inline = processes, None
@@ -122,7 +122,7 @@ class AutoExecutor(Executor):
         inline.close()
 
     def _pays(self, count: int) -> bool:
-        if self._inline is not None and self._inline.memory_grows:
+        if self._inline is not None and self._inline.needs_processes:
             return True
         if count < 2 or self._seconds < PATIENCE:
             return False

@@ -68,6 +68,12 @@ class InProcessExecutor(PreparedExecutor):
         return bool(self._notes)
 
     @property
+    def needs_processes(self) -> bool:
+        """Whether simulations in this process cannot go on well: results or memory suffer."""
+        unclean = self._verdict is not None and self._verdict.new_process
+        return unclean or self.memory_grows
+
+    @property
     def reset_verdict(self) -> ResetVerdict | None:
         """What the trial of the FMU's reset showed; ``None`` before the first run."""
         return self._verdict
@@ -120,9 +126,9 @@ class InProcessExecutor(PreparedExecutor):
         if self._verdict is None:
             from fmident.fmu.reset_test import try_reset
 
-            first = self._table.own[0]
             limit = self._settings.timeout
-            self._verdict = try_reset(self._simulator, first.setup, first.values, time_limit=limit)
+            trials = [(prepared.setup, prepared.values) for prepared in self._table.own]
+            self._verdict = try_reset(self._simulator, trials, time_limit=limit)
 
     def _watch(self, growth: int) -> None:
         """Replace the instance after its share of runs, or when memory has grown over runs."""

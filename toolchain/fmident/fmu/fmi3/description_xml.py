@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
 from fmident.fmu.fmi3.declarations import Declaration, take_apart
 from fmident.fmu.interfaces import Capabilities, InterfaceKind
-from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier
+from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
 TYPES: dict[str, VariableType] = {
@@ -98,7 +98,7 @@ class _Reader(Reader):
             can_interpolate_inputs=exchange or intermediate,
             can_get_and_set_state=flag(element, "canGetAndSetFMUState"),
             can_handle_variable_step=flag(element, "canHandleVariableCommunicationStepSize"),
-            only_once_per_process=flag(element, "canBeInstantiatedOnlyOncePerProcess"),
+            only_once_per_process=only_once(self.root, element),
             needs_execution_tool=flag(element, "needsExecutionTool"),
             provides_directional_derivative=flag(element, "providesDirectionalDerivatives"),
             has_event_mode=flag(element, "hasEventMode"),

@@ -8,18 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from fmident.errors import FmuError
-from fmident.fmu.capture import Capture
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import I64, InputUpdate, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.configured import Configured
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.fmi3.plan import StepPlan
-from fmident.fmu.fmi3.probe import find_input_update
+from fmident.fmu.fmi3.probe import trial_of
 from fmident.fmu.fmi3.values import Assignment3
 from fmident.fmu.instance import CallFailed
+from fmident.fmu.instances import TrialInstances
 from fmident.fmu.library import Library
 from fmident.fmu.log import LogBuffer
+from fmident.fmu.probe import Trial
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
 
@@ -149,19 +150,12 @@ class CoSimulation3(Configured):
         assignment: Assignment3,
     ) -> tuple[StepPlan, str]:
         """Resolve a setup."""
-
-        def laid_out(update: InputUpdate) -> StepPlan:
-            return StepPlan(setup, self.description, self._library, self._table, update)
-
-        plan = laid_out("after_step" if self._update == "auto" else self._update)
+        plan = self.lay_out(setup, "after_step" if self._update == "auto" else self._update)
         remark = ""
-        if self._update == "auto" and not self.description.capabilities.has_event_mode:
-            update, remark = Capture(simulator.captures_output).around(
-                lambda: find_input_update(simulator, plan, assignment, values)
-            )
-            self._buffer.clear()
+        if self._update == "auto":
+            update, remark = simulator.try_inputs(self, setup, plan, assignment, values)
             if update == "before_step":
-                plan = laid_out(update)
+                plan = self.lay_out(setup, update)
         varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
         held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
         said = [REFUSED] * self._event_mode_refused + [remark] * bool(remark) + [HELD] * held
@@ -169,3 +163,14 @@ class CoSimulation3(Configured):
         if fixed is not None and bool(np.any(np.diff(plan.times) < (1.0 - 1e-6) * fixed)):
             said.append(COARSE.format(fixed))
         return plan, "; ".join(said)
+
+    def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> StepPlan:
+        """Resolve a setup, with inputs that are set before or after the step."""
+        return StepPlan(setup, self.description, self._library, self._table, update)
+
+    def trial(
+        self, plan: StepPlan, assignment: Assignment3, values: Mapping[str, Value]
+    ) -> Trial | None:
+        """Return what finds out when inputs are to be set; ``None`` where it does not matter."""
+        instances = TrialInstances(lambda: self.instantiate(False))
+        return trial_of(plan, self.description, assignment, values, instances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import mmap
 import os
@@ -35,7 +36,7 @@ def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
             package = types.ModuleType(name)
             package.__path__ = [str(_ROOT.joinpath(*name.split(".")[1:]))]
             sys.modules[name] = package
-    from fmident.evaluation.executors.processes import lifeline
+    from fmident.fmu import lifeline
 
     lifeline.tie(life)
     _be_modest()
@@ -137,8 +138,10 @@ class _Server:
         from fmident.evaluation.executors.processes.protocol import Reply
 
         assert self.simulator is not None
-        setup, values = pickle.loads(body)
+        setup, values, trusted = pickle.loads(body)
         self.simulator.prepare(setup, values)
+        if trusted:
+            self.simulator.trust_reset(setup)
         self.setups[number] = setup, values
         self.reply(Reply.DONE)
 
@@ -182,21 +185,20 @@ class _Server:
             told = _told(error)
         self.reply(Reply.OUTCOME, slot, told)
 
-    def try_reset(self, _slot: int, number: int, _body: bytes) -> None:
+    def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Try whether the FMU can be reset."""
         from fmident.evaluation.executors.processes.protocol import TRIAL_AT, Reply
         from fmident.fmu.reset_test import try_reset
 
         assert self.simulator is not None
-        trace, (setup, values) = self.trace, self.setups[number]
+        trace, trials = self.trace, [self.setups[number] for number in json.loads(body)]
         assert trace is not None
 
         def at_run(begins: bool) -> None:
             struct.pack_into("<d", trace, TRIAL_AT, time.monotonic() if begins else 0.0)
 
-        found = try_reset(self.simulator, setup, values, time_limit=self.time_limit, at_run=at_run)
-        verdict = {"reinstantiate": found.reinstantiate, "note": found.note}
-        self.reply(Reply.DONE, 0, json.dumps(verdict).encode())
+        found = try_reset(self.simulator, trials, time_limit=self.time_limit, at_run=at_run)
+        self.reply(Reply.DONE, 0, json.dumps(dataclasses.asdict(found)).encode())
 
     def never_reset(self, _slot: int, _number: int, _body: bytes) -> None:
         """Instantiate for each run from now on."""

@@ -205,9 +205,10 @@ class ProcessExecutor(PreparedExecutor):
             idle = [w for w in able if not w.outstanding]
             if idle and not self._trying and batch.waiting:
                 self._trying = True
-                first = self._table.own[0]
-                self._teach(idle[0], first, None)
-                idle[0].send(Sent(Command.TRY_RESET), first.number)
+                for prepared in self._table.own:
+                    self._teach(idle[0], prepared, None)
+                numbers = json.dumps([prepared.number for prepared in self._table.own])
+                idle[0].send(Sent(Command.TRY_RESET), body=numbers.encode())
             return
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
@@ -246,7 +247,9 @@ class ProcessExecutor(PreparedExecutor):
         for number in worker.known - self._table.numbers:
             worker.tell(Command.FORGET, 0, number)
             worker.known.discard(number)
-        body = pickle.dumps((prepared.setup, dict(prepared.values)))
+        # What has passed the trial; other experiments are checked in the worker, as they come.
+        trusted = prepared in self._table.own and self._verdict is not None
+        body = pickle.dumps((prepared.setup, dict(prepared.values), trusted))
         worker.known.add(prepared.number)
         worker.send(Sent(Command.SETUP, index, setup=prepared.number), prepared.number, body)
 
@@ -286,7 +289,7 @@ class ProcessExecutor(PreparedExecutor):
         elif sent.command is Command.OPEN:
             self._welcome(worker)
         elif sent.command is Command.TRY_RESET:
-            self._trying = False
+            self._trying, worker.tried = False, True
             self._verdict = ResetVerdict(**json.loads(body))
             if self._verdict.reinstantiate:
                 for other in self._workers:
@@ -338,6 +341,8 @@ class ProcessExecutor(PreparedExecutor):
         return min(GROWTH_LIMIT, max(left / 2, _SLACK))
 
     def _spent(self, worker: Worker) -> bool:
+        if self._verdict is not None and self._verdict.new_process:
+            return worker.runs >= 1 or worker.tried
         share = self._settings.renew_after
         return share is not None and worker.runs >= share
 
@@ -367,7 +372,8 @@ class ProcessExecutor(PreparedExecutor):
             # be instantiated, which is loading.
             if began := worker.trial():
                 return began + limit + _GRACE
-            return head.begun + self._start_limit + 3.0 * (limit + _GRACE)
+            runs = 2.0 + 2.0 * len(self._table.own)
+            return head.begun + self._start_limit + runs * (limit + _GRACE)
         return head.begun + self._start_limit
 
     @property

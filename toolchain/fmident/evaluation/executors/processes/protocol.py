@@ -43,7 +43,8 @@ class Command(enum.IntEnum):
     OPEN = 1
     """Payload: pickled request. Answer: READY, or REFUSED."""
     SETUP = 2
-    """Number; payload: pickled setup and values. Answer: DONE, or REFUSED."""
+    """Number; payload: pickled setup, values, whether the trial has found that a reset does for it.
+    Answer: DONE, or REFUSED."""
     FORGET = 3
     """Number of a setup. No answer."""
     NAMES = 4
@@ -53,7 +54,7 @@ class Command(enum.IntEnum):
     RUN = 6
     """Slot, setup << 32 | names; payload: pickled values that are no floats. Answer: OUTCOME."""
     TRY_RESET = 7
-    """Setup. Answer: DONE with the verdict as JSON."""
+    """Payload: numbers of setups as JSON. Answer: DONE with the verdict as JSON."""
     NEVER_RESET = 8
     """No answer."""
 

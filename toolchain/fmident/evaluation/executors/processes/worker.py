@@ -92,6 +92,8 @@ class Worker:
         Simulations sent to it.
     retiring
         Whether it gets no more work.
+    tried
+        Whether it has run the trial of the reset.
     sentence
         Why the executor killed it, in words, if it did.
     resident, grown
@@ -102,7 +104,7 @@ class Worker:
 
     def __init__(self, folder: Path, request: bytes) -> None:
         self.folder = folder
-        self.ready = self.retiring = False
+        self.ready = self.retiring = self.tried = False
         self.outstanding: deque[Sent] = deque()
         self.known: set[int] = set()
         self.runs = self.resident = self.grown = 0

@@ -1,0 +1,100 @@
+"""Run a script of this package in a child process, in which an FMU may do what it likes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from fmident.fmu.family import end_family
+
+OUTPUT = "output.txt"
+"""What the child, and the FMU in it, print."""
+
+
+class Child:
+    """A running script; to be ended.
+
+    Parameters
+    ----------
+    script
+        Its name, in this package. It gets the folder's name and the number of a pipe's end, to
+        be tied to by :func:`fmident.fmu.lifeline.tie`.
+    folder
+        A private folder of the child: what it unpacks goes with it, however the child ends.
+    """
+
+    def __init__(self, script: str, folder: Path) -> None:
+        self._folder = folder
+        life, self._life = os.pipe()
+        try:
+            with (folder / OUTPUT).open("wb") as output:
+                self._process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-P",
+                        str(Path(__file__).with_name(script)),
+                        str(folder),
+                        str(life),
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(life,),
+                    # Ctrl-C is for the parent, which then ends the child and what that started.
+                    start_new_session=True,
+                    env={
+                        **os.environ,
+                        "TMPDIR": str(folder),
+                        "TEMP": str(folder),
+                        "TMP": str(folder),
+                    },
+                )
+        except BaseException:
+            os.close(self._life)
+            raise
+        finally:
+            os.close(life)
+
+    @property
+    def returncode(self) -> int:
+        """How it ended, as :mod:`subprocess` has it."""
+        code = self._process.returncode
+        assert code is not None, "the child has not ended"
+        return code
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; return whether it has ended."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def end(self) -> None:
+        """Kill it if it lives, and what it has started."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+        self._process.wait()
+        end_family(self._process.pid, self._folder)
+        if self._life >= 0:
+            os.close(self._life)
+            self._life = -1
+
+
+def prepare(life: int) -> None:
+    """Begin as a child: end with the parent, adopt orphans, write no core file."""
+    from fmident.fmu import family, lifeline
+
+    lifeline.tie(life)
+    family.adopt()
+    try:
+        import resource
+    except ImportError:  # not on this platform
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,120 @@
+"""Whether an instance that has been used is as good as a new one, checked run by run.
+
+FMI wants a reset to bring back the state after instantiation. Those of several tools bring back
+less: states, inputs, values that were computed from parameters, outputs of the last step.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.fmu.failure import RunFailed, note
+from fmident.fmu.holder import InstanceHolder
+from fmident.fmu.setup import SimulationSetup
+
+Reuse = Literal["checked", "trusted", "never"]
+Outcome = F64 | RunFailed
+
+
+class ReuseCheck:
+    """Compares the first run of each setup on a used instance with the same run on a new one.
+
+    Parameters
+    ----------
+    holder
+        Of the instance.
+    policy
+        As for :class:`fmident.fmu.Simulator`.
+    """
+
+    def __init__(self, holder: InstanceHolder, policy: Reuse) -> None:
+        self._holder = holder
+        self._checks = policy == "checked"
+        # By setup, the names of values with which a reset has proven itself.
+        self._trusted: weakref.WeakSet[SimulationSetup] = weakref.WeakSet()
+        self._passed: weakref.WeakKeyDictionary[SimulationSetup, set[frozenset[str]]]
+        self._passed = weakref.WeakKeyDictionary()
+        if policy == "never":
+            holder.never_reset()
+
+    def trust(self, setup: SimulationSetup | None = None) -> None:
+        """Check no more, in one setup or in all."""
+        if setup is None:
+            self._checks = False
+        else:
+            self._trusted.add(setup)
+
+    def run(
+        self,
+        setup: SimulationSetup,
+        names: frozenset[str],
+        once: Callable[[], Outcome],
+        forget: Callable[[], None],
+    ) -> Outcome:
+        """Run a simulation, and again on a new instance where that has to be compared.
+
+        Parameters
+        ----------
+        setup
+            What is simulated.
+        names
+            Of the values that are set.
+        once
+            Runs it.
+        forget
+            Undoes what the run has counted and logged.
+
+        Returns
+        -------
+        ndarray or RunFailed
+            What a new instance gives.
+        """
+        passed = self._passed.setdefault(setup, set())
+        known = names in passed or setup in self._trusted
+        checks = self._checks and self._holder.resets and not known
+        made = self._holder.instantiations
+        found = once()
+        # An FMU that refuses its reset has been instantiated anew already.
+        if not checks or self._holder.instantiations != made:
+            return found
+        if isinstance(found, RunFailed) and found.out_of_time:
+            return found
+        fresh = self._anew(once, forget)
+        if _same(found, fresh):
+            self._holder.instantiations = made  # that for the comparison was not necessary
+            if not isinstance(fresh, RunFailed):
+                passed.add(names)
+            return fresh
+        if isinstance(fresh, RunFailed) and fresh.out_of_time:
+            return fresh
+        again = self._anew(once, forget)
+        self._holder.never_reset()
+        if _same(fresh, again):
+            said = (
+                "a reset does not bring the FMU back to its initial state: it is instantiated"
+                " anew for each simulation, which takes longer"
+            )
+        else:
+            said = (
+                "the FMU does not repeat itself, not even when it is instantiated anew: results"
+                " depend on what was simulated before"
+            )
+        self._holder.notes.append(note(said))
+        return again
+
+    def _anew(self, once: Callable[[], Outcome], forget: Callable[[], None]) -> Outcome:
+        forget()
+        self._holder.set_aside()
+        return once()
+
+
+def _same(first: Outcome, second: Outcome) -> bool:
+    if isinstance(first, RunFailed) or isinstance(second, RunFailed):
+        both = isinstance(first, RunFailed) and isinstance(second, RunFailed)
+        return both and first.message == second.message  # type: ignore[union-attr]
+    return bool(np.array_equal(first, second, equal_nan=True))

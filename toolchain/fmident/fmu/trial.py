@@ -1,0 +1,58 @@
+"""Find out when inputs must be set, of an FMU that a process can instantiate only once.
+
+Each part of the trial needs a new instance. So a child process loads the FMU and makes a copy of
+itself for each part, which instantiates it; this process is not touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fmident.fmu.child import Child
+from fmident.fmu.guard import REQUEST, RESULT, START_LIMIT
+from fmident.fmu.probe import UNKNOWN
+from fmident.fmu.scratch import ScratchFolder
+
+if TYPE_CHECKING:
+    from fmident.fmu.description import Value
+    from fmident.fmu.driver import InputUpdate
+    from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.setup import SimulationSetup
+
+
+def decide_in_child(
+    path: str | os.PathLike[str],
+    setup: SimulationSetup,
+    values: Mapping[str, Value],
+    interface: InterfaceChoice,
+) -> tuple[InputUpdate, str]:
+    """Return when inputs are to be set, and a remark, as :meth:`fmident.fmu.probe.Trial.decide`.
+
+    Parameters
+    ----------
+    path
+        The FMU.
+    setup, values
+        What is to be simulated.
+    interface
+        As for :class:`fmident.fmu.Simulator`.
+    """
+    with ScratchFolder() as scratch:
+        place = scratch.path
+        request = (os.fspath(path), setup, dict(values), interface)
+        (place / REQUEST).write_bytes(pickle.dumps(request))
+        child = Child("trial_child.py", place)
+        try:
+            child.wait(START_LIMIT)
+        finally:
+            child.end()
+        try:
+            update, remark = json.loads((place / RESULT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            # The run itself will tell if the FMU crashes or hangs.
+            return "after_step", UNKNOWN
+    return update, remark

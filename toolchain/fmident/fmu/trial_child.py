@@ -1,0 +1,49 @@
+"""The child process of :mod:`fmident.fmu.trial`; run as a script with a folder's name."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from fmident.fmu.driver import TriesInputs
+
+
+def main(folder: str, life: str) -> None:
+    """Serve one request; the answer is written to the result file."""
+    if "fmident" not in sys.modules:
+        # The package itself may import much more than the engine: leave that out.
+        package = types.ModuleType("fmident")
+        package.__path__ = [str(Path(__file__).parents[1])]
+        sys.modules["fmident"] = package
+    from fmident.fmu.child import prepare
+
+    prepare(int(life))
+    from fmident.fmu.driver import make_driver
+    from fmident.fmu.fmu import open_fmu
+    from fmident.fmu.guard import REQUEST, RESULT
+    from fmident.fmu.instances import forked
+    from fmident.fmu.log import borrow_buffer
+
+    place = Path(folder)
+    path, setup, values, interface = pickle.loads((place / REQUEST).read_bytes())
+    fmu = open_fmu(path)
+    library = fmu.load_library(interface)
+    description = fmu.description.with_interface(interface)
+    made = make_driver(description, library, fmu.resources, borrow_buffer(), "auto")
+    driver = cast("TriesInputs", made.configured(values))
+    trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)
+    update, remark = ("after_step", "") if trial is None else trial.decide(forked)
+    partial = place / (RESULT + ".part")
+    partial.write_text(json.dumps([update, remark]), encoding="utf-8")
+    partial.replace(place / RESULT)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
