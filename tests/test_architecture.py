@@ -15,9 +15,9 @@ COSTS = ROOT / "plugins" / "fmident_costs"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_types", "_closing", "_locked_folder", "errors", "units", "toml_file", "fmu", "compilers",
-    "data", "catalog", "problem", "evaluation", "statistics", "estimation", "design", "profiles",
-    "report", "checking", "plugins", "testing",
+    "_types", "_closing", "_json", "_locked_folder", "errors", "units", "toml_file", "fmu",
+    "compilers", "data", "catalog", "problem", "evaluation", "statistics", "estimation", "design",
+    "profiles", "report", "checking", "plugins", "testing",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 

@@ -78,6 +78,29 @@ def entities(study: Study) -> None:
     rezip(study.fmu, change)
 
 
+def unexpected_experiments(study: Study) -> None:
+    text = study.problem.read_text()
+    begin, end = text.index("[[experiments]]"), text.index("[estimator]")
+    study.problem.write_text(f"experiments = [1]\n{text[:begin]}{text[end:]}")
+
+
+def add(study: Study, name: str) -> None:
+    with zipfile.ZipFile(study.fmu, "a") as file:
+        file.writestr(name, "x")
+
+
+def description_text(old: str, new: str) -> Change:
+    """Replace the first such text of the model description."""
+
+    def change(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+        if name == "modelDescription.xml":
+            assert old.encode() in content
+            content = content.replace(old.encode(), new.encode(), 1)
+        yield name, content
+
+    return lambda study: rezip(study.fmu, change)
+
+
 def other_platform(study: Study) -> None:
     def change(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
         yield name.replace(f"binaries/{platform_folder()}/", "binaries/vax64/"), content
@@ -199,6 +222,21 @@ TABLE = [
     Case("class that does not exist",
          swap('fmu = "oscillator.fmu"', 'class = "Mechanisms.Oscillators.MassSpringDampr"'),
          ("MassSpringDampr", "Mechanisms.Oscillators.MassSpringDamper'")),
+    Case("experiments that are no tables", unexpected_experiments, ("problem.toml:1", "a table")),
+    Case("integer of 400 digits", swap("initial = 2.5", f"initial = {'9' * 400}"),
+         ("problem.toml:5", "64 bits", "1e30")),
+    Case("integer of 5000 digits", swap("initial = 2.5", f"initial = {'9' * 5000}"),
+         ("problem.toml:5", "digits")),
+    Case("integer of 5000 hexadecimal digits", swap("initial = 2.5", f"initial = 0x{'f' * 5000}"),
+         ("problem.toml", "64 bits")),
+    Case("deep nesting", swap("initial = 2.5", f"initial = {'[' * 3000 + ']' * 3000}"),
+         ("problem.toml", "nested")),
+    Case("text of 5000 letters", swap("initial = 2.5", f"initial = '{'x' * 5000}'"),
+         ("problem.toml:5", "(5002 characters)")),
+    Case("key of 5000 letters", swap("initial = 2.5", f"{'x' * 5000} = 1"),
+         ("problem.toml:5", "(5000 characters)")),
+    Case("letters that steer a terminal", swap("initial = 2.5", 'initial = "\\u001b[2J"'),
+         ("problem.toml:5", "\\x1b")),
     # --- the data
     Case("empty CSV", lambda s: s.data.write_text(""), ("data.csv", "empty")),
     Case("header only", data_text(lambda x: x[:1]), ("data.csv", "row")),
@@ -211,10 +249,19 @@ TABLE = [
     Case("time goes back", data_text(lambda x: [*x[:9], x[7], *x[9:]]), ("data.csv", "10")),
     Case("time twice", data_text(lambda x: [*x[:9], x[8], *x[9:]]), ("data.csv", "10")),
     Case("not text", lambda s: s.data.write_bytes(bytes(range(256)) * 9), ("data.csv",)),
+    Case("cell of 131073 letters",
+         data_text(lambda x: [*x[:9], f'0.04,"{"a" * 131073}",0', *x[10:]]),
+         ("data.csv:10", "(131073 characters)")),
     # --- the FMU
     Case("not a zip", fmu_text("hello"), ("oscillator.fmu", "zip")),
     Case("zip with escaping paths", escaping_path, ("../../escaped.txt", "outside")),
     Case("XML with entities", entities, ("modelDescription.xml", "document type definition")),
+    Case("folders 1000 deep", lambda s: add(s, "resources/" + "d/" * 1000 + "x"), ("deep",)),
+    Case("name of 300 letters", lambda s: add(s, "resources/" + "n" * 300), ("255 bytes",)),
+    Case("value reference of 5000 digits", description_text('valueReference="0"',
+         f'valueReference="{"9" * 5000}"'), ("modelDescription.xml", "not a whole number")),
+    Case("value reference in other digits", description_text('valueReference="0"',
+         'valueReference="\u0663"'), ("modelDescription.xml", "not a whole number")),
     Case("no binary for this platform", other_platform, ("'vax64'", platform_folder())),
     Case("library that is none", library_that_is_none, ("oscillator.fmu",)),
     Case("parameter that the FMU ignores", fixture("feedthrough.c", FEEDTHROUGH, IGNORING),
@@ -239,6 +286,7 @@ def test_message(case: Case, study: Study, capsys: Capture) -> None:
     assert "Traceback" not in shown.err
     for fragment in case.fragments:
         assert fragment in shown.err
+    assert max(map(len, shown.err.splitlines())) < 1000
     assert sorted(p.name for p in study.folder.iterdir()) == before
     assert not list(study.folder.parent.glob("escaped*"))
 

@@ -8,12 +8,67 @@ it without a traceback and ends with :attr:`FmidentError.exit_code`.
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 Severity = Literal["error", "warning", "note"]
+
+MOST_SHOWN = 200
+"""Characters of a value that a message shows at most."""
+
+_QUOTED = re.compile(rf"(?<!\w)'[^'\n]{{{MOST_SHOWN + 1},}}'(?!\w)")
+_UNBROKEN = re.compile(rf"[^\s']{{{MOST_SHOWN + 101},}}")
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: on one line, and not too much of it.
+
+    Parameters
+    ----------
+    value
+        A text is shown as it is, but for characters that cannot be printed; anything else as
+        Python writes it.
+    """
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except (ValueError, RecursionError):  # ValueError: an integer of thousands of digits
+        return f"a value of type {type(value).__name__} that is too long to be shown"
+    return _printable(_cut(text))
+
+
+def _cut(text: str) -> str:
+    """Return begin and end of a text that is too long."""
+    if len(text) <= MOST_SHOWN:
+        return text
+    count = f"...({len(text)} characters)..."
+    end = MOST_SHOWN // 4
+    return f"{text[: MOST_SHOWN - end - len(count)]}{count}{text[-end:]}"
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _safe(text: str) -> str:
+    """Return a message in which no value is too long, and which no terminal takes for commands.
+
+    Messages quote values; most are short, and those that may be long are cut where they are
+    quoted (:func:`shown`). This is for the others: names in files, paths, words of a command line.
+    """
+    if len(text) > MOST_SHOWN:
+        text = _QUOTED.sub(lambda found: f"'{_cut(found[0][1:-1])}'", text)
+        text = _UNBROKEN.sub(lambda found: _cut(found[0]), text)
+    lines = text.split("\n")
+    return "\n".join(line if line.isprintable() else _printable_line(line) for line in lines)
+
+
+def _printable_line(line: str) -> str:
+    return "\t".join(map(_printable, line.split("\t")))
 
 
 @dataclass(frozen=True)
@@ -38,7 +93,7 @@ class Location:
             parts.append(str(self.line))
             if self.column is not None:
                 parts.append(str(self.column))
-        return ":".join(parts)
+        return _safe(":".join(parts))
 
 
 @dataclass(frozen=True)
@@ -68,8 +123,8 @@ class Diagnostic:
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
         rule = f" [{self.rule}]" if self.rule else ""
-        text = f"{place}{self.severity}: {self.message}{rule}"
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+        text = f"{place}{self.severity}: {_safe(self.message)}{rule}"
+        return f"{text}\n  hint: {_safe(self.hint)}" if self.hint else text
 
 
 class FmidentError(Exception):
@@ -97,8 +152,8 @@ class FmidentError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
-        text = f"{place}{self.message}"
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+        text = f"{place}{_safe(self.message)}"
+        return f"{text}\n  hint: {_safe(self.hint)}" if self.hint else text
 
 
 class UnitError(FmidentError):
@@ -212,6 +267,8 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     list of str
         Empty when nothing is similar.
     """
+    if len(name) > MOST_SHOWN:
+        return []  # nobody meant a name of that length, and comparing takes its square
     pool = sorted(set(candidates))
     folded: dict[str, str] = {}
     for candidate in pool:

@@ -9,11 +9,11 @@ import copy
 import difflib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from fmident.errors import FmidentError, Location, ProblemError
+from fmident.toml_file import NotTomlError, loads
 
 KeyPath = tuple[str, ...]
 
@@ -23,8 +23,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 def read_value(text: str) -> object:
     """Return a value as TOML reads it; what TOML cannot read is text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return loads(f"value = {text}")["value"]
+    except NotTomlError:
         return text
 
 
@@ -50,7 +50,7 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
         return text  # whoever reads it next explains what is wrong
     for key, value in overrides.items():
         path = _key_path(key)
-        expected = copy.deepcopy(tomllib.loads(text))
+        expected = copy.deepcopy(loads(text))
         _refuse_unknown_parent(expected, path, key, file)
         _put(expected, path, value)
         text = _replaced(text, path, value)
@@ -106,8 +106,8 @@ def _option(key: str) -> Location:
 
 def _key_path(key: str) -> KeyPath:
     try:
-        nested: Any = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:
+        nested: Any = loads(f"{key} = 0")
+    except NotTomlError:
         raise ProblemError(
             f"'{key}' is not a key of a problem file",
             hint='write table.key; quote a name with dots or brackets: parameters."a[1]".initial',
@@ -211,8 +211,8 @@ def _only_path(parsed: Mapping[str, Any]) -> KeyPath:
 
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return loads(text)
+    except NotTomlError:
         return None
 
 

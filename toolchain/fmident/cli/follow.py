@@ -7,7 +7,6 @@ import itertools
 import re
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from fmident.cli.console import out, out_now, tell, tell_all
 from fmident.errors import DataError, EstimationError, Location, ProblemError
+from fmident.toml_file import loads, parse_toml
 
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
@@ -135,17 +135,15 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
     fmident.errors.ProblemError
         There is none, or it asks for something that needs all samples at once.
     """
-    try:
-        experiments = tomllib.loads(text).get("experiments")
-    except tomllib.TOMLDecodeError as error:
-        raise ProblemError(f"not TOML: {error}", location=Location(str(path))) from error
-    if not isinstance(experiments, list) or not experiments or "data" not in experiments[0]:
+    experiments = parse_toml(text, path).get("experiments")
+    first = experiments[0] if isinstance(experiments, list) and experiments else None
+    if not isinstance(first, dict) or "data" not in first:
         raise ProblemError(
             "--follow takes the place of the first experiment's data, but there is none",
             location=Location(str(path)),
             hint="add an [[experiments]] table with data, inputs and outputs",
         )
-    table: Mapping[str, Any] = experiments[0]
+    table: Mapping[str, Any] = first
     for key in _NOT_LIVE:
         if key in table:
             raise ProblemError(
@@ -158,7 +156,7 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
 
 def _redirected(text: str, head: Path) -> str:
     """Return the problem file's text with the first experiment's data replaced."""
-    document = tomllib.loads(text)
+    document = loads(text)
     document["experiments"][0]["data"] = str(head)
     begin = text.index("[[experiments]]")
     changed, count = re.subn(
@@ -168,7 +166,7 @@ def _redirected(text: str, head: Path) -> str:
         count=1,
     )
     changed = text[:begin] + changed
-    if count != 1 or tomllib.loads(changed) != document:
+    if count != 1 or loads(changed) != document:
         raise ProblemError(
             "--follow cannot replace 'data' of the first experiment in the way it is written",
             hint='put data = "..." on a line of its own right below [[experiments]]',

@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fmident._json import loads_json
 from fmident.compilers.base import BuildRequest, Compiler
 
 RECORD_NAME = "fmident.json"
@@ -78,8 +80,8 @@ def read_record(fmu: Path) -> dict[str, Any] | None:
     """Return the record in an FMU, or ``None`` when there is none that can be read."""
     try:
         with zipfile.ZipFile(fmu) as archive:
-            record = json.loads(archive.read(RECORD_PATH))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+            record = loads_json(archive.read(RECORD_PATH).decode())
+    except (OSError, KeyError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile):
         return None
     return record if isinstance(record, dict) else None
 

@@ -177,6 +177,17 @@ def _separator(header: str, first: str) -> str:
 def _cells(line: str, separator: str) -> list[str]:
     if '"' not in line:
         return line.split(separator)
+    try:
+        return _quoted_cells(line, separator)
+    except csv.Error:  # a cell of more than 128 KiB
+        usual = csv.field_size_limit(len(line) + 1)
+        try:
+            return _quoted_cells(line, separator)
+        finally:
+            csv.field_size_limit(usual)
+
+
+def _quoted_cells(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
 
 

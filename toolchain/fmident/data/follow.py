@@ -83,11 +83,22 @@ def lines_of(
         How long to wait for more at the end of a file, s. A pipe ends when its writer does.
     clock, sleep
         For tests.
+
+    Raises
+    ------
+    DataError
+        Something that is not text comes.
     """
     number, rest = 0, ""
     last = clock()
     while True:
-        piece = stream.readline()
+        try:
+            piece = stream.readline()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"behind line {number}, byte 0x{error.object[error.start]:02x} is not text in UTF-8",
+                hint="follow CSV in UTF-8",
+            ) from None
         if not piece:
             if clock() - last >= patience:
                 break

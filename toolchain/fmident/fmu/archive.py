@@ -23,6 +23,9 @@ from fmident.errors import FmuError, Location
 
 DESCRIPTION = "modelDescription.xml"
 
+_DEEPEST, _LONGEST_NAME = 64, 255
+"""Folders in folders, and bytes of a file's name; file systems take no longer ones."""
+
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
@@ -104,9 +107,10 @@ class Archive:
                     destination.parent.mkdir(parents=True, exist_ok=True)
                     with destination.open("xb") as out:
                         _copy(file, entry, out, self.path)
-                except OSError as error:
+                except (OSError, ValueError) as error:  # ValueError: letters
+                    reason = error.strerror if isinstance(error, OSError) else None
                     raise FmuError(
-                        f"cannot unpack '{name}' to '{target}': {error.strerror or error}",
+                        f"cannot unpack '{name}' to '{target}': {reason or error}",
                         location=Location(str(self.path)),
                         hint="check the free space there; TMPDIR names another folder",
                     ) from error
@@ -217,6 +221,10 @@ def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:
     drive = len(text) > 1 and text[1] == ":"
     if name.is_absolute() or drive or ".." in name.parts or not name.parts or "\0" in text:
         refuse(f"member '{entry.filename}' would be written outside the target folder", hint)
+    if len(name.parts) > _DEEPEST:
+        refuse(f"member '{entry.filename}' is in folders more than {_DEEPEST} deep", hint)
+    if any(len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in name.parts):
+        refuse(f"member '{entry.filename}' has a name of more than {_LONGEST_NAME} bytes", hint)
     return name
 
 

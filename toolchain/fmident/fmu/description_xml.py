@@ -20,6 +20,10 @@ from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, ide
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
 
+_MOST_INDICATORS = 10_000_000
+"""Each takes memory before the first step."""
+
+
 def parse_description(xml: bytes, *, file: str, platforms: Sequence[str] = ()) -> ModelDescription:
     """Turn the bytes of a model description into data.
 
@@ -146,9 +150,7 @@ class _Reader(Reader):
         return tuple(states), tuple(derivatives)
 
     def _count(self, text: str) -> int:
-        if not text.strip().isdecimal():
-            self.fail(f"numberOfEventIndicators is '{text}', which is not a number")
-        return int(text)
+        return self.whole(text, "numberOfEventIndicators", _MOST_INDICATORS)
 
     def _interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
         return Capabilities(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fmident.errors import FmuError
+from fmident.errors import FmuError, shown
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.instance import Instance
 
@@ -102,7 +102,7 @@ def _settable_hint(variable: Variable, description: ModelDescription) -> str:
 def wrong_value(variable: Variable, value: object, wanted: str) -> FmuError:
     """Return the error for a value of the wrong type."""
     return FmuError(
-        f"variable '{variable.name}' is {variable.type}: it takes {wanted}, not {value!r}"
+        f"variable '{variable.name}' is {variable.type}: it takes {wanted}, not {shown(value)}"
     )
 
 
@@ -112,7 +112,7 @@ def real_value(variable: Variable, value: object) -> float:
         raise wrong_value(variable, value, "a number")
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise wrong_value(variable, value, "a number") from None
     if not math.isfinite(number):
         raise wrong_value(variable, value, "a finite number")

@@ -35,6 +35,9 @@ DEFAULT_INITIAL = {
 }
 
 
+_LONGEST_WHOLE = 100
+
+
 def flag(element: ElementTree.Element, key: str) -> bool:
     """Return a Boolean attribute, false when it is missing."""
     return element.get(key, "false").strip() in ("true", "1")
@@ -129,9 +132,17 @@ class Reader:
     def reference(self, name: str, element: ElementTree.Element) -> int:
         """Return the value reference of a variable."""
         text = element.get("valueReference", "")
-        if not text.strip().isdecimal() or int(text) >= 2**32:
-            self.fail(f"variable '{name}': valueReference '{text}' is not a number")
-        return int(text)
+        return self.whole(text, f"variable '{name}': valueReference", 2**32 - 1)
+
+    def whole(self, text: str, what: str, most: int) -> int:
+        """Return a whole number from 0 to `most`; `what` it is, for messages."""
+        digits = text.strip()
+        # Python reads digits of any script, and refuses thousands of them.
+        if not (digits.isascii() and digits.isdecimal()) or len(digits) > _LONGEST_WHOLE:
+            self.fail(f"{what} is '{text}', which is not a whole number")
+        if int(digits) > most:
+            self.fail(f"{what} is {digits}, which is more than {most}")
+        return int(digits)
 
     def bounds(self, name: str, attributes: Mapping[str, str]) -> dict[str, Any]:
         """Return unit, minimum, maximum and nominal value of a variable."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from fmident.toml_file import NotTomlError, loads
 
 _PATH = re.compile(
     r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources|problem)\s*=\s*)
@@ -46,15 +47,15 @@ def with_absolute_paths(
     changed = _PATH.sub(
         lambda found: found["key"] + _absolute(found["value"], folder, copied), text
     )
-    expected = _expected(tomllib.loads(text), folder, copied)
+    expected = _expected(loads(text), folder, copied)
     model = expected.get("model", {})
     if fmu is not None and "class" in model and "fmu_folder" not in model:
         model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
         line = f"fmu_folder = {json.dumps(model['fmu_folder'], ensure_ascii=False)}"
         changed = _CLASS.sub(lambda found: f"{found[0]}\n{found[1]}{line}", changed, count=1)
     try:
-        right = tomllib.loads(changed) == expected
-    except tomllib.TOMLDecodeError:
+        right = loads(changed) == expected
+    except NotTomlError:
         right = False
     return changed if right else f"# Paths are relative to {json.dumps(str(folder))}.\n{text}"
 
@@ -65,7 +66,7 @@ def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
     def replaced(found: re.Match[str]) -> str:
         if found["comment"]:
             return found[0]
-        value: str = tomllib.loads(f"value = {found[0]}")["value"]
+        value: str = loads(f"value = {found[0]}")["value"]
         return json.dumps(_named(value, folder, copies), ensure_ascii=False)
 
     return _TEXT.sub(replaced, written)

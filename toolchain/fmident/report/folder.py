@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 from fmident.errors import Diagnostic, EstimationError, FmidentError
 from fmident.problem.portable import with_absolute_paths
@@ -36,7 +36,7 @@ def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
         The file that holds such a result.
     """
     try:
-        content = json.loads((folder / marker).read_text(encoding="utf-8"))
+        content = loads_json((folder / marker).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("status") == "interrupted"

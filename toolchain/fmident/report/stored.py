@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
+from fmident._json import JsonTable, loads_json
 from fmident._types import F64
 from fmident.errors import EstimationError
+from fmident.estimation.contract import Status
 from fmident.estimation.result import (
     EstimationResult,
     Identifiability,
@@ -55,136 +56,162 @@ def read_result(path: Path) -> StoredResult:
         There is no ``result.json``, or it was not written by fmident.
     """
     file = path / FILE_NAME if path.is_dir() else path
+    hint = "give the folder that 'fmident estimate' wrote"
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = loads_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        raise EstimationError(f"there is no '{file}'", hint=hint) from None
+    except OSError as error:
         raise EstimationError(
-            f"there is no '{file}'", hint="give the folder that 'fmident estimate' wrote"
+            f"'{file}' cannot be read: {error.strerror or error}", hint=hint
         ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise EstimationError(f"'{file}' is not JSON: {error}") from None
+    except ValueError as error:  # also bytes that are not UTF-8
+        raise EstimationError(f"'{file}' is not JSON: {error}", hint=hint) from None
     try:
-        result = _result(content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EstimationError(
-            f"'{file}' is not a result of fmident: {type(error).__name__} {error}",
-            hint="give the folder that 'fmident estimate' wrote",
-        ) from None
+        result = _result(JsonTable(content))
+    except ValueError as error:
+        raise EstimationError(f"'{file}' is not a result of fmident: {error}", hint=hint) from None
     page = file.parent / PAGE
     return StoredResult(result, page if page.is_file() else None)
 
 
-def _result(content: dict[str, Any]) -> EstimationResult:
-    judged = content.get("identifiability")
+def _result(content: JsonTable) -> EstimationResult:
+    judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
+    parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
+    estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
+    free = sum(not e.fixed for e in estimates)
     return EstimationResult(
-        status=content["status"],
-        message=content["message"],
-        estimator=content["estimator"],
-        estimates=tuple(_estimate(n, e) for n, e in content["parameters"].items()),
-        covariance=_matrix(content.get("covariance", [])),
-        correlation=_matrix(content.get("correlation", [])),
+        status=_status(content),
+        message=content.text("message"),
+        estimator=content.text("estimator"),
+        estimates=estimates,
+        covariance=_matrix(content, "covariance", free),
+        correlation=_matrix(content, "correlation", free),
         identifiability=None
         if judged is None
         else Identifiability(
-            np.array([_number(v) for v in judged["singular_values"]]),
-            judged["rank"],
-            judged["verdict"],
-            undecided=tuple(judged.get("undecided", ())),
+            np.array(judged.numbers("singular_values")),
+            judged.count("rank"),
+            judged.text("verdict"),
+            undecided=judged.texts("undecided", []),
         ),
-        cost_initial=_number(content["cost"]["initial"], math.inf),
-        cost_final=_number(content["cost"]["final"], math.inf),
-        cost=content["cost"].get("name", "time-domain"),
-        cost_options=content["cost"].get("options", {}),
-        simulations=content["simulations"],
-        jacobians=content["jacobians"],
-        seconds=_number(content["wall_time_s"]),
+        cost_initial=cost.number("initial", math.inf),
+        cost_final=cost.number("final", math.inf),
+        cost=cost.text("name", "time-domain"),
+        cost_options=_plain(cost, "options"),
+        simulations=content.count("simulations"),
+        jacobians=content.count("jacobians"),
+        seconds=content.number("wall_time_s"),
         history=(),
-        fits=tuple(
-            _fit(experiment["name"], name, fit)
-            for experiment in content["experiments"]
-            for name, fit in experiment["outputs"].items()
-        ),
-        notes=tuple(content.get("notes", ())),
-        fmu_name=content["fmu"]["name"],
-        fmu_guid=content["fmu"]["guid"],
-        fmu_tool=content["fmu"]["generation_tool"],
-        settings=content.get("settings", {}),
-        stages=tuple(_stage(s) for s in content.get("stages", ())),
+        fits=tuple(fit for fits in content.each("experiments", _fits) for fit in fits),
+        notes=content.texts("notes", []),
+        fmu_name=fmu.text("name"),
+        fmu_guid=fmu.text("guid"),
+        fmu_tool=fmu.text("generation_tool"),
+        settings=_plain(content, "settings"),
+        stages=tuple(content.each("stages", _stage, [])),
         residuals=None
-        if (seen := content.get("residuals")) is None
-        else ResidualCheck(_number(seen["noise_ratio"]), _number(seen["autocorrelation"])),
+        if seen is None
+        else ResidualCheck(seen.number("noise_ratio"), seen.number("autocorrelation")),
     )
 
 
-def _estimate(name: str, stored: dict[str, Any]) -> ParameterEstimate:
-    low, high = stored["interval_95"]
-    lower, upper = stored.get("bounds", (None, None))
+def _status(content: JsonTable) -> Status:
+    status = content.text("status")
+    if status not in get_args(Status):
+        raise ValueError(f"the status is '{status}', none of {', '.join(get_args(Status))}")
+    return cast(Status, status)
+
+
+def _plain(content: JsonTable, key: str) -> dict[str, Any]:
+    inner = content.table(key, {})
+    return {name: inner.raw(name) for name in inner.keys()}  # noqa: SIM118
+
+
+def _estimate(name: str, stored: JsonTable) -> ParameterEstimate:
+    open_ends = (-math.inf, math.inf)
+    lower, upper = stored.pair("bounds", open_ends) if "bounds" in stored.keys() else open_ends  # noqa: SIM118
     return ParameterEstimate(
         name=name,
-        unit=stored["unit"],
-        description=stored.get("description", ""),
-        initial=_number(stored["initial"]),
-        value=_number(stored["value"]),
-        standard_error=_number(stored["standard_error"]),
-        interval_95=(_number(low, -math.inf), _number(high, math.inf)),
-        lower=_number(lower, -math.inf),
-        upper=_number(upper, math.inf),
-        at_bound=stored["at_bound"],
-        fixed=stored.get("fixed", False),
-        variable=stored.get("variable", name),
-        experiments=None if (acts := stored.get("experiments")) is None else tuple(acts),
-        stage=stored.get("stage", ""),
+        unit=stored.maybe_text("unit"),
+        description=stored.text("description", ""),
+        initial=stored.number("initial"),
+        value=stored.number("value"),
+        standard_error=stored.number("standard_error"),
+        interval_95=stored.pair("interval_95", open_ends),
+        lower=lower,
+        upper=upper,
+        at_bound=stored.flag("at_bound"),
+        fixed=stored.flag("fixed", False),
+        variable=stored.maybe_text("variable", name),
+        experiments=None
+        if stored.raw("experiments", None) is None
+        else stored.texts("experiments"),
+        stage=stored.text("stage", ""),
     )
 
 
-def _stage(stored: dict[str, Any]) -> StageResult:
+def _stage(stored: JsonTable) -> StageResult:
+    cost, counts = stored.table("cost"), stored.maybe_table("uncertainty")
     return StageResult(
-        name=stored["name"],
-        estimator=stored["estimator"],
-        cost=stored["cost"]["name"],
-        cost_options=stored["cost"]["options"],
-        cost_initial=_number(stored["cost"]["initial"], math.inf),
-        cost_final=_number(stored["cost"]["final"], math.inf),
-        status=stored["status"],
-        message=stored["message"],
-        parameters={n: _number(v) for n, v in stored["parameters"].items()},
-        experiments=tuple(stored["experiments"]),
-        simulations=stored["simulations"],
-        jacobians=stored["jacobians"],
-        seconds=_number(stored["seconds"]),
+        name=stored.text("name"),
+        estimator=stored.text("estimator"),
+        cost=cost.text("name"),
+        cost_options=_plain(cost, "options"),
+        cost_initial=cost.number("initial", math.inf),
+        cost_final=cost.number("final", math.inf),
+        status=_status(stored),
+        message=stored.text("message"),
+        parameters=stored.named_numbers("parameters"),
+        experiments=stored.texts("experiments"),
+        simulations=stored.count("simulations"),
+        jacobians=stored.count("jacobians"),
+        seconds=stored.number("seconds"),
         uncertainty=None
-        if (counts := stored.get("uncertainty")) is None
+        if counts is None
         else StageUncertainty(
-            tuple(counts["counted"]),
-            tuple(counts["taken_for_known"]),
-            tuple(counts["shared_experiments"]),
-            tuple(counts["taken_for_independent"]),
-            {n: _number(v) for n, v in counts["conditional_standard_errors"].items()},
-            counts["simulations"],
+            counts.texts("counted"),
+            counts.texts("taken_for_known"),
+            counts.texts("shared_experiments"),
+            counts.texts("taken_for_independent"),
+            counts.named_numbers("conditional_standard_errors"),
+            counts.count("simulations"),
         ),
     )
 
 
-def _fit(experiment: str, name: str, stored: dict[str, Any]) -> OutputFit:
+def _fits(experiment: JsonTable) -> list[OutputFit]:
+    outputs, name = experiment.table("outputs"), experiment.text("name")
+    return [_fit(name, output, outputs.table(output)) for output in outputs.keys()]  # noqa: SIM118
+
+
+def _fit(experiment: str, name: str, stored: JsonTable) -> OutputFit:
     nothing: F64 = np.empty(0)
     return OutputFit(
         experiment=experiment,
         name=name,
-        unit=stored["unit"],
+        unit=stored.maybe_text("unit"),
         times=nothing,
         measured=nothing,
         initial=nothing,
         fitted=nothing,
         sigma=nothing,
-        rms_initial=_number(stored["rms_initial"]),
-        rms=_number(stored["rms"]),
-        relative_error=_number(stored["relative_error"]),
+        rms_initial=stored.number("rms_initial"),
+        rms=stored.number("rms"),
+        relative_error=stored.number("relative_error"),
     )
 
 
-def _number(value: float | None, missing: float = math.nan) -> float:
-    return missing if value is None else float(value)
+def _matrix(content: JsonTable, key: str, size: int) -> F64:
+    """Return a matrix with a row for each free parameter, or an empty one.
 
-
-def _matrix(rows: list[list[float | None]]) -> F64:
-    return np.array([[_number(v) for v in row] for row in rows], dtype=np.float64)
+    Raises
+    ------
+    ValueError
+        It has another shape.
+    """
+    rows = content.listed(key, [])
+    found = np.array([JsonTable({key: row}).numbers(key) for row in rows], dtype=np.float64)
+    if rows and found.shape != (size, size):
+        raise ValueError(f"'{key}' has not {size} rows and columns")
+    return found

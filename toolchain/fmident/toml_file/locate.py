@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
+
+from fmident.toml_file.text import NotTomlError, loads
 
 Path = tuple[str | int, ...]
 """Keys from the root; a number counts the elements of an array of tables from 0."""
@@ -74,8 +75,8 @@ def _within(keys: list[str], counts: dict[Path, int]) -> Path:
 def _keys(text: str) -> list[str] | None:
     """Return the parts of a dotted key, quotes removed."""
     try:
-        value: Any = tomllib.loads(f"{text} = 0")
-    except tomllib.TOMLDecodeError:
+        value: Any = loads(f"{text} = 0")
+    except NotTomlError:
         return None
     keys = []
     while isinstance(value, dict):

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.errors import Location, ProblemError, did_you_mean, shown
 
 T = TypeVar("T")
 
@@ -138,7 +138,9 @@ def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]
 
 def _shown(value: Any) -> str:
     """Return the value as it stands in the file."""
-    return ("false", "true")[value] if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return ("false", "true")[value]
+    return shown(repr(value) if isinstance(value, str) else value)
 
 
 def _noun(hint: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import FmidentError, Location, ProblemError, did_you_mean
+from fmident.errors import FmidentError, Location, ProblemError, did_you_mean, shown
 from fmident.toml_file.locate import Path as KeyPath
 from fmident.toml_file.locate import line_of
 
@@ -58,6 +58,12 @@ class Section:
         self.keys = keys
         self._table = table
         self._known: set[str] = set()
+        if not isinstance(table, Mapping):
+            raise source.error(
+                f"{self.title}: this must be a table, not {_shown(table)}",
+                location=source.where(keys),
+                hint=f"write {self.title} on a line of its own, and its keys below",
+            )
 
     @property
     def title(self) -> str:
@@ -113,7 +119,9 @@ class Section:
         if value is default or value in allowed:
             return value
         listed = ", ".join(f'"{o}"' for o in allowed)
-        raise self.error(f"{self.title}: '{key}' is {value!r}; it must be one of {listed}", key)
+        raise self.error(
+            f"{self.title}: '{key}' is {_plain(value)}; it must be one of {listed}", key
+        )
 
     def pair(self, key: str) -> tuple[float, float] | None:
         """Return two numbers, or ``None`` when the key is absent."""
@@ -172,14 +180,23 @@ class Section:
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.wrong(key, value, "a number")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.wrong(key, value, "a number of ordinary size") from None
 
 
 def _quoted(key: str) -> str:
     return key if key.replace("_", "").replace("-", "").isalnum() else f'"{key}"'
 
 
+def _plain(value: Any) -> str:
+    return shown(repr(value) if isinstance(value, str) else value)
+
+
 def _shown(value: Any) -> str:
     names = {str: "the string", dict: "a table", list: "the list", bool: "the truth value"}
     kind = names.get(type(value), "")
-    return kind if isinstance(value, dict) else f"{kind} {value!r}".strip()
+    if isinstance(value, dict):
+        return kind
+    return f"{kind} {_plain(value)}".strip()

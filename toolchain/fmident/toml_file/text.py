@@ -4,12 +4,97 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import FmidentError, Location, ProblemError
 
 _PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
+_DIGITS = re.compile(r"[0-9A-Fa-f_]{1000,}")
+_INTEGERS = range(-(2**63), 2**63)
+_DEEPEST = 50
+_MOST_BITS = 10_000
+
+
+class NotTomlError(ValueError):
+    """A text that is not TOML, or more than anybody writes.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    line, column
+        Where, counted from 1, if it is known.
+    hint
+        What to do, if there is something to say.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        line: int | None = None,
+        column: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column, self.hint = message, line, column, hint
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Return the content of a text in TOML, integers of 64 bits and tables of some depth.
+
+    Raises
+    ------
+    NotTomlError
+        It is not TOML, an integer is greater than TOML's, lists or tables are nested too deeply.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as failure:
+        place = _PLACE.search(str(failure))
+        raise NotTomlError(
+            _PLACE.sub("", str(failure)),
+            int(place["line"]) if place and place["line"] else None,
+            int(place["column"]) if place and place["column"] else None,
+        ) from failure
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as failure:  # Python reads no integer of so many digits, nor year 0
+        found = _DIGITS.search(text)
+        line = text.count("\n", 0, found.start()) + 1 if found else None
+        said = "a number has too many digits" if found else str(failure)
+        raise NotTomlError(said, line, hint=_POWER if found else None) from None
+    for key, value, depth in _values(content):
+        if depth > _DEEPEST:
+            raise _too_deep()
+        if isinstance(value, int) and value not in _INTEGERS:
+            # One in hexadecimal digits is not found, and Python writes none of thousands.
+            at = text.find(str(value)) if value.bit_length() < _MOST_BITS else -1
+            line = text.count("\n", 0, at) + 1 if at >= 0 else None
+            raise NotTomlError(f"the integer of '{key}' is beyond 64 bits", line, hint=_POWER)
+    return content
+
+
+_POWER = "write large numbers with an exponent, such as 1e30"
+
+
+def _too_deep() -> NotTomlError:
+    return NotTomlError(f"lists or tables are nested more than {_DEEPEST} deep")
+
+
+def _values(content: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """Yield all values with the nearest key above them and their depth; no recursion."""
+    waiting: list[tuple[str, Any, int]] = [("", content, 0)]
+    while waiting:
+        key, value, depth = waiting.pop()
+        yield key, value, depth
+        if depth > _DEEPEST:
+            continue
+        if isinstance(value, dict):
+            waiting += [(str(k), v, depth + 1) for k, v in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, v, depth + 1) for v in value]
 
 
 def parse_toml(
@@ -38,15 +123,12 @@ def parse_toml(
         Of the kind `error`: the text is not TOML.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as failure:
-        place = _PLACE.search(str(failure))
-        line = int(place["line"]) if place and place["line"] else None
-        column = int(place["column"]) if place and place["column"] else None
+        return loads(text)
+    except NotTomlError as failure:
         raise error(
-            f"this is not TOML: {_PLACE.sub('', str(failure))}",
-            location=Location(str(path), line, column),
-            hint=_hint(text, line, example),
+            f"this is not TOML: {failure.message}",
+            location=Location(str(path), failure.line, failure.column),
+            hint=failure.hint or _hint(text, failure.line, example),
         ) from failure
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fmident.errors import shown
 from fmident.evaluation.journal.keys import file_digest
 
 if TYPE_CHECKING:
@@ -86,10 +87,14 @@ def _differences(before: Any, now: Any, path: str) -> Iterator[str]:
         elif digests:
             yield f"the numbers of {path} differ"
         else:
-            yield f"{path} was {before!r} and is {now!r}"
+            yield f"{path} was {_shown(before)} and is {_shown(now)}"
 
 
 _DIGEST = "digest "
+
+
+def _shown(value: Any) -> str:
+    return shown(repr(value) if isinstance(value, str) else value)
 
 
 def _plain(value: Any) -> Any:

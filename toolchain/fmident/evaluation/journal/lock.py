@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fmident._json import loads_json
 from fmident.errors import EstimationError
 
 _OWN: dict[str, dict[str, Any]] = {}
@@ -120,7 +121,7 @@ def _self() -> dict[str, Any]:
 
 def _holder(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text())
+        found = loads_json(path.read_text())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from fmident._json import JsonTable, loads_json
 from fmident.errors import Diagnostic, EstimationError, FmidentError
 from fmident.evaluation.journal.identity import differences, identity_of
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS, Journal
@@ -193,19 +194,19 @@ class Workspace:
             There is none, or it is of another problem.
         """
         try:
-            about = json.loads((self.folder / _ABOUT).read_text(encoding="utf-8"))
-            before, started = about["identity"], about["started"]
+            about = JsonTable(loads_json((self.folder / _ABOUT).read_text(encoding="utf-8")))
+            before, started = about.table("identity"), about.text("started")
         except FileNotFoundError:
             raise EstimationError(
                 f"there is no unfinished run of '{self.result}' to resume",
                 hint="leave --resume out; a run that has ended needs none",
             ) from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise EstimationError(
                 f"the unfinished run in '{self.folder}' cannot be read: {error}",
                 hint="leave --resume out: it is moved aside, and the run begins anew",
             ) from error
-        changed = differences(before, identity)
+        changed = differences(before.values(), identity)
         if changed:
             raise EstimationError(
                 f"the unfinished run of {started} in '{self.folder}' is of another problem: "

@@ -176,9 +176,10 @@ class _Reader(Reader):
     def dimension(self, name: str, element: ElementTree.Element) -> int | str:
         start, reference = element.get("start"), element.get("valueReference")
         text = start if start is not None else reference
-        if text is None or not text.strip().isdecimal():
+        if text is None:
             self.fail(f"variable '{name}': a dimension has neither start nor valueReference")
-        return int(text) if start is not None else str(int(text))
+        size = self.whole(text, f"variable '{name}': a dimension", 2**63 - 1)
+        return size if start is not None else str(size)
 
     def starts(self, name: str, element: ElementTree.Element) -> tuple[Value, ...]:
         if element.tag == "String":

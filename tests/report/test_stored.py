@@ -1,0 +1,64 @@
+"""Reading results that somebody has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fmident.errors import EstimationError
+from fmident.estimation.result import EstimationResult
+from fmident.report.result_json import as_json
+from fmident.report.stored import read_result
+from fmident.report.terminal import summary
+
+MakeResult = Callable[..., EstimationResult]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield container and key of every value."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(item, dict | list):
+            yield from places(item)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [None, True, -1, 10**400, "x", [], [1], {}, {"a": 1}, [[[None]]], float("inf")],
+    ids=repr,
+)
+def test_any_other_value_anywhere_is_read_or_refused(
+    make_result: MakeResult, tmp_path: Path, odd: object
+) -> None:
+    file = tmp_path / "result.json"
+    count = len(list(places(as_json(make_result(), "1"))))
+    refused = 0
+    for number in range(count):
+        content = as_json(make_result(), "1")
+        container, key = list(places(content))[number]
+        container[key] = odd
+        file.write_text(json.dumps(content))
+        try:
+            found = read_result(file).result
+        except EstimationError as error:
+            refused += 1
+            if str(file) not in error.message:
+                raise
+        else:
+            summary(found, 92)
+    assert refused > 20
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[1]", b"\xff", b"{", b"[" * 100_000, b"1" * 5000, b"null", b'{"status": 1}'],
+    ids=["empty", "list", "no text", "torn", "deep", "digits", "null", "other"],
+)
+def test_what_is_not_a_result_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "result.json").write_bytes(content)
+    with pytest.raises(EstimationError, match=r"result\.json"):
+        read_result(tmp_path)
