@@ -96,7 +96,7 @@ def lines_of(
             piece = stream.readline()
         except UnicodeDecodeError as error:
             raise DataError(
-                f"behind line {number}, byte 0x{error.object[error.start]:02x} is not text in UTF-8",
+                f"byte 0x{error.object[error.start]:02x} behind line {number} is not UTF-8",
                 hint="follow CSV in UTF-8",
             ) from None
         if not piece:
