@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fmident.estimation import Estimate, EstimationResult, Estimator, Monitor, run_estimation
+from fmident.checking import check_problem
+from fmident.estimation import Estimate, Estimator, Monitor, run_estimation
 from fmident.evaluation import Evaluator, make_executor
+from fmident.fmu import read_description
 from fmident.problem.model import DifferenceScheme, Problem
 
 from .cases import Case, Point
@@ -114,34 +117,71 @@ def look_at(
     problem = case.problem(fmu, tolerance, difference, point=point)
     with Evaluator(problem, make_executor(problem)) as evaluator:
         result = run_estimation(problem, evaluator, StaysPut())
-    return judged(case.reference.points[point], result)
-
-
-def judged(reference: Point, result: EstimationResult) -> Finding:
-    """Return how a result that stayed at a point compares with what is exact there."""
-    withheld, invented = [], []
-    ratio, worst = 1.0, ""
-    for estimate in result.estimates:
-        exact = reference.standard_errors[estimate.name]
-        found = estimate.standard_error if _has_interval(estimate.interval_95) else math.nan
-        if exact is None:
-            if math.isfinite(found):
-                invented.append(estimate.name)
-        elif not math.isfinite(found):
-            withheld.append(estimate.name)
-        elif not worst or abs(math.log(found / exact)) > abs(math.log(ratio)):
-            ratio, worst = found / exact, estimate.name
+    errors = {
+        e.name: e.standard_error if _has_interval(e.interval_95) else math.nan
+        for e in result.estimates
+    }
     said = result.identifiability
-    return Finding(
-        ratio,
-        worst,
+    return _judged(
+        case.reference.points[point],
+        errors,
         0 if said is None else said.rank,
-        reference.rank,
-        tuple(withheld),
-        tuple(invented),
         said is None or bool(said.undecided),
         result.simulations,
         "" if said is None else said.verdict,
+    )
+
+
+def check_at(
+    case: Case, fmu: Path, tolerance: float | None, difference: DifferenceScheme, point: int = 0
+) -> Finding:
+    """Return what a check predicts, as :func:`look_at` does of an estimation."""
+    problem = case.problem(fmu, tolerance, difference, point=point)
+    with make_executor(problem) as executor:
+        report = check_problem(
+            problem, executor, description=read_description(fmu), estimator=StaysPut(), quick=True
+        )
+    said = report.sensitivities
+    return _judged(
+        case.reference.points[point],
+        {q.name: q.predicted_error for q in report.parameters},
+        0 if said is None else said.rank,
+        said is None or any(d.rule == "rank-undecided" for d in report.findings),
+        report.simulations,
+        "" if said is None else said.verdict,
+    )
+
+
+def _judged(
+    reference: Point,
+    errors: Mapping[str, float],
+    rank: int,
+    undecided: bool,
+    simulations: int,
+    verdict: str,
+) -> Finding:
+    """Return how standard errors, not finite where withheld, compare with what is exact."""
+    withheld, invented = [], []
+    ratio, worst = 1.0, ""
+    for name, found in errors.items():
+        exact = reference.standard_errors[name]
+        if exact is None:
+            if math.isfinite(found):
+                invented.append(name)
+        elif not math.isfinite(found):
+            withheld.append(name)
+        elif not worst or abs(math.log(found / exact)) > abs(math.log(ratio)):
+            ratio, worst = found / exact, name
+    return Finding(
+        ratio,
+        worst,
+        rank,
+        reference.rank,
+        tuple(withheld),
+        tuple(invented),
+        undecided,
+        simulations,
+        verdict,
     )
 
 
