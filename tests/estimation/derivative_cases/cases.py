@@ -209,6 +209,14 @@ def _room() -> tuple[Recording, ...]:
     return _one(times, {"T": 0.05}, Ti1=outside, Ti2=heating)
 
 
+def _chamber() -> tuple[Recording, ...]:
+    """Return an hour in seconds: a wall that sways and a heater that goes on and off."""
+    times = np.arange(0.0, 3600.0)
+    wall = np.round(5.0 + 6.0 * np.sin(times / 857.0), 3)
+    heating = np.round(35.0 + 15.0 * np.sign(np.sin(times / 486.0 + 0.4)), 3)
+    return _one(times, {"T": 0.05}, Ti1=wall, Ti2=heating)
+
+
 def _oscillator(source: str, *defines: str) -> Fixture:
     variables = [
         real("x", 0, "output"),
@@ -238,10 +246,10 @@ CASES = (
     ),
     Case(
         "log-products",
-        "the same in logarithms",
+        "the same in logarithms, sampled once a second",
         "Thermal",
-        _parameters(ROOM, "log"),
-        _room(),
+        _parameters({**ROOM, "C": 2e4}, "log"),
+        _chamber(),
     ),
     Case(
         "sum",
