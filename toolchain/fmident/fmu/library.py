@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from ctypes import c_void_p
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import FmuError, Location
+from fmident.fmu.floating import protected, standard_maker
 from fmident.fmu.functions import Functions
 
 OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
@@ -55,7 +57,7 @@ class Library:
 
     def __init__(self, path: Path, fmu: str, wanted: Functions) -> None:
         try:
-            self._handle = ctypes.CDLL(str(path))
+            self._handle = protected(lambda: ctypes.CDLL(str(path)))
         except OSError as error:
             raise FmuError(
                 f"the FMU's library cannot be loaded: {error}",
@@ -63,7 +65,8 @@ class Library:
                 hint=_loading_hint(str(error)),
             ) from error
         loaded.append(fmu)
-        self.functions: dict[str, Any] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self._addresses: dict[str, int] = {}
         missing: list[str] = []
         for name, (result, arguments) in wanted.signatures.items():
             function = getattr(self._handle, name, None)
@@ -73,7 +76,8 @@ class Library:
                 continue
             function.restype = result
             function.argtypes = arguments
-            self.functions[name] = function
+            self.functions[name] = _restoring(function)
+            self._addresses[name] = ctypes.cast(function, c_void_p).value or 0
         if missing:
             self.unload()
             raise FmuError(
@@ -84,13 +88,24 @@ class Library:
 
     def address(self, name: str) -> int:
         """Return the address of a function, 0 when the FMU lacks it."""
-        function = self.functions.get(name)
-        return 0 if function is None else ctypes.cast(function, c_void_p).value or 0
+        return self._addresses.get(name, 0)
 
     def unload(self) -> None:
         """Remove the library from the process. No instance may be alive."""
         self.functions = {}
-        _dlclose(self._handle._handle)
+        protected(lambda: _dlclose(self._handle._handle))
+
+
+def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with the standard floating-point state after each call."""
+    make_standard = standard_maker()
+
+    def call(*arguments: Any) -> Any:
+        result = function(*arguments)
+        make_standard()
+        return result
+
+    return call
 
 
 def _loading_hint(message: str) -> str:

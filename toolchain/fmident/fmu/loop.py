@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_status, compiled
+from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_status, compiled, standard_state
 from fmident.fmu.program import (
     ADDRESS,
     COUNT,
@@ -89,6 +89,7 @@ def _define() -> Callable[..., bool]:
                         row[function],
                         (component, row[references], row[count], row[orders], values),
                     )
+                standard_state()
                 worst |= status
                 if status > 1 or status < 0:
                     state[failed_call] = c

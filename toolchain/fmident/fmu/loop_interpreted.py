@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fmident.fmu.floating import standard_maker
 from fmident.fmu.program import (
     ADDRESS,
     COUNT,
@@ -38,6 +39,7 @@ def run_steps(
 ) -> bool:
     """Run steps `begin` to `end`; parameters as for :func:`fmident.fmu.loop.run_steps`."""
     calls = [[int(cell) for cell in row] for row in program]
+    make_standard = standard_maker()
     for i in range(begin, end):
         state[FAILED_STEP] = i
         worst = 0
@@ -53,6 +55,7 @@ def run_steps(
                 )
             else:
                 status = _VALUES_TYPE(function)(component, row[REFERENCES], row[COUNT], values)
+            make_standard()
             if status > 1 or status < 0:
                 state[FAILED_CALL], state[FAILED_STEP], state[FAILED_STATUS] = c, i, status
                 return False

@@ -12,6 +12,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from fmident.fmu.floating import allow_assembly, emit_read, emit_standard, emit_write
+
+allow_assembly()
+
 carray: Any = getattr(numba, "carray")  # noqa: B009 - not exported in Numba's types
 """``carray(pointer, shape, dtype)``: memory as an array."""
 
@@ -46,6 +50,40 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 as_pointer: Any = intrinsic(_pointer)
 """``as_pointer(address)``: for :func:`numba.carray`."""
+
+
+def _standard(typing_context: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        emit_standard(builder)
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+standard_state: Any = intrinsic(_standard)
+"""``standard_state()``: undo what a called C function has done to the floating-point state."""
+
+
+def _read(typing_context: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return emit_read(builder)
+
+    return types.int64(), generate
+
+
+def _write(typing_context: Any, state: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        emit_write(builder, values[0])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+read_state: Any = intrinsic(_read)
+"""``read_state()``: the floating-point state as a number."""
+
+write_state: Any = intrinsic(_write)
+"""``write_state(state)``: what :data:`read_state` has returned."""
 
 
 def compiled(function: Callable[..., Any], signature: Any = None) -> Any:

@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from fmident.fmu.driver import (
     make_driver,
 )
 from fmident.fmu.failure import RunFailed, note, output_records, own_words
+from fmident.fmu.floating import protected
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.interfaces import InterfaceChoice
@@ -42,6 +43,8 @@ CHUNK_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C about this often."""
 
 _FIRST_CHUNK = 8
+
+Result = TypeVar("Result")
 
 
 class Simulator:
@@ -133,7 +136,7 @@ class Simulator:
         self._reuse = ReuseCheck(self._holder, reuse)
         try:
             fmu.register(self)
-            self._holder.make_first(Capture(capture_output), self._records)
+            protected(lambda: self._holder.make_first(Capture(capture_output), self._records))
         except BaseException:
             self.close()
             raise
@@ -219,7 +222,9 @@ class Simulator:
 
         counts = self._steps, self._warnings
         try:
-            found = self._reuse.run(setup, frozenset(merged), once, self._again(counts))
+            found = protected(
+                lambda: self._reuse.run(setup, frozenset(merged), once, self._again(counts))
+            )
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
@@ -325,7 +330,11 @@ class Simulator:
         """Free an instance that has been used, so that the next run begins with a new one."""
         with self._lock:
             if not self._holder.is_new:
-                Capture(self.captures_output).around(self._holder.drop)
+                self._aside(self._holder.drop)
+
+    def _aside(self, work: Callable[[], Result]) -> Result:
+        """Call something of the FMU outside of a run."""
+        return protected(lambda: Capture(self.captures_output).around(work))
 
     def instantiate_for_each_run(self) -> None:
         """Do not reset any more: for FMUs whose reset leaves something of the run before."""
@@ -359,10 +368,9 @@ class Simulator:
             from fmident.fmu.trial import decide_in_child
 
             return decide_in_child(self.fmu.path, setup, values, self._interface)
-        capture = Capture(self.captures_output)
         # One instance at a time: not all FMUs keep their instances apart.
-        capture.around(self._holder.set_aside)
-        found = capture.around(trial.decide)
+        self._aside(self._holder.set_aside)
+        found = self._aside(trial.decide)
         self._buffer.clear()
         return found
 
@@ -477,7 +485,7 @@ class Simulator:
         if self._closed:
             return
         self._closed = True
-        Capture(self.captures_output).around(self._holder.drop)
+        self._aside(self._holder.drop)
         self.fmu.forget(self)
         if self._owns_buffer:
             return_buffer(self._buffer)

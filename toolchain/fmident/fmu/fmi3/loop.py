@@ -23,7 +23,10 @@ from fmident.fmu.native import (
     compiled,
     compiled_as,
     doubles,
+    read_state,
     run_steps_of,
+    standard_state,
+    write_state,
 )
 
 # The shared table: addresses, sizes, what happened.
@@ -55,6 +58,7 @@ _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
+    standard_state()
     if status == 0:
         return 0
     if status == 1:
@@ -65,16 +69,9 @@ def _note(table: Any, function: int, status: int) -> Any:
     return status
 
 
-@callback(
-    types.void(
-        types.int64, types.float64, types.uint8, types.uint8, types.uint8, types.uint8,
-        types.int64, types.int64,
-    )
-)  # fmt: skip
-def intermediate(
-    user: int, t: float, wanted: int, readable: int, done: int, able: int, early: int, until: int
-) -> None:
-    """Set inputs that follow straight lines, when the FMU asks for them within a step."""
+@compiled_as(types.void(types.int64, types.float64, types.uint8, types.int64))
+def _lines(user: int, t: float, wanted: int, early: int) -> None:
+    """As :func:`intermediate`, in the standard floating-point state."""
     if early != 0:
         carray(as_pointer(early), (1,), np.uint8)[0] = 0
     table = carray(as_pointer(user), (SIZE,), np.int64)
@@ -99,6 +96,22 @@ def intermediate(
     _note(table, SET_INPUTS, status)
 
 
+@callback(
+    types.void(
+        types.int64, types.float64, types.uint8, types.uint8, types.uint8, types.uint8,
+        types.int64, types.int64,
+    )
+)  # fmt: skip
+def intermediate(
+    user: int, t: float, wanted: int, readable: int, done: int, able: int, early: int, until: int
+) -> None:
+    """Set inputs that follow straight lines, when the FMU asks for them within a step."""
+    state = read_state()  # the FMU's own, to which this returns
+    standard_state()
+    _lines(user, t, wanted, early)
+    write_state(state)
+
+
 @compiled_as(types.int64(TABLE, PROGRAM, types.int64))
 def _move(table: Any, program: Any, i: int) -> Any:
     """Set or get the values of step `i`."""
@@ -109,6 +122,7 @@ def _move(table: Any, program: Any, i: int) -> Any:
             row[_FUNCTION],
             (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
         )
+        standard_state()
         if status == 1:
             table[WARNED] = 1
         elif status != 0:

@@ -25,6 +25,7 @@ from fmident.fmu.native import (
     compiled_as,
     doubles,
     run_steps_of,
+    standard_state,
 )
 
 # The shared table of integers: sizes, addresses, what happened.
@@ -63,6 +64,7 @@ _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
+    standard_state()
     if status == 0:
         return 0
     if status == 1:
@@ -192,6 +194,7 @@ def _move(table: Any, program: Any, i: int) -> Any:
             status = call_status(
                 row[_FUNCTION], (table[COMPONENT], row[_REFERENCES], row[_COUNT], values)
             )
+        standard_state()
         if status == 1:
             table[WARNED] = 1
         elif status != 0:
@@ -241,6 +244,7 @@ def _changed(table: Any) -> Any:
     """
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
     status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
+    standard_state()
     if status < 0 or status > 1:
         return True
     kept = doubles(seed, 4 * n + 2 * count)
@@ -252,6 +256,7 @@ def _changed(table: Any) -> Any:
         return False
     after = seed + 8 * (4 * n + count)
     status = call_status(table[GET_INDICATORS], (table[COMPONENT], after, count))
+    standard_state()
     if status < 0 or status > 1:
         return True
     for k in range(4 * n, 4 * n + count):  # noqa: SIM110 - compiled: a generator costs more
@@ -272,6 +277,7 @@ def _remember(table: Any) -> Any:
     status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
     if 0 <= status <= 1 and count > 0:
         status = call_status(table[GET_INDICATORS], (table[COMPONENT], seed + 32 * n, count))
+    standard_state()
     return 0 <= status <= 1
 
 
