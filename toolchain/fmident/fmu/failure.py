@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fmident.errors import SimulationError
 from fmident.fmu.log import LogRecord
 
 
@@ -65,3 +66,33 @@ def own_words(records: Sequence[LogRecord]) -> str:
     worst = [r.message for r in records if r.status in ("error", "fatal", "discard")]
     chosen = worst[-3:] or [r.message for r in records][-3:]
     return "; ".join(dict.fromkeys(chosen))
+
+
+def simulation_error(
+    name: str, failure: RunFailed, records: Sequence[LogRecord]
+) -> SimulationError:
+    """Return the error of a run that failed, with what the FMU has said.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    failure
+        What happened.
+    records
+        The messages of the run.
+    """
+    said = own_words([r for r in records if r.status != "note"])
+    message = f"simulation of '{name}' failed: {failure.message}"
+    if said:
+        message += f"; the FMU says: {said}"
+    hint = failure.hint
+    if hint is None and not said:
+        hint = "the FMU gave no message; fmu.simulator(debug_logging=True) makes it say more"
+    return SimulationError(
+        message,
+        time=failure.time,
+        log=[str(record) for record in records],
+        hint=hint,
+        ended=failure.ended,
+    )

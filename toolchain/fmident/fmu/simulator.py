@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 import numpy as np
 
 from fmident._types import F64
-from fmident.errors import FmuError, SimulationError
+from fmident.errors import FmuError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value
 from fmident.fmu.driver import (
@@ -24,7 +24,7 @@ from fmident.fmu.driver import (
     ValueSetter,
     make_driver,
 )
-from fmident.fmu.failure import RunFailed, note, output_records, own_words
+from fmident.fmu.failure import RunFailed, note, output_records, simulation_error
 from fmident.fmu.floating import protected
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.instance import BaseInstance, CallFailed, status_word
@@ -230,7 +230,7 @@ class Simulator:
             self._holder.notes.clear()
         if isinstance(found, RunFailed):
             self._failures += 1
-            raise self._error(found)
+            raise simulation_error(self.description.name, found, self.log)
         return found
 
     def _again(self, counts: tuple[int, int]) -> Callable[[], None]:
@@ -439,22 +439,6 @@ class Simulator:
             message += f" ({explanation})" if explanation else ""
             ended = self.instance.end_of_simulation(time)
         return RunFailed(message, time=time, ended=ended)
-
-    def _error(self, failure: RunFailed) -> SimulationError:
-        said = own_words([r for r in self.log if r.status != "note"])
-        message = f"simulation of '{self.description.name}' failed: {failure.message}"
-        if said:
-            message += f"; the FMU says: {said}"
-        hint = failure.hint
-        if hint is None and not said:
-            hint = "the FMU gave no message; fmu.simulator(debug_logging=True) makes it say more"
-        return SimulationError(
-            message,
-            time=failure.time,
-            log=[str(record) for record in self.log],
-            hint=hint,
-            ended=failure.ended,
-        )
 
     # ------------------------------------------------------------------- the rest
 
