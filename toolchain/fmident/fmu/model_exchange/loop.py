@@ -26,7 +26,7 @@ from fmident.fmu.native import (
     doubles,
     run_steps_of,
     standard_state,
-)
+)  # fmt: skip
 
 # The shared table of integers: sizes, addresses, what happened.
 (
