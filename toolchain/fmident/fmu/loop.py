@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_status, compiled, standard_state
+from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_fmu, compiled
 from fmident.fmu.program import (
     ADDRESS,
     COUNT,
@@ -79,17 +79,16 @@ def _define() -> Callable[..., bool]:
                 row = program[c]
                 values = row[address] + row[stride] * i
                 if row[kind] == values_kind:
-                    status = call_status(
+                    status = call_fmu(
                         row[function], (component, row[references], row[count], values)
                     )
                 elif row[kind] == step_kind:
-                    status = call_status(row[function], (component, t, h, np.int32(1)))
+                    status = call_fmu(row[function], (component, t, h, np.int32(1)))
                 else:
-                    status = call_status(
+                    status = call_fmu(
                         row[function],
                         (component, row[references], row[count], row[orders], values),
                     )
-                standard_state()
                 worst |= status
                 if status > 1 or status < 0:
                     state[failed_call] = c

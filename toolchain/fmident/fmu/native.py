@@ -20,22 +20,26 @@ carray: Any = getattr(numba, "carray")  # noqa: B009 - not exported in Numba's t
 """``carray(pointer, shape, dtype)``: memory as an array."""
 
 
-def _calling(result: Any, bits: int) -> Any:
+def _calling(result: Any, bits: int, *, restores: bool = False) -> Any:
     def call(typing_context: Any, address: Any, arguments: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
             function = ir.FunctionType(ir.IntType(bits), kinds)
             pointer = builder.inttoptr(values[0], function.as_pointer())
             unpack: Any = cgutils.unpack_tuple
-            return builder.call(pointer, unpack(builder, values[1]))
+            returned = builder.call(pointer, unpack(builder, values[1]))
+            if restores:
+                emit_standard(builder)
+            return returned
 
         return result(types.int64, arguments), generate
 
     return intrinsic(call)
 
 
-call_status: Any = _calling(types.int32, 32)
-"""``call_status(address, arguments)``: call a C function that returns an ``int``."""
+call_fmu: Any = _calling(types.int32, 32, restores=True)
+"""``call_fmu(address, arguments)``: call a C function that returns an ``int``, and undo what it has
+done to the floating-point state."""
 
 call_address: Any = _calling(types.int64, 64)
 """``call_address(address, arguments)``: call a C function that returns a pointer."""

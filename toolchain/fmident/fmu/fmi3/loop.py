@@ -17,7 +17,7 @@ from fmident.fmu.native import (
     TABLE,
     VECTOR,
     as_pointer,
-    call_status,
+    call_fmu,
     callback,
     carray,
     compiled,
@@ -58,7 +58,6 @@ _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
-    standard_state()
     if status == 0:
         return 0
     if status == 1:
@@ -86,7 +85,7 @@ def _lines(user: int, t: float, wanted: int, early: int) -> None:
     for k in range(width):
         before, after = values[row * width + k], values[(row + 1) * width + k]
         work[k] = before + share * (after - before) if share < 1.0 else after
-    status = call_status(
+    status = call_fmu(
         table[SET_INPUTS],
         (
             table[COMPONENT], table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK],
@@ -118,11 +117,10 @@ def _move(table: Any, program: Any, i: int) -> Any:
     for c in range(program.shape[0]):
         row = program[c]
         values = row[_ADDRESS] + row[_STRIDE] * i
-        status = call_status(
+        status = call_fmu(
             row[_FUNCTION],
             (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
         )
-        standard_state()
         if status == 1:
             table[WARNED] = 1
         elif status != 0:
@@ -138,7 +136,7 @@ def start(table: Any, reals: Any) -> Any:
     info = table[INFO]
     flags = carray(as_pointer(info), (5,), np.uint8)
     for _ in range(MOST_ITERATIONS):
-        status = call_status(
+        status = call_fmu(
             table[UPDATE],
             (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 8),
         )
@@ -148,7 +146,7 @@ def start(table: Any, reals: Any) -> Any:
             return TERMINATED
         if flags[0] == 0:
             reals[NEXT_EVENT] = doubles(info + 8, 1)[0] if flags[4] != 0 else np.inf
-            status = call_status(table[ENTER_STEP], (table[COMPONENT],))
+            status = call_fmu(table[ENTER_STEP], (table[COMPONENT],))
             return CALL if _note(table, ENTER_STEP, status) != 0 else -1
     return UNSETTLED
 
@@ -156,7 +154,7 @@ def start(table: Any, reals: Any) -> Any:
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
-    status = call_status(table[ENTER_EVENT], (table[COMPONENT],))
+    status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
     if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
         return CALL
     table[EVENTS] += 1
@@ -169,7 +167,7 @@ def _step(table: Any, reals: Any, stop: float) -> Any:
     t, info = reals[TIME], table[INFO]
     flags = carray(as_pointer(info), (3,), np.uint8)
     flags[:] = 0
-    status = call_status(
+    status = call_fmu(
         table[DO_STEP],
         (table[COMPONENT], t, stop - t, np.int32(1), info, info + 1, info + 2, info + 8),
     )

@@ -18,14 +18,13 @@ from fmident.fmu.native import (
     VECTOR,
     as_pointer,
     call_address,
-    call_status,
+    call_fmu,
     callback,
     carray,
     compiled,
     compiled_as,
     doubles,
     run_steps_of,
-    standard_state,
 )  # fmt: skip
 
 # The shared table of integers: sizes, addresses, what happened.
@@ -64,7 +63,6 @@ _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def _note(table: Any, function: int, status: int) -> Any:
     """Remember a call that did not succeed; return its status, 0 when it may go on."""
-    standard_state()
     if status == 0:
         return 0
     if status == 1:
@@ -88,22 +86,20 @@ def _set_line(table: Any, t: float) -> Any:
         work[k] = before + share * (after - before) if share < 1.0 else after
     references, count, address = table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK]
     if table[VERSION] == 3:
-        status = call_status(
-            table[SET_INPUTS], (table[COMPONENT], references, count, address, width)
-        )
+        status = call_fmu(table[SET_INPUTS], (table[COMPONENT], references, count, address, width))
     else:
-        status = call_status(table[SET_INPUTS], (table[COMPONENT], references, count, address))
+        status = call_fmu(table[SET_INPUTS], (table[COMPONENT], references, count, address))
     return _note(table, SET_INPUTS, status)
 
 
 @compiled
 def _place(table: Any, t: float, states: int) -> Any:
     """Bring the FMU to time `t` and the states at an address."""
-    status = _note(table, SET_TIME, call_status(table[SET_TIME], (table[COMPONENT], t)))
+    status = _note(table, SET_TIME, call_fmu(table[SET_TIME], (table[COMPONENT], t)))
     if status == 0 and table[INPUT_WIDTH] > 0:
         status = _set_line(table, t)
     if status == 0 and table[STATES] > 0:
-        status = call_status(table[SET_STATES], (table[COMPONENT], states, table[STATES]))
+        status = call_fmu(table[SET_STATES], (table[COMPONENT], states, table[STATES]))
         status = _note(table, SET_STATES, status)
     return status
 
@@ -119,7 +115,7 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
     if n == 0:
         values[0] = 0.0
     elif status == 0:
-        status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], result, n))
+        status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], result, n))
         status = _note(table, GET_DERIVATIVES, status)
     if status == 0:
         for k in range(n):
@@ -142,7 +138,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
     status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
     if status == 0:
         count = table[INDICATORS]
-        status = call_status(table[GET_INDICATORS], (table[COMPONENT], found, count))
+        status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], found, count))
         status = _note(table, GET_INDICATORS, status)
         if t != doubles(table[RETURNED_TIME], 2)[1]:
             values = doubles(found, count)
@@ -171,10 +167,10 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
             knowns, values, known_count, seeds = knowns + 4 * j, values + 8 * j, 1, 1
         if table[VERSION] == 3:
             sized = (component, unknowns, count, knowns, known_count, values, seeds, column, n)
-            status = call_status(table[DIRECTIONAL], sized)
+            status = call_fmu(table[DIRECTIONAL], sized)
         else:
             plain = (component, unknowns, count, knowns, known_count, values, column)
-            status = call_status(table[DIRECTIONAL], plain)
+            status = call_fmu(table[DIRECTIONAL], plain)
         status = _note(table, DIRECTIONAL, status)
     return 0 if status == 0 else 1 if status == 2 else -1
 
@@ -186,15 +182,14 @@ def _move(table: Any, program: Any, i: int) -> Any:
         row = program[c]
         values = row[_ADDRESS] + row[_STRIDE] * i
         if table[VERSION] == 3:
-            status = call_status(
+            status = call_fmu(
                 row[_FUNCTION],
                 (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
             )
         else:
-            status = call_status(
+            status = call_fmu(
                 row[_FUNCTION], (table[COMPONENT], row[_REFERENCES], row[_COUNT], values)
             )
-        standard_state()
         if status == 1:
             table[WARNED] = 1
         elif status != 0:
@@ -211,7 +206,7 @@ def _update(table: Any, reals: Any) -> Any:
     nominals = False
     for _ in range(MOST_ITERATIONS):
         if table[VERSION] == 3:
-            status = call_status(
+            status = call_fmu(
                 table[UPDATE],
                 (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 24),
             )
@@ -220,7 +215,7 @@ def _update(table: Any, reals: Any) -> Any:
             nominals |= flags[2] != 0
             timed = flags[4] != 0
         else:
-            status = call_status(table[UPDATE], (table[COMPONENT], info))
+            status = call_fmu(table[UPDATE], (table[COMPONENT], info))
             words = carray(as_pointer(info), (5,), np.int32)
             again, ends = words[0] != 0, words[1] != 0
             nominals |= words[2] != 0
@@ -243,8 +238,7 @@ def _changed(table: Any) -> Any:
     event, and so take a change in the event for a root, or overlook a root that undoes it.
     """
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
-    status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
-    standard_state()
+    status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
     if status < 0 or status > 1:
         return True
     kept = doubles(seed, 4 * n + 2 * count)
@@ -255,8 +249,7 @@ def _changed(table: Any) -> Any:
     if count == 0:
         return False
     after = seed + 8 * (4 * n + count)
-    status = call_status(table[GET_INDICATORS], (table[COMPONENT], after, count))
-    standard_state()
+    status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], after, count))
     if status < 0 or status > 1:
         return True
     for k in range(4 * n, 4 * n + count):  # noqa: SIM110 - compiled: a generator costs more
@@ -274,17 +267,16 @@ def _remember(table: Any) -> Any:
     kept, states = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n)
     for k in range(n):
         kept[n + k] = states[k]
-    status = call_status(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
+    status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
     if 0 <= status <= 1 and count > 0:
-        status = call_status(table[GET_INDICATORS], (table[COMPONENT], seed + 32 * n, count))
-    standard_state()
+        status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], seed + 32 * n, count))
     return 0 <= status <= 1
 
 
 @compiled
 def _restart(table: Any, t: float) -> None:
     """Begin to integrate anew."""
-    call_status(table[REINIT], (table[MEMORY], t, table[STATE_VECTOR]))
+    call_fmu(table[REINIT], (table[MEMORY], t, table[STATE_VECTOR]))
     doubles(table[RETURNED_TIME], 2)[1] = t
     table[RESTARTS] += 1
 
@@ -297,15 +289,15 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     derivatives nor the sign of an indicator.
     """
     component, n = table[COMPONENT], table[STATES]
-    status = call_status(table[ENTER_CONTINUOUS], (component,))
+    status = call_fmu(table[ENTER_CONTINUOUS], (component,))
     if _note(table, ENTER_CONTINUOUS, status) != 0:
         return CALL
     if n > 0:
-        status = call_status(table[GET_STATES], (component, table[VECTOR_DATA], n))
+        status = call_fmu(table[GET_STATES], (component, table[VECTOR_DATA], n))
         if _note(table, GET_STATES, status) != 0:
             return CALL
         if nominals:
-            status = call_status(table[GET_NOMINALS], (component, table[TOLERANCE_DATA], n))
+            status = call_fmu(table[GET_NOMINALS], (component, table[TOLERANCE_DATA], n))
             if _note(table, GET_NOMINALS, status) != 0:
                 return CALL
             allowed = doubles(table[TOLERANCE_DATA], n)
@@ -313,7 +305,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
                 size = abs(allowed[k])
                 allowed[k] = reals[RELATIVE] * (size if 0.0 < size < np.inf else 1.0)
             if table[MEMORY] != 0:
-                call_status(
+                call_fmu(
                     table[TOLERANCES], (table[MEMORY], reals[RELATIVE], table[TOLERANCE_VECTOR])
                 )
     if table[MEMORY] != 0 and (nominals or not known or _changed(table)):
@@ -325,7 +317,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     known = _remember(table)
-    status = call_status(table[ENTER_EVENT], (table[COMPONENT],))
+    status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
     if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
         return CALL
     table[EVENTS] += 1
@@ -368,12 +360,12 @@ def _integrate(table: Any, reals: Any, stop: float) -> Any:
         reals[TIME] = stop  # nothing to integrate, or nothing that changes in so short a time
         return 0
     returned = doubles(table[RETURNED_TIME], 2)
-    if call_status(table[STOP_TIME], (table[MEMORY], stop)) != 0:
+    if call_fmu(table[STOP_TIME], (table[MEMORY], stop)) != 0:
         # An event that changed nothing else brought a time event nearer than the end of the
         # step within which the integrator had found it: the rest of that step is not used.
         _restart(table, t)
-        call_status(table[STOP_TIME], (table[MEMORY], stop))
-    flag = call_status(
+        call_fmu(table[STOP_TIME], (table[MEMORY], stop))
+    flag = call_fmu(
         table[CVODE],
         (table[MEMORY], stop, table[STATE_VECTOR], table[RETURNED_TIME], np.int32(_CV_ONE_STEP)),
     )
@@ -392,7 +384,7 @@ def _completed(table: Any) -> Any:
     info = table[INFO]
     flags = carray(as_pointer(info), (2,), np.int32)
     flags[:] = 0
-    status = call_status(table[COMPLETED], (table[COMPONENT], np.int32(1), info, info + 4))
+    status = call_fmu(table[COMPLETED], (table[COMPONENT], np.int32(1), info, info + 4))
     if _note(table, COMPLETED, status) != 0:
         return CALL
     # FMI 3.0 writes one byte, FMI 2.0 four: both are zero or not.
