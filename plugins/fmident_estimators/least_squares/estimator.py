@@ -13,6 +13,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
+from fmident_estimators.least_squares.events import breaks_at_start, past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
@@ -67,6 +68,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor, options.starts)
         points = starting_points(problem, evaluator, options)
+        breaks = breaks_at_start(problem, evaluator)
         costs = _costs(evaluator, points, options)
         if len(points) > 1:
             for k in np.flatnonzero(np.isfinite(costs)):
@@ -93,7 +95,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 "failed",
                 f"no search came to an end; last failed simulation: {evaluator.last_failure}",
             )
-        best = min(results, key=lambda r: r.cost)
+        best = past_events(problem, evaluator, options, progress, solve, results, breaks)
         if options.loss != "linear":
             monitor.note(
                 f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Status
 from fmident.estimation.fits import check_fits, check_residuals, output_fits, residual_notes
+from fmident.estimation.jumps import Jumps, look_around, without_intervals
 from fmident.estimation.result import OutputFit, ParameterEstimate, ResidualCheck
 from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
@@ -106,6 +108,13 @@ def summarise(
             statistics = uncertainty(
                 problem, evaluator, p, held, estimate.residual_weights, estimate.residual_scores
             )
+            if estimate.residual_weights is None and estimate.residual_scores is None:
+                jumps = look_around(problem, evaluator, p, held, statistics)
+                statistics = _withhold(problem, statistics, jumps)
+                notes += _jump_notes(problem, p, cost, jumps)
+                if jumps.lower is not None and status == "converged":
+                    status = "limit"
+                    message += "; but the cost is lower on the other side of a jump nearby"
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
     except KeyboardInterrupt:
@@ -147,6 +156,49 @@ def summarise(
         check,
         statistics,
     )
+
+
+def _withhold(
+    problem: Problem, statistics: ParameterStatistics, jumps: Jumps
+) -> ParameterStatistics:
+    """Return the statistics without intervals that the cost around the estimate contradicts."""
+    if not jumps.names:
+        return statistics
+    lost = [j for j, q in enumerate(problem.free) if q.name in jumps.names]
+    found = without_intervals(statistics, lost)
+    unknown = bool(np.isnan(statistics.standard_errors[lost]).any())
+    judged = dataclasses.replace(found.identifiability, jumps=jumps.names)
+    if unknown:
+        judged = dataclasses.replace(
+            judged, verdict="The rank cannot be judged where the cost jumps", determined=()
+        )
+    return dataclasses.replace(found, identifiability=judged)
+
+
+def _jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str]:
+    """Return what the cost around the estimate says against intervals, and what to do."""
+    notes = []
+    if jumps.names:
+        names = ", ".join(f"'{n}'" for n in jumps.names)
+        one = len(jumps.names) == 1
+        notes.append(
+            f"There {'is no interval' if one else 'are no intervals'} for {names}: on the line "
+            "through the estimate the cost jumps or bends as events pass samples, so that "
+            f"derivatives do not show how far the data determine {'it' if one else 'them'}. "
+            "'fmident profile' follows the cost itself."
+        )
+    if jumps.lower is not None:
+        point, lower = jumps.lower
+        shown = ", ".join(
+            f"{q.name} = {x:.6g}"
+            for q, x, old in zip(problem.free, point, p, strict=True)
+            if x != old
+        )
+        notes.append(
+            f"The cost is {lower:.6g} at {shown}, on the other side of a jump, in place of "
+            f"{cost:.6g} here: this is not the minimum. Start there, or give several starts."
+        )
+    return notes
 
 
 def parameters_at_bound(problem: Problem, p: F64) -> npt.NDArray[np.bool_]:

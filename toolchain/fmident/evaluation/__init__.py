@@ -12,6 +12,7 @@ from fmident.evaluation.executors import (
     make_executor,
     runs_in_this_process,
 )
+from fmident.evaluation.matching import EventMatching
 from fmident.evaluation.noise import NoiseEstimate, noise_level
 from fmident.evaluation.python_model import PythonExecutor, python_problem
 from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
@@ -29,6 +30,7 @@ __all__ = [
     "Columns",
     "DirectionalDerivatives",
     "Evaluator",
+    "EventMatching",
     "Executor",
     "ExecutorReport",
     "InProcessExecutor",

@@ -90,6 +90,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "rank": result.identifiability.rank,
             "singular_values": result.identifiability.singular_values,
             "undecided": list(result.identifiability.undecided),
+            "jumps": list(result.identifiability.jumps),
         },
         "residuals": None
         if result.residuals is None

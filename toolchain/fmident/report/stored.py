@@ -94,6 +94,7 @@ def _result(content: JsonTable) -> EstimationResult:
             judged.count("rank"),
             judged.text("verdict"),
             undecided=judged.texts("undecided", []),
+            jumps=judged.texts("jumps", []),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),

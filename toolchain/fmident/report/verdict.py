@@ -128,7 +128,12 @@ def _doubts(result: EstimationResult) -> list[str]:
     searched = [e for e in result.estimates if not e.fixed and not e.at_bound]
     inside = [e for e in searched if e.stage == last]
     judged = result.identifiability
-    if judged is not None and judged.undecided:
+    if judged is not None and judged.jumps:
+        names = _names(list(judged.jumps))
+        doubts.append(
+            f"the cost jumps next to the estimate, so that there is no interval for {names}"
+        )
+    elif judged is not None and judged.undecided:
         names = _names(list(judged.undecided))
         doubts.append(f"the derivatives are too inexact to judge {names}")
     elif judged is not None and judged.rank < len(inside):

@@ -55,6 +55,8 @@ class Identifiability:
     undecided
         Parameters of which the derivatives are too inexact to tell whether they are
         identifiable.
+    jumps
+        Parameters without an interval, since the cost jumps next to the estimate.
     """
 
     singular_values: F64
@@ -62,6 +64,7 @@ class Identifiability:
     verdict: str
     determined: tuple[DeterminedCombination, ...] = ()
     undecided: tuple[str, ...] = ()
+    jumps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,389 @@
+"""A search for models with events, whose cost has jumps and many local minima.
+
+An impact, a switch or a stick-slip transition that comes too early puts every later one further
+off, so that most of a long record pulls in the wrong direction. Hence the record is taken in
+growing parts, as in multiple shooting and in the fitting of chaotic systems (Voss, Timmer and
+Kurths, Int. J. Bifurcation Chaos 14, 2004): the first part has few events, and parameters that
+explain it foretell those of the next part well enough. In each part samples near events are
+compared with the branch that they were measured on (see :mod:`fmident.evaluation.matching`), and
+derivatives are differences over steps so long that they see events move: a short one sees only
+the samples between them. Where a part cannot be explained, since an event does not come in it at
+all, points further off are tried along the directions that the part before leaves open.
+
+What comes out is where the usual search starts once more, on the cost itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.evaluation import Evaluator, EventMatching, JacobianError
+from fmident.problem.model import Problem
+from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
+from fmident_estimators.least_squares.options import LeastSquaresOptions
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
+
+_FIRST, _GROWTH = 0.08, 1.3
+"""Part of the record that comes first, and the factor between parts."""
+
+_WINDOW = 0.15
+"""How far from an event samples choose their branch, relative to the part."""
+
+_STEP = 1e-2
+"""Of the differences, relative to the size of a parameter; an event then moves visibly."""
+
+_LAST = ((1e-2, 0.5), (1e-3, 0.1), (1e-4, 0.02))
+"""Steps and factors on the window with which the whole record is taken in the end."""
+
+_ITERATIONS = 8
+_DAMPINGS = (1e-2, 1.0, 1e2, 1e4)
+"""Tried at once in each iteration, times the damping that was best before."""
+
+_LONGEST = 0.3
+"""Longest step, relative to the size of a parameter."""
+
+_SLOW = 0.99
+"""Factor on the cost from which on a part takes no further iteration."""
+
+_REACHES = (-0.4, -0.2, -0.1, -0.05, -0.02, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Where points further off are tried, relative to the size of the parameters."""
+
+_PROMISING = 2
+"""Of these points so many are searched from."""
+
+_WORSE, _EXPLAINED = 4.0, 1e-3
+"""A part is not explained when its mean square is this many times that of the part before, and
+its residuals are more than this part of the measured signals."""
+
+_BESIDE = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+"""Distances on both sides of an estimate where a jump may hide a lower cost, relative to the size
+of the parameters."""
+
+_LOWER = 1e-6
+"""Relative difference of costs that counts as lower."""
+
+_ROUNDS = 5
+"""Times that the search goes on from a lower cost beyond a jump."""
+
+_SHOWN = 3
+
+_SMALLEST = 1e-6
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+Solve = Callable[[LocalSearch], LocalResult]
+
+
+def breaks_at_start(problem: Problem, evaluator: Evaluator) -> bool:
+    """Return whether simulated outputs break at the initial point, which is simulated already."""
+    matching = EventMatching(problem)
+    if not matching.usable:
+        return False
+    residuals = evaluator.residuals(problem.initial)
+    return bool(np.isfinite(residuals).all()) and any(k.size for k in matching.breaks(residuals))
+
+
+def past_events(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: LeastSquaresOptions,
+    progress: Progress,
+    solve: Solve,
+    results: Sequence[LocalResult],
+    breaks: bool,
+) -> LocalResult:
+    """Return the best of all searches, with one more where events move with the parameters.
+
+    Costs nothing, and changes nothing, for models without events.
+
+    Parameters
+    ----------
+    problem, evaluator, options, progress
+        Of the run.
+    solve
+        Runs a search on the cost itself.
+    results
+        Ends of the usual searches; at least one.
+    breaks
+        Whether simulated outputs break at the start.
+    """
+    best = min(results, key=lambda r: r.cost)
+    matching = EventMatching(problem)
+    if not matching.usable:
+        return best
+    found = matching.moving(evaluator, best.parameters)
+    if breaks and not any(k.size for k in found):
+        found = matching.moving(evaluator, problem.initial)
+    places = matching.where(found) if found else []
+    if not places:
+        return best
+    usual = best.cost
+    for blurred in (False, True):
+        if matching.explained(evaluator.residuals(best.parameters)):
+            break
+        search = EventSearch(evaluator, matching, options)
+        point = problem.initial
+        for point in search.run(problem.initial, blurred=blurred):
+            progress.report(point, evaluator.cost(point))
+        best = _better(best, _local(problem, evaluator, options, progress, solve, point))
+    best = _beside(problem, evaluator, options, progress, solve, best)
+    shown = "; ".join(places[:_SHOWN]) + (
+        f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    )
+    text = f"Events move with the parameters ({shown}), which makes the cost jump. "
+    if best.cost < usual:
+        text += (
+            "The usual search stopped at such jumps. One that takes the record in growing parts "
+            "and compares samples near an event with the branch that they were measured on, before "
+            f"the event or after it, lowered the cost from {usual:.4g} to {best.cost:.4g}."
+        )
+    else:
+        text += "No lower cost was found on either side of the jumps near the estimate."
+    progress.monitor.note(text)
+    return best
+
+
+def _better(first: LocalResult, second: LocalResult | None) -> LocalResult:
+    if second is None or not second.cost < (1.0 - _LOWER) * first.cost:
+        return first
+    return second
+
+
+def _local(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: LeastSquaresOptions,
+    progress: Progress,
+    solve: Solve,
+    start: F64,
+) -> LocalResult | None:
+    """Search on the cost itself; ``None`` where that cannot begin or go on."""
+    if not np.isfinite(evaluator.cost(start)):
+        return None
+    try:
+        return LocalSearch(problem, evaluator, options, progress, start).run(solve)
+    except JacobianError:
+        return None
+
+
+def _beside(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: LeastSquaresOptions,
+    progress: Progress,
+    solve: Solve,
+    best: LocalResult,
+) -> LocalResult:
+    """Look at the cost on lines through the estimate, and go on from where it is lower."""
+    space = evaluator.space
+    for _ in range(_ROUNDS):
+        z = space.from_physical(best.parameters)
+        size = np.where(space.log | (z == 0.0), 1.0, np.abs(z))
+        jacobian = evaluator.jacobian(best.parameters) * space.derivative(best.parameters)
+        _, _, right = np.linalg.svd(jacobian * size, full_matrices=True)
+        ways = np.vstack([np.eye(z.size), right]) if z.size > 1 else np.eye(1)
+        points = np.array(
+            [z + side * reach * way * size for way in ways for reach in _BESIDE for side in (-1, 1)]
+        )
+        physical = space.to_physical(np.clip(points, space.lower, space.upper))
+        physical = np.clip(physical, problem.lower, problem.upper)
+        residuals = evaluator.residuals_many(physical)
+        costs = [robust_cost(options.loss, options.loss_scale, row) for row in residuals]
+        k = int(np.argmin(costs))
+        if not costs[k] < (1.0 - _LOWER) * best.cost:
+            return best
+        found = _local(problem, evaluator, options, progress, solve, physical[k])
+        if _better(best, found) is best:
+            return best
+        best = _better(best, found)
+    return best
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the record, and how it is compared."""
+
+    rows: npt.NDArray[np.bool_]
+    window: float
+    step: float
+    blurred: bool
+
+
+class EventSearch:
+    """Finds parameters from which the usual search can start.
+
+    Parameters
+    ----------
+    evaluator
+        Of the problem.
+    matching
+        Of the same problem.
+    options
+        Whose loss counts.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, matching: EventMatching, options: LeastSquaresOptions
+    ) -> None:
+        self._evaluator = evaluator
+        self._matching = matching
+        self._options = options
+        self._space = evaluator.space
+
+    def run(self, start: F64, *, blurred: bool = False) -> Iterator[F64]:
+        """Yield the point found after each part of the record, the last one last.
+
+        Parameters
+        ----------
+        start
+            Physical parameters, shape (n,), where the simulation works.
+        blurred
+            Whether residuals are blurred in time instead: for outputs that do nothing but switch.
+        """
+        z = self._space.from_physical(start)
+        self._size = np.where(self._space.log | (z == 0.0), 1.0, np.abs(z))
+        before, open_directions = np.inf, (np.ones(z.size), np.eye(z.size))
+        for part in self._parts(blurred):
+            begin = z
+            z, cost, jacobian = self._descend(begin, part)
+            rows = int(np.count_nonzero(part.rows))
+            if 2.0 * cost / rows > max(_WORSE * before, self._negligible(part)):
+                for moved in self._look_around(begin, cost, part, *open_directions):
+                    found = self._descend(moved, part)
+                    if found[1] < cost:
+                        z, cost, jacobian = found
+            before = 2.0 * cost / rows
+            _, values, right = np.linalg.svd(jacobian * self._size, full_matrices=True)
+            lengths = np.zeros(z.size)
+            lengths[: values.size] = values
+            open_directions = (lengths, right)
+            yield self._space.to_physical(z)
+
+    def _parts(self, blurred: bool) -> Iterator[_Part]:
+        progress = self._matching.progress
+        needed = min(1.0, max(_FIRST, self._least_part()))
+        while needed < 1.0:
+            yield _Part(progress <= needed, _WINDOW * needed, _STEP, blurred)
+            needed *= _GROWTH
+        for step, factor in _LAST:
+            yield _Part(np.ones(progress.size, dtype=np.bool_), factor * _WINDOW, step, blurred)
+
+    def _least_part(self) -> float:
+        """Return the part of the record that has a few samples per parameter."""
+        progress = np.sort(self._matching.progress)
+        few = min(4 * self._space.scale.size + 4, progress.size)
+        return float(progress[few - 1])
+
+    def _negligible(self, part: _Part) -> float:
+        """Return the mean square of residuals that need no better explanation."""
+        signal = self._matching.scaled_measurements[part.rows]
+        return (_EXPLAINED * float(np.std(signal))) ** 2
+
+    def _residuals(self, points: F64, part: _Part) -> F64:
+        """Return residuals of a part at points of the search space, (k, n) -> (k, rows)."""
+        physical = self._space.to_physical(np.clip(points, self._space.lower, self._space.upper))
+        problem = self._evaluator.problem
+        rows = self._evaluator.residuals_many(np.clip(physical, problem.lower, problem.upper))
+        found = np.full((len(points), int(np.count_nonzero(part.rows))), np.nan)
+        for k, row in enumerate(rows):
+            if bool(np.isfinite(row).all()):
+                if part.blurred:
+                    matched = self._matching.blur(row, part.window, part.rows)
+                else:
+                    matched = self._matching.match(row, part.window).residuals[part.rows]
+                found[k], _ = robust_residuals(
+                    self._options.loss, self._options.loss_scale, matched
+                )
+        return found
+
+    def _costs(self, residuals: F64) -> F64:
+        costs = 0.5 * np.sum(residuals**2, axis=1)
+        return np.where(np.isfinite(costs), costs, np.inf)
+
+    def _descend(self, z: F64, part: _Part) -> tuple[F64, float, F64]:
+        """Return where damped Gauss-Newton steps lead, its cost and the last Jacobian."""
+        residuals = self._residuals(z[np.newaxis], part)[0]
+        cost = float(0.5 * residuals @ residuals)
+        damping = 1e-2
+        jacobian = np.zeros((residuals.size, z.size))
+        for _ in range(_ITERATIONS):
+            jacobian = self._jacobian(z, residuals, part)
+            dampings = damping * np.array(_DAMPINGS)
+            points = np.array([z + self._step(jacobian, residuals, x) for x in dampings])
+            points = np.clip(points, self._space.lower, self._space.upper)
+            trials = self._residuals(points, part)
+            costs = self._costs(trials)
+            best = int(np.argmin(costs))
+            if not costs[best] < cost:
+                break
+            slow = costs[best] > _SLOW * cost
+            z, residuals, cost = points[best], trials[best], float(costs[best])
+            damping = float(np.clip(dampings[best], 1e-8, 1e4))
+            if slow:
+                break
+        return z, cost, jacobian
+
+    def _step(self, jacobian: F64, residuals: F64, damping: float) -> F64:
+        """Return a damped Gauss-Newton step that no parameter makes too long, shape (n,)."""
+        scaled = jacobian * self._size
+        norms = np.linalg.norm(scaled, axis=0)
+        floor = max(_SMALLEST * float(norms.max(initial=0.0)), _TINY)
+        weights = np.sqrt(damping) * np.maximum(norms, floor)
+        system = np.vstack([scaled, np.diag(weights)])
+        right = np.concatenate([-residuals, np.zeros(weights.size)])
+        step = np.linalg.lstsq(system, right, rcond=None)[0]
+        longest = float(np.max(np.abs(step)))
+        step *= min(1.0, _LONGEST / max(longest, _TINY))
+        found: F64 = step * self._size
+        return found
+
+    def _jacobian(self, z: F64, residuals: F64, part: _Part) -> F64:
+        """Return central differences over long steps, shape (rows, n); 0 where they fail."""
+        offsets = part.step * self._size
+        points = np.concatenate([z + np.diag(offsets), z - np.diag(offsets)])
+        points = np.clip(points, self._space.lower, self._space.upper)
+        rows = self._residuals(points, part)
+        # A side that fails, or that a bound takes away, leaves the other one.
+        failed = ~np.isfinite(rows).all(axis=1)
+        rows[failed], points[failed] = residuals, z
+        columns = []
+        for j in range(z.size):
+            up, down = rows[j], rows[j + z.size]
+            width = points[j, j] - points[j + z.size, j]
+            columns.append((up - down) / width if width > 0.0 else np.zeros(residuals.size))
+        return np.column_stack(columns)
+
+    def _look_around(
+        self, z: F64, cost: float, part: _Part, lengths: F64, directions: F64
+    ) -> list[F64]:
+        """Return promising points along directions that the part before leaves open.
+
+        Parameters
+        ----------
+        z
+            Where the part before is explained.
+        cost
+            Of what the part cannot explain.
+        part
+            Of the record.
+        lengths, directions
+            Of the Jacobian of the part before in relation to the size of the parameters: by how
+            much each of the orthogonal directions, the rows, changes its residuals.
+        """
+        points = [
+            z + reach * direction * self._size
+            for length, direction in zip(lengths, directions, strict=True)
+            for reach in _REACHES
+            if 0.5 * (reach * length) ** 2 < cost
+        ]
+        if not points:
+            return []
+        inside = np.clip(points, self._space.lower, self._space.upper)
+        costs = self._costs(self._residuals(inside, part))
+        order = np.argsort(costs, kind="stable")[:_PROMISING]
+        return [inside[k] for k in order if np.isfinite(costs[k])]

@@ -1,0 +1,76 @@
+"""Samples near events are compared with the branch that they were measured on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident.evaluation import Evaluator, EventMatching, PythonExecutor, python_problem
+from fmident.problem.model import Parameter, Problem
+
+TIMES = np.linspace(0.0, 2.0, 101)
+
+
+def switched(times: np.ndarray, inputs: object, a: float, at: float) -> dict[str, np.ndarray]:
+    """A straight line that jumps to another one."""
+    return {"y": np.where(times < at, a * times, 5.0 - 2.0 * times)}
+
+
+def problem_for(model: object = switched, **inputs: np.ndarray) -> tuple[Problem, Evaluator]:
+    truth = {"a": 1.0, "at": 1.013}
+    problem = python_problem(
+        switched(TIMES, {}, **truth),
+        TIMES,
+        [Parameter(n, v, 0.1, 2.0, variable=n) for n, v in truth.items()],
+        sigma=0.01,
+        inputs=inputs,
+    )
+    return problem, Evaluator(problem, PythonExecutor(problem, model))
+
+
+def test_the_cost_no_longer_jumps_when_the_event_passes_a_sample() -> None:
+    problem, evaluator = problem_for()
+    matching = EventMatching(problem)
+    late = np.linspace(1.013, 1.113, 41)
+    rows = evaluator.residuals_many(np.column_stack([np.full(late.size, 1.0), late]))
+    assert np.ptp(np.sum(rows**2, axis=1)) > 1e4
+    for row in rows:
+        matched = matching.match(row, 0.1)
+        np.testing.assert_allclose(matched.residuals, 0.0, atol=1e-9)
+        assert np.array_equal(matched.other, row != 0.0)
+
+
+def test_without_a_window_residuals_stay_as_they_are() -> None:
+    problem, evaluator = problem_for()
+    row = evaluator.residuals(np.array([1.2, 1.1]))
+    matched = EventMatching(problem).match(row, 0.0)
+    assert np.array_equal(matched.residuals, row)
+    assert not matched.other.any()
+
+
+def test_only_breaks_that_move_count() -> None:
+    problem, evaluator = problem_for()
+    (breaks,) = EventMatching(problem).moving(evaluator, problem.initial)
+    assert TIMES[breaks] < 1.013 <= TIMES[breaks + 1]
+    assert EventMatching(problem).where([breaks]) == ["'y' after 1 s in experiment 'data'"]
+
+    def fixed(times: np.ndarray, inputs: object, a: float, at: float) -> dict[str, np.ndarray]:
+        return {"y": at * switched(times, inputs, a, 1.013)["y"]}
+
+    problem, evaluator = problem_for(fixed)
+    assert not any(k.size for k in EventMatching(problem).moving(evaluator, problem.initial))
+
+
+def test_a_break_that_an_input_has_itself_costs_no_simulation() -> None:
+    problem, evaluator = problem_for(u=np.where(TIMES < 1.0, 0.0, 1.0))
+    evaluator.residuals(problem.initial)
+    assert not any(k.size for k in EventMatching(problem).moving(evaluator, problem.initial))
+    assert evaluator.simulations == 1
+
+
+def test_blurred_residuals_grow_with_the_delay() -> None:
+    problem, evaluator = problem_for()
+    rows = evaluator.residuals_many(np.array([[1.0, 1.0 + d] for d in (0.05, 0.1, 0.2)]))
+    everything = np.ones(TIMES.size, dtype=np.bool_)
+    sizes = [float(np.max(np.abs(EventMatching(problem).blur(r, 0.1, everything)))) for r in rows]
+    assert 1.5 < sizes[1] / sizes[0] < 2.6
+    assert 1.5 < sizes[2] / sizes[1] < 2.6

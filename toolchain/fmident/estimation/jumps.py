@@ -1,0 +1,208 @@
+"""The cost on lines through an estimate, where events make it jump.
+
+Intervals follow from derivatives, as if the cost were a parabola. Where a model has events that
+move with the parameters, the cost jumps whenever one of them passes a sample, and derivatives
+see nothing of it. So the cost itself is looked at, on both sides of the estimate, along the line
+on which each interval lies. Where it is no parabola there, an interval would be a wrong answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.evaluation import Evaluator, EventMatching
+from fmident.statistics import ParameterStatistics
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_NEAR = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""Standard errors from the estimate at which the cost is compared with a smooth one."""
+
+_WIDE = (1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
+"""Distances relative to the size of a parameter at which the cost must not be lower."""
+
+_DEGREE = 4
+"""Of the smooth cost. A parabola would take a bent one for a jump."""
+
+_JUMP = 0.15
+"""Deviation from the smooth cost, in units in which the end of an interval is 2 above the least
+cost; about a third of the height of a jump."""
+
+_STEEP = 2.5
+"""Factor between the cost at the end of an interval and what derivatives foretell."""
+
+_AWAY = 1.0
+"""Distance from the least of the smooth cost, in standard errors, at which it is not there."""
+
+_LOWER = 0.02
+"""By how much a cost must be lower to matter, in the same units."""
+
+_RELATIVE = 1e-6
+"""The same in relation to the cost."""
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """What was seen of the cost around an estimate.
+
+    Parameters
+    ----------
+    names
+        Parameters whose interval would not hold.
+    lower
+        Parameters and cost of a point nearby at which the cost is lower, or ``None``.
+    """
+
+    names: tuple[str, ...]
+    lower: tuple[F64, float] | None = None
+
+
+def look_around(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics,
+) -> Jumps:
+    """Look at the cost on both sides of an estimate if events move with the parameters.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    p
+        The estimate, shape (n,).
+    held
+        Which parameters lie on a bound, shape (n,).
+    statistics
+        At `p`.
+    """
+    if not any(k.size for k in EventMatching(problem).moving(evaluator, p)):
+        return Jumps(())
+    least = evaluator.cost(p)
+    variance = max(statistics.residual_variance, float(np.finfo(np.float64).tiny))
+    lines = [_Line.of(problem, p, int(j), statistics) for j in np.flatnonzero(~held)]
+    if not lines:
+        return Jumps(())
+    points = np.vstack([line.points for line in lines])
+    costs = evaluator.costs(points)
+    ends = np.cumsum([len(line.points) for line in lines])
+    names = [
+        problem.free[line.column].name
+        for line, seen in zip(lines, np.split(costs, ends[:-1]), strict=True)
+        if line.contradicts(seen, least, variance)
+    ]
+    # Near the estimate a lower cost is a matter of its precision, not of a jump.
+    off = np.concatenate([np.arange(len(x.points)) >= x.places.size for x in lines])
+    costs = np.where(off, costs, np.inf)
+    best = int(np.argmin(costs))
+    lower: tuple[F64, float] | None = None
+    if costs[best] < least - max(_LOWER * variance, _RELATIVE * least):
+        lower = (points[best], float(costs[best]))
+    return Jumps(tuple(names), lower)
+
+
+def without_intervals(statistics: ParameterStatistics, lost: Sequence[int]) -> ParameterStatistics:
+    """Return the statistics without the uncertainty of some parameters.
+
+    Parameters
+    ----------
+    statistics
+        Of all parameters.
+    lost
+        Indices of those that have none.
+    """
+    rows = np.asarray(lost, dtype=np.intp)
+    covariance, correlation = statistics.covariance.copy(), statistics.correlation.copy()
+    for matrix in (covariance, correlation):
+        matrix[rows, :] = np.nan
+        matrix[:, rows] = np.nan
+    errors, intervals = statistics.standard_errors.copy(), statistics.intervals.copy()
+    errors[rows] = np.nan
+    intervals[rows] = np.nan
+    return dataclasses.replace(
+        statistics,
+        covariance=covariance,
+        correlation=correlation,
+        standard_errors=errors,
+        intervals=intervals,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The line on which the interval of a parameter lies.
+
+    Parameters
+    ----------
+    column
+        Of the parameter.
+    places
+        Distances from the estimate in standard errors, shape (k,); empty where the parameter
+        has none.
+    points
+        At these, then further off, shape (k + w, n).
+    """
+
+    column: int
+    places: F64
+    points: F64
+
+    @classmethod
+    def of(cls, problem: Problem, p: F64, column: int, statistics: ParameterStatistics) -> _Line:
+        """Return the line of a parameter: the others move as their correlation has it."""
+        error = float(statistics.standard_errors[column])
+        size = abs(float(p[column])) or 1.0
+        way, places = np.zeros(p.size), np.empty(0)
+        if np.isfinite(error) and error > 0.0:
+            way = np.nan_to_num(statistics.covariance[:, column]) / error
+            places = np.array(_NEAR)
+            wide = size / error * np.array([s * w for w in _WIDE for s in (-1.0, 1.0)])
+            wide = wide[np.abs(wide) > np.max(np.abs(places))]
+        else:
+            way[column] = size
+            wide = np.array([s * w for w in _WIDE for s in (-1.0, 1.0)])
+        points = p + np.concatenate([places, wide])[:, np.newaxis] * way
+        inside = np.all((points >= problem.lower) & (points <= problem.upper), axis=1)
+        near = inside[: places.size]
+        return cls(column, places[near], points[inside])
+
+    def contradicts(self, costs: F64, least: float, variance: float) -> bool:
+        """Return whether the cost on the line is not what an interval takes it for.
+
+        Parameters
+        ----------
+        costs
+            At the points.
+        least
+            At the estimate.
+        variance
+            Of the residuals: an interval ends about where the cost is twice as much higher.
+        """
+        with np.errstate(over="ignore"):
+            rise = (costs - least) / variance
+        if self.places.size == 0:
+            # Derivatives see no influence at all; does the cost see any?
+            return bool((np.abs(rise) > 1.0).any())
+        near = rise[: self.places.size]
+        if not bool(np.isfinite(near).all()):
+            return True
+        places, values = np.append(self.places, 0.0), np.append(near, 0.0)
+        degree = min(_DEGREE, places.size - 2)
+        if degree < 1:
+            return False
+        smooth = np.polynomial.Polynomial.fit(places, values, degree)
+        if float(np.max(np.abs(values - smooth(places)))) > _JUMP:
+            return True
+        if degree < 2:
+            return False
+        slope, curvature = float(smooth.deriv(1)(0.0)), float(smooth.deriv(2)(0.0))
+        return not 1.0 / _STEEP < curvature < _STEEP or abs(slope) > _AWAY * curvature

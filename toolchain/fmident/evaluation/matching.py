@@ -1,0 +1,312 @@
+"""Residuals near events, compared with the branch that a sample was measured on.
+
+When the parameters are not right yet, an event of the simulation comes earlier or later than the
+measured one. Samples between the two instants are then compared with the wrong branch: before
+the impact with after it. They say little about the parameters, but make the cost jump whenever
+the simulated event passes a sample. Each branch of the simulation is smooth, so it can be
+continued beyond its end. A sample near an event is compared with its own branch and with the
+continued neighbour, and the nearer one counts. That cost hardly jumps: when the event passes a
+sample, own branch and neighbour change places. Where measured and simulated events agree,
+it is the cost itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.evaluation.breaks import find_breaks
+from fmident.evaluation.evaluator import Evaluator
+from fmident.problem.model import Problem
+from fmident.problem.residuals import measured_signals, residual_layout
+
+_STRIDE = 0.5
+"""Distance of the samples from which a branch is continued, as part of how far it is."""
+
+
+_MOVE = 0.05
+"""By how much a parameter is changed to see whether breaks move, relative to its size."""
+
+_NOISE = 1.3
+"""Mean square of whitened residuals up to which they are noise of the sigma that was given."""
+
+_NEGLIGIBLE, _COLOURED, _MOSTLY = 1e-4, 0.2, 0.3
+"""Without a sigma: residuals below this part of the signal are none; else they are noise if their
+autocorrelation and their part of the signal are no larger than these."""
+
+_HELD = 0.1
+"""Part of the samples at which an input may change that is held in between."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Residuals after the choice between branches.
+
+    Parameters
+    ----------
+    residuals
+        Whitened, shape (m,).
+    other
+        Rows that were compared with a continued neighbour, boolean, shape (m,).
+    """
+
+    residuals: F64
+    other: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """The residuals of one measured output of one experiment."""
+
+    rows: slice
+    times: F64
+    measured: F64
+    scale: F64
+
+    def predicted(self, residuals: F64) -> F64:
+        return self.measured - residuals[self.rows] / self.scale
+
+
+class EventMatching:
+    """Compares measured and simulated outputs with regard to events.
+
+    Parameters
+    ----------
+    problem
+        Its residuals must be those of the samples one by one: `usable`.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    @property
+    def usable(self) -> bool:
+        """Whether residuals are the whitened differences, sample by sample."""
+        cost = self._problem.cost
+        return cost.by_sample and cost.gives_intervals
+
+    @cached_property
+    def progress(self) -> F64:
+        """When each sample comes, from 0 to 1 within its experiment, shape (m,)."""
+        layout = residual_layout(self._problem)
+        found = np.zeros(layout.size)
+        for i, experiment in enumerate(self._problem.experiments):
+            rows = layout.experiment == i
+            begin, end = float(experiment.times[0]), float(experiment.times[-1])
+            found[rows] = (layout.time[rows] - begin) / max(end - begin, np.finfo(np.float64).tiny)
+        return found
+
+    @cached_property
+    def scaled_measurements(self) -> F64:
+        """What was measured, whitened, shape (m,)."""
+        return np.concatenate([np.empty(0), *(s.measured * s.scale for s in self._series)])
+
+    @cached_property
+    def _series(self) -> tuple[_Series, ...]:
+        found, begin = [], 0
+        for signal in measured_signals(self._problem):
+            there = signal.rows
+            rows = slice(begin, begin + there.size)
+            found.append(
+                _Series(rows, signal.times[there], signal.measured[there], signal.scale[there])
+            )
+            begin += there.size
+        return tuple(found)
+
+    @cached_property
+    def _given(self) -> tuple[frozenset[int], ...]:
+        """Breaks that the inputs have themselves, per series, as indices of its samples."""
+        found: list[frozenset[int]] = []
+        for experiment in self._problem.experiments:
+            times = experiment.times
+            at = [times[_changes(times, x)] for x in experiment.inputs.values()]
+            instants = np.concatenate([np.empty(0), *at])
+            for _ in experiment.measurements:
+                series = self._series[len(found)]
+                k = np.searchsorted(series.times, instants, side="right") - 1
+                found.append(frozenset(int(i) + d for i in k for d in (-1, 0, 1)))
+        return tuple(found)
+
+    def breaks(self, residuals: F64) -> tuple[npt.NDArray[np.intp], ...]:
+        """Return where the simulated outputs break and no input does, per series, as indices."""
+        found = []
+        for series, given in zip(self._series, self._given, strict=True):
+            k = find_breaks(series.times, series.predicted(residuals))
+            found.append(np.array([i for i in k if int(i) not in given], dtype=np.intp))
+        return tuple(found)
+
+    def moving(self, evaluator: Evaluator, p: F64) -> tuple[npt.NDArray[np.intp], ...]:
+        """Return the breaks of the simulated outputs at `p` if they move with the parameters.
+
+        Costs nothing where no output breaks by itself, else two simulations per parameter: breaks
+        that stay where they are do not make the cost jump.
+
+        Returns
+        -------
+        tuple
+            Per measured output of each experiment the indices of its samples before a break; all
+            empty where there are none, or none that moves.
+        """
+        if not self.usable:
+            return ()
+        base = evaluator.residuals(p)
+        if not bool(np.isfinite(base).all()):
+            return ()
+        there = self.breaks(base)
+        nothing = tuple(np.empty(0, dtype=np.intp) for _ in there)
+        if not any(k.size for k in there):
+            return nothing
+        z = evaluator.space.from_physical(p)
+        offsets = _MOVE * np.where(evaluator.space.log | (z == 0.0), 1.0, np.abs(z))
+        points = np.concatenate([z + np.diag(offsets), z - np.diag(offsets)])
+        points = np.clip(points, evaluator.space.lower, evaluator.space.upper)
+        physical = evaluator.space.to_physical(points)
+        for row in evaluator.probe(np.clip(physical, self._problem.lower, self._problem.upper)):
+            if bool(np.isfinite(row).all()) and any(
+                not np.array_equal(a, b) for a, b in zip(there, self.breaks(row), strict=True)
+            ):
+                return there
+        return nothing
+
+    def where(self, breaks: Sequence[npt.NDArray[np.intp]]) -> list[str]:
+        """Return outputs, times and experiments of breaks in words, the earliest first."""
+        found = []
+        signals = measured_signals(self._problem)
+        for signal, series, own in zip(signals, self._series, breaks, strict=True):
+            found += [(float(series.times[k]), signal) for k in own]
+        found.sort(key=lambda item: item[0])
+        return [f"'{x.output}' after {t:.6g} s in experiment '{x.experiment}'" for t, x in found]
+
+    def explained(self, residuals: F64) -> bool:
+        """Return whether nothing but noise seems to be left in the residuals."""
+        if self._problem.sigma_known:
+            return float(np.mean(residuals**2)) < _NOISE
+        measured = self.scaled_measurements
+        for series in self._series:
+            own = residuals[series.rows]
+            size = float(np.std(measured[series.rows]))
+            power = float(own @ own)
+            if power <= own.size * (_NEGLIGIBLE * size) ** 2:
+                continue
+            coloured = own.size > 1 and float(own[1:] @ own[:-1]) > _COLOURED * power
+            if coloured or power > own.size * (_MOSTLY * size) ** 2:
+                return False
+        return True
+
+    def blur(self, residuals: F64, window: float, part: npt.NDArray[np.bool_]) -> F64:
+        """Return the residuals of a part of the samples, blurred in time.
+
+        A pulse that comes too early or too late leaves a residual of full height however late it
+        is. Blurred, the residual is in proportion to the delay, up to the width of the window.
+
+        Parameters
+        ----------
+        residuals
+            Whitened, shape (m,).
+        window
+            Width on either side, as part of the length of the experiment.
+        part
+            Which samples are looked at, boolean, shape (m,).
+        """
+        found = []
+        for series in self._series:
+            own = residuals[series.rows][part[series.rows]]
+            half = max(round(window * series.times.size), 1)
+            for _ in range(2):
+                own = _blurred(own, half)
+            found.append(own)
+        return np.concatenate([np.empty(0), *found])
+
+    def match(self, residuals: F64, window: float) -> Matched:
+        """Return the residuals in which samples near events have chosen their branch.
+
+        Parameters
+        ----------
+        residuals
+            Whitened, finite, shape (m,).
+        window
+            How far from an event, as part of the length of the experiment.
+        """
+        matched = residuals.copy()
+        other = np.zeros(residuals.size, dtype=np.bool_)
+        if window <= 0.0:
+            return Matched(matched, other)
+        for series, breaks in zip(self._series, self.breaks(residuals), strict=True):
+            if breaks.size == 0:
+                continue
+            span = window * float(series.times[-1] - series.times[0])
+            values = series.predicted(residuals)
+            for rows, continued in _continued(series.times, values, breaks, span):
+                found = (series.measured[rows] - continued) * series.scale[rows]
+                place = rows + series.rows.start
+                better = np.abs(found) < np.abs(matched[place])
+                matched[place[better]] = found[better]
+                other[place[better]] = True
+        return Matched(matched, other)
+
+
+def _blurred(residuals: F64, half: int) -> F64:
+    """Return sums over neighbours up to `half` away, divided so that white noise keeps its size."""
+    sums = np.concatenate([[0.0], np.cumsum(residuals)])
+    places = np.arange(residuals.size)
+    low = np.maximum(places - half, 0)
+    high = np.minimum(places + half + 1, residuals.size)
+    found: F64 = (sums[high] - sums[low]) / np.sqrt(2 * half + 1)
+    return found
+
+
+def _changes(times: F64, values: F64) -> npt.NDArray[np.intp]:
+    """Return after which samples an input breaks, or changes if it is mostly held."""
+    steps = np.flatnonzero(np.diff(values) != 0.0)
+    held = steps.size < _HELD * values.size
+    found = find_breaks(times, values)
+    return np.union1d(found, steps).astype(np.intp) if held else found
+
+
+def _continued(
+    times: F64, values: F64, breaks: npt.NDArray[np.intp], span: float
+) -> list[tuple[npt.NDArray[np.intp], F64]]:
+    """Return rows around each break, and the value there of the branch on the other side."""
+    edges = [-1, *breaks.tolist(), times.size - 1]
+    found = []
+    for before, at, after in zip(edges[:-2], edges[1:-1], edges[2:], strict=True):
+        own = np.arange(before + 1, at + 1)
+        beyond = np.arange(at + 1, after + 1)
+        late = beyond[times[beyond] - times[at] <= span]
+        early = own[times[at + 1] - times[own] <= span]
+        if late.size:
+            found.append((late, _continue(times[own], values[own], times[late])))
+        if early.size:
+            t, y = times[beyond][::-1], values[beyond][::-1]
+            found.append((early, _continue(-t, y, -times[early])))
+    return found
+
+
+def _continue(times: F64, values: F64, at: F64) -> F64:
+    """Continue a branch beyond its last sample by parabolas through three of its samples.
+
+    The further it goes, the further the three are apart, so that errors of the samples do not
+    grow.
+    """
+    last = times.size - 1
+    if last == 0:
+        return np.full(at.size, values[0])
+    ahead = at - times[last]
+    mean = (times[last] - times[0]) / last
+    stride = np.clip(np.round(_STRIDE * ahead / mean).astype(np.intp), 1, max(last // 2, 1))
+    middle = last - stride
+    t2, y2 = times[last], values[last]
+    t1, y1 = times[middle], values[middle]
+    straight = y2 + (y2 - y1) / (t2 - t1) * ahead
+    first = last - 2 * stride
+    if last < 2:
+        return np.asarray(straight, dtype=np.float64)
+    t0, y0 = times[first], values[first]
+    bend = ((y2 - y1) / (t2 - t1) - (y1 - y0) / (t1 - t0)) / (t2 - t0)
+    found: F64 = straight + bend * ahead * (at - t1)
+    return found
