@@ -6,7 +6,7 @@ deviations of the estimates and residual sums of squares. Start 1 lies far away.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,28 +215,90 @@ RAT43 = Certified(
 )
 
 
-@pytest.mark.parametrize("solver", ["scipy", "ceres"])
-@pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("case", [MISRA1A, THURBER, RAT43], ids=lambda c: c.name)
-def test_certified_values_and_deviations(
-    case: Certified, start: int, solver: str, run: Callable[..., EstimationResult]
-) -> None:
+MGH09 = Certified(
+    "MGH09",
+    lambda x, b1, b2, b3, b4: b1 * (x**2 + x * b2) / (x**2 + x * b3 + b4),
+    (4.0, 2.0, 1.0, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625),
+    (0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246),
+    ((25.0, 39.0, 41.5, 39.0), (0.25, 0.39, 0.415, 0.39)),
+    (1.9280693458e-01, 1.9128232873e-01, 1.2305650693e-01, 1.3606233068e-01),
+    (1.1435312227e-02, 1.9633220911e-01, 8.0842031232e-02, 9.0025542308e-02),
+    3.0750560385e-04,
+)
+BOXBOD = Certified(
+    "BoxBOD",
+    misra1a,
+    (1.0, 2.0, 3.0, 5.0, 7.0, 10.0),
+    (109.0, 149.0, 149.0, 191.0, 213.0, 224.0),
+    ((1.0, 1.0), (100.0, 0.75)),
+    (2.1380940889e02, 5.4723748542e-01),
+    (1.2354515176e01, 1.0455993237e-01),
+    1.1680088766e03,
+)
+
+
+def fit(
+    case: Certified,
+    start: int,
+    run: Callable[..., EstimationResult],
+    options: Mapping[str, object],
+    unit: float = 1.0,
+) -> EstimationResult:
     names = [f"b{i + 1}" for i in range(len(case.values))]
     parameters = [
         Parameter(n, v, variable=n, scale=abs(v))
         for n, v in zip(names, case.starts[start], strict=True)
     ]
     x = np.array(case.x)
-    problem = python_problem({"y": np.array(case.y)}, x, parameters)
+    # Some predictors fall, times may not.
+    times = np.arange(x.size, dtype=np.float64)
+    problem = python_problem({"y": unit * np.array(case.y)}, times, parameters, inputs={"x": x})
 
-    def model(times: np.ndarray, inputs: object, **b: float) -> dict[str, np.ndarray]:
+    def model(times: np.ndarray, inputs: Mapping[str, np.ndarray], **b: float) -> object:
         with np.errstate(all="ignore"):
-            return {"y": case.model(times, *(b[n] for n in names))}
+            return {"y": unit * case.model(inputs["x"], *(b[n] for n in names))}
 
-    result = run(problem, model, LeastSquares(), {"solver": solver, "cost_tolerance": 1e-12})
+    return run(problem, model, LeastSquares(), options)
+
+
+SOLVERS = pytest.mark.parametrize("solver", ["scipy", "ceres"])
+
+
+@SOLVERS
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("case", [MISRA1A, THURBER, RAT43, MGH09], ids=lambda c: c.name)
+def test_default_options_reach_the_certified_values_and_deviations(
+    case: Certified, start: int, solver: str, run: Callable[..., EstimationResult]
+) -> None:
+    result = fit(case, start, run, {"solver": solver})
     assert result.status == "converged"
-    values = np.array([result.values[n] for n in names])
-    np.testing.assert_allclose(values, case.values, rtol=1e-5)
-    assert 2.0 * result.cost_final == pytest.approx(case.squares, rel=1e-8)
-    table = result.parameters
-    np.testing.assert_allclose(table["standard_error"], case.deviations, rtol=1e-4)
+    found = list(result.values.values())
+    np.testing.assert_allclose(found, case.values, rtol=1e-6)
+    assert 2.0 * result.cost_final == pytest.approx(case.squares, rel=1e-9)
+    np.testing.assert_allclose(result.parameters["standard_error"], case.deviations, rtol=1e-5)
+
+
+@SOLVERS
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_unit_of_the_data_does_not_decide_when_a_search_ends(
+    unit: float, solver: str, run: Callable[..., EstimationResult]
+) -> None:
+    result = fit(MISRA1A, 1, run, {"solver": solver}, unit)
+    assert result.status == "converged"
+    np.testing.assert_allclose(list(result.values.values()), MISRA1A.values, rtol=1e-6)
+
+
+def test_a_plateau_is_not_a_minimum(run: Callable[..., EstimationResult]) -> None:
+    # The first step leaps to where the exponential is gone and b2 has no influence.
+    leap = {"solver": "ceres", "initial_trust_region": 1e16}
+    result = fit(BOXBOD, 0, run, leap)
+    assert result.status == "limit"
+    assert result.message == "the search ended on a plateau: b2 has lost all influence there"
+
+
+def test_a_loose_tolerance_ends_early_and_says_what_is_left(
+    run: Callable[..., EstimationResult],
+) -> None:
+    result = fit(MGH09, 0, run, {"cost_tolerance": 1e-2})
+    assert result.status == "limit"
+    assert "cost_tolerance, but one of" in result.message

@@ -15,6 +15,11 @@ from fmident_estimators.least_squares.search import LocalResult, LocalSearch
 
 _TRIALS_PER_ITERATION = 20
 
+_SHORT = 1e-2
+"""Trust region of a search that begins again, where Ceres' own, 1e4, let it leap away."""
+
+_EPS = float(np.finfo(np.float64).eps)
+
 
 def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
@@ -49,8 +54,8 @@ def solve(search: LocalSearch) -> LocalResult:
     settings.logging_type = pyceres.LoggingType.SILENT
     settings.num_threads = 1
     settings.function_tolerance = options.cost_tolerance
-    settings.parameter_tolerance = options.step_tolerance
-    settings.gradient_tolerance = options.gradient_tolerance
+    settings.parameter_tolerance = _EPS
+    settings.gradient_tolerance = options.gradient_tolerance * cost.scale**2
     settings.max_num_iterations = _TRIALS_PER_ITERATION * options.max_iterations
     # With bounds Ceres would search along each projected step, with a Jacobian per trial
     # point. Without it, a projected step that is worse is rejected like any other.
@@ -58,6 +63,8 @@ def solve(search: LocalSearch) -> LocalResult:
     settings.callbacks = [callback]
     if options.initial_trust_region is not None:
         settings.initial_trust_region_radius = options.initial_trust_region
+    elif search.cautious:
+        settings.initial_trust_region_radius = _SHORT
     summary = pyceres.SolverSummary()
     pyceres.solve(settings, problem, summary)
     if cost.error is not None:
@@ -99,6 +106,9 @@ def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
             self.error: BaseException | None = None
             self.accepted: F64 = search.z0.copy()
             first = search.residuals(search.z0)
+            # Ceres has limits of its own that depend on the unit of the residuals.
+            size = float(np.linalg.norm(first)) / np.sqrt(first.size)
+            self.scale = 1.0 / size if size > 0.0 else 1.0
             self.set_num_residuals(first.size)
             self.set_parameter_block_sizes([search.z0.size])
 
@@ -119,15 +129,18 @@ def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
 
         def _evaluate(self, z: F64, residuals: F64, jacobians: list[F64] | None) -> bool:
             plain = search.residuals(z)
-            if not bool(np.isfinite(plain).all()):
+            # Ceres adds up the squares and complains aloud where that overflows.
+            if not bool(np.isfinite(plain).all()) or not np.isfinite(search.cost_of(plain)):
                 return False
             if jacobians is None:
-                residuals[:], _ = robust_residuals(options.loss, options.loss_scale, plain)
+                robust, _ = robust_residuals(options.loss, options.loss_scale, plain)
+                residuals[:] = self.scale * robust
             else:
                 # Ceres projects its step onto the bounds but computes it without them; that
                 # the columns of blocked parameters are zero makes the step of the others right.
-                residuals[:], jacobian = search.robust_system(z)
-                jacobians[0][:] = jacobian.ravel()
+                robust, jacobian = search.robust_system(z)
+                residuals[:] = self.scale * robust
+                jacobians[0][:] = self.scale * jacobian.ravel()
                 self.accepted = z
             return True
 
@@ -153,7 +166,7 @@ def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> 
             try:
                 search.accept(
                     cost.accepted,
-                    gradient=float(summary.gradient_max_norm),
+                    gradient=float(summary.gradient_max_norm) / cost.scale**2,
                     trust_region=float(summary.trust_region_radius),
                 )
             except BaseException as error:

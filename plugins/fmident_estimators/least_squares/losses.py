@@ -49,7 +49,8 @@ def robust_cost(loss: LossName, scale: float, residuals: F64) -> float:
     """Return ``1/2 sum c^2 rho((r/c)^2)``; infinite where a residual is not finite."""
     if not bool(np.isfinite(residuals).all()):
         return float("inf")
-    value, _ = rho(loss, (residuals / scale) ** 2)
+    with np.errstate(over="ignore"):
+        value, _ = rho(loss, (residuals / scale) ** 2)
     return 0.5 * scale**2 * float(np.sum(value))
 
 

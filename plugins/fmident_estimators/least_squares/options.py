@@ -24,12 +24,13 @@ class LeastSquaresOptions:
         Whitened residual from which the loss departs from the square.
     max_iterations
         Accepted steps at most, per start.
-    cost_tolerance
-        Converged when a step lowers the cost by less than this fraction.
     step_tolerance
-        Converged when a step is shorter than this fraction of the point, in the search space.
+        Converged when the step of Gauss and Newton that is left is shorter than this fraction of
+        each parameter or of its standard error, or lost in the noise of the simulation.
+    cost_tolerance
+        Also converged when a step lowers the cost by less than this fraction; 0: not.
     gradient_tolerance
-        Converged when no component of the gradient in the search space is larger.
+        Also converged when no component of the gradient in the search space is larger; 0: not.
     starts
         Searches from the initial point (first) and Latin hypercube points in the bounds.
     seed
@@ -42,18 +43,21 @@ class LeastSquaresOptions:
     method: Literal["auto", "trf", "dogbox"] = "auto"
     loss: LossName = "linear"
     loss_scale: float = 1.0
-    max_iterations: int = 100
-    cost_tolerance: float = 1e-8
-    step_tolerance: float = 1e-8
-    gradient_tolerance: float = 1e-10
+    max_iterations: int = 2000
+    step_tolerance: float = 1e-7
+    cost_tolerance: float = 0.0
+    gradient_tolerance: float = 0.0
     starts: int = 1
     seed: int = 0
     initial_trust_region: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("loss_scale", "cost_tolerance", "step_tolerance", "gradient_tolerance"):
+        for name in ("loss_scale", "step_tolerance"):
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("cost_tolerance", "gradient_tolerance"):
+            if not getattr(self, name) >= 0.0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
         for name in ("max_iterations", "starts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")

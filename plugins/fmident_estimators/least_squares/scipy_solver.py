@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fmident._types import F64
-from fmident_estimators.least_squares.search import IterationLimit, LocalResult, LocalSearch
+from fmident_estimators.least_squares.ends import IterationLimit, Stalled
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -23,10 +24,15 @@ _MESSAGES = {
     0: "the limit of simulations is reached",
     1: "the gradient is below gradient_tolerance",
     2: "the cost changes by less than cost_tolerance",
-    3: "the step is below step_tolerance",
-    4: "cost and step are below their tolerances",
+    3: "no shorter step lowers the cost",
+    4: "cost and step no longer change",
 }
 _TRIALS_PER_ITERATION = 20
+
+_PATIENCE = 50
+"""Iterations after which another method goes on where the dogleg crawls along."""
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def solve(search: LocalSearch) -> LocalResult:
@@ -41,27 +47,33 @@ def solve(search: LocalSearch) -> LocalResult:
     if not bool(np.isfinite(search.residuals(search.z0)).all()):
         raise ValueError("the start of a local search must be a point that can be simulated")
 
+    method = _method(search)
+    patient = method == "trf" or options.method != "auto"
+
     def jacobian(z: F64) -> F64:
         search.accept(z)
         if search.iterations >= options.max_iterations:
             raise IterationLimit(z)
+        if not patient and search.iterations >= _PATIENCE:
+            raise Stalled(z)
         return search.jacobian(z)
 
     try:
-        found: OptimizeResult = least_squares(
-            search.residuals,
-            search.z0,
-            jac=jacobian,
-            bounds=(search.space.lower, search.space.upper),
-            method=_method(search),
-            x_scale="jac",
-            loss=options.loss,
-            f_scale=options.loss_scale,
-            ftol=_tolerance(options.cost_tolerance),
-            xtol=_tolerance(options.step_tolerance),
-            gtol=_tolerance(options.gradient_tolerance),
-            max_nfev=_TRIALS_PER_ITERATION * options.max_iterations,
-        )
+        with np.errstate(over="ignore"):  # such trial points are rejected
+            found: OptimizeResult = least_squares(
+                search.residuals,
+                search.z0,
+                jac=jacobian,
+                bounds=(search.space.lower, search.space.upper),
+                method=method,
+                x_scale="jac",
+                loss=options.loss,
+                f_scale=options.loss_scale,
+                ftol=_tolerance(options.cost_tolerance),
+                xtol=_EPS,
+                gtol=_tolerance(options.gradient_tolerance),
+                max_nfev=_TRIALS_PER_ITERATION * options.max_iterations,
+            )
     except IterationLimit as limit:
         message = f"the limit of {options.max_iterations} iterations is reached"
         return search.finish(limit.z, "limit", message)
@@ -76,12 +88,15 @@ def _method(search: LocalSearch) -> Literal["trf", "dogbox"]:
     bounded = np.isfinite(search.space.lower).any() or np.isfinite(search.space.upper).any()
     if not bounded:
         return "trf"
+    if search.cautious or search.iterations >= _PATIENCE:
+        return "trf"
     # The solver asks for the same Jacobian next, so this costs nothing.
     return "dogbox" if search.has_full_rank(search.z0) else "trf"
 
 
-def _tolerance(value: float) -> float:
-    return max(value, float(np.finfo(np.float64).eps))
+def _tolerance(value: float) -> float | None:
+    """Return a tolerance that SciPy accepts; ``None`` switches it off."""
+    return max(value, _EPS) if value > 0.0 else None
 
 
 def _onto_bounds(search: LocalSearch, z: F64, active: F64) -> F64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -12,15 +13,30 @@ from fmident._types import F64
 from fmident.estimation.contract import Monitor, Status
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
-from fmident.statistics import analyse_rank
+from fmident.statistics import DirectionErrors, analyse_rank
+from fmident_estimators.least_squares.arrival import Errors, Rest, rest
+from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 
 _LATELY = 2
 """Iterations within which a failed simulation casts doubt on convergence."""
 
-_NOT_CONVERGED = 1e-4
-"""Fraction of the cost that a converged search may still promise to remove."""
+_SMALLEST_SIZE = 1e-6
+"""Size of a parameter that comes near zero, in relation to where it started."""
+
+_TINY = 0.1
+"""A trial step that is no better ends the search when it is shorter than this part of the
+tolerance: solvers try ever shorter ones."""
+
+_LAST_STEPS = 4
+
+_BLUR = 3.0
+"""Noise of the cost, in what independent noise of the residuals makes of it."""
+
+_ARRIVED = "the step that is left is below step_tolerance"
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -87,6 +103,11 @@ class LocalSearch:
         Physical parameters, shape (n,).
     number
         Of the start, counted from 1.
+
+    Attributes
+    ----------
+    cautious
+        The search begins again from its start, since longer steps led to a plateau.
     """
 
     def __init__(
@@ -109,6 +130,12 @@ class LocalSearch:
         self._may_update = True
         self._accepted: F64 | None = None
         self._last_failed: int | None = None
+        self.cautious = False
+        self._plateau = False
+        self._accurate = False
+        self._rest: tuple[F64, Rest] | None = None
+        self._acted: npt.NDArray[np.bool_] | None = None
+        self._names = [q.name for q in problem.free]
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
         self._progress = progress
@@ -131,10 +158,18 @@ class LocalSearch:
         r = self._evaluator.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
             self._last_failed = self.iterations
-        if self._updated and self._accepted is not None:
-            moved = not np.array_equal(z, self._accepted)
-            if moved and not self.cost_of(r) < self.cost(self._accepted):
-                raise Stalled(self._accepted)
+        accepted = self._accepted
+        if accepted is None or np.array_equal(z, accepted):
+            return r
+        if self._updated:
+            if not self.cost_of(r) < self.cost(accepted):
+                raise Stalled(accepted)
+        elif self._rest is not None and np.array_equal(self._rest[0], accepted):
+            found, size = self._rest[1], self._size(accepted)
+            tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
+            lost = found.promise <= self._blur(accepted)
+            if (tiny or lost) and not self.cost_of(r) < self.cost(accepted):
+                raise NoDescent(accepted, found.exact(size, self.options.step_tolerance))
         return r
 
     def cost(self, z: F64) -> float:
@@ -154,6 +189,8 @@ class LocalSearch:
         ------
         Stalled
             Differences are due after updates, which have shrunk the solver's trust region.
+        Arrived
+            Nothing is left to go from here.
         """
         p = self.physical(z)
         found = self._evaluator.updated_jacobian(p) if self._may_update else None
@@ -161,8 +198,18 @@ class LocalSearch:
             raise Stalled(z)
         self._updated = found is not None
         if found is None:
-            found = self._evaluator.jacobian(p)
+            return self._jacobian_by_differences(z)
         scaled: F64 = found * self.space.derivative(p)
+        return scaled
+
+    def _jacobian_by_differences(self, z: F64) -> F64:
+        p = self.physical(z)
+        scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
+        if self._accurate:
+            scaled, errors = self._refined(p, scaled)
+        else:
+            errors = Errors(self._column_errors(p))
+        self._look_ahead(z, p, scaled, errors)
         return scaled
 
     def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
@@ -187,10 +234,58 @@ class LocalSearch:
             except Stalled as end:
                 self._start_at(end.z)
                 continue
-            if not self._updated or result.status != "converged":
+            except Arrived as end:
+                if not self._accurate and not end.exact:
+                    self._accurate = True
+                    self._start_at(end.z)
+                    continue
+                self.accept(end.z)
+                result = (
+                    self._settle(end.z)
+                    if isinstance(end, NoDescent)
+                    else self.finish(end.z, "converged", _ARRIVED)
+                )
+            if self._updated and result.status == "converged":
+                self._may_update = False
+                self._start_at(self.space.from_physical(result.parameters), result.parameters)
+            elif self._plateau and self._may_be_cautious():
+                self.cautious = True
+                self._accurate, self._plateau = False, False
+                self._accepted, self._rest = None, None
+                self._start_at(self.space.from_physical(self._origin), self._origin)
+            else:
                 return result
-            self._may_update = False
-            self._start_at(self.space.from_physical(result.parameters), result.parameters)
+
+    def _may_be_cautious(self) -> bool:
+        """Return whether the solver would search in another way than before."""
+        options = self.options
+        if self.cautious or options.initial_trust_region is not None:
+            return False
+        bounded = bool(np.isfinite([self.space.lower, self.space.upper]).any())
+        return options.solver == "ceres" or (options.method == "auto" and bounded)
+
+    def _settle(self, z: F64) -> LocalResult:
+        """Take the last steps where they change the cost by less than it is known.
+
+        Near the minimum the cost is flat, and the gradient tells it far better.
+        """
+        for _ in range(_LAST_STEPS):
+            if self._rest is None or not np.array_equal(self._rest[0], z):
+                break
+            length = self._rest[1].length
+            new = np.clip(z + self._rest[1].step, self.space.lower, self.space.upper)
+            if not self.cost(new) <= self.cost(z) + self._blur(z):
+                break
+            try:
+                self._jacobian_by_differences(new)
+            except Arrived as end:
+                self.accept(end.z)
+                return self.finish(end.z, "converged", _ARRIVED)
+            if self._rest[1].length >= length:
+                break
+            self.accept(new)
+            z = new
+        return self.finish(z, "converged", "no further step lowers the cost")
 
     def _start_at(self, z: F64, p: F64 | None = None) -> None:
         """Let the next solver start here, with a Jacobian by differences."""
@@ -216,6 +311,8 @@ class LocalSearch:
                 return  # the start of a search that goes on
             self.iterations += 1
         self._accepted = z.copy()
+        if began and self.cautious:
+            return
         if began and self._progress.starts > 1:
             return
         self._progress.report(self.physical(z), self.cost(z), self._number, **details)
@@ -223,8 +320,8 @@ class LocalSearch:
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
         """Return the result at `z`.
 
-        Steps that become short because the simulation fails beyond are no convergence, so
-        that claim is checked where simulations failed in the last iterations.
+        What a solver calls converged is looked at again: steps become short on a plateau, in
+        noise and where simulations fail, too.
 
         Parameters
         ----------
@@ -233,16 +330,9 @@ class LocalSearch:
         status, message
             How the solver ended.
         """
-        failed_lately = (
-            self._last_failed is not None and self.iterations - self._last_failed <= _LATELY
-        )
-        if status == "converged" and failed_lately and self._promised(z) > _NOT_CONVERGED:
-            status = "limit"
-            message = (
-                "the search cannot go on: every further step leads to where the simulation "
-                f"fails ({self._evaluator.last_failure})"
-            )
         p = self.physical(z)
+        if status == "converged":
+            status, message = self._confirmed(z, p, message)
         return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
 
     def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
@@ -262,25 +352,130 @@ class LocalSearch:
         jacobian[:, self.blocked(z, jacobian.T @ residuals)] = 0.0
         return residuals, jacobian
 
-    def _promised(self, z: F64) -> float:
-        """Return the fraction of the cost that the next Gauss-Newton step promises to remove."""
-        residuals, jacobian = self.robust_system(z)
-        step, *_ = np.linalg.lstsq(jacobian, residuals, rcond=None)
-        power = float(residuals @ residuals)
-        return float(np.sum((jacobian @ step) ** 2)) / power if power > 0.0 else 0.0
+    def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:
+        """Find out what is left to go from an accepted point.
 
+        Raises
+        ------
+        Arrived
+            Nothing.
+        """
+        plain = self._evaluator.residuals(p)
+        options = self.options
+        residuals, slope = robust_residuals(options.loss, options.loss_scale, plain)
+        found = rest(
+            residuals,
+            jacobian * slope[:, np.newaxis],
+            errors,
+            self._noise(),
+            (self.space.lower - z, self.space.upper - z),
+        )
+        acts = np.linalg.norm(jacobian, axis=0) > errors.columns
+        if self._acted is None:
+            self._acted = acts
+        before = None if self._rest is None or np.array_equal(self._rest[0], z) else self._rest[1]
+        self._rest = (z.copy(), found)
+        size, tolerance = self._size(z), self.options.step_tolerance
+        if found.arrived(size, tolerance, before):
+            raise Arrived(self._onto_bounds(z, found), found.exact(size, tolerance))
 
-class Stalled(Exception):  # noqa: N818 - ends a solver so that it starts again
-    """Updated Jacobians lead no further than to this point."""
+    def _onto_bounds(self, z: F64, found: Rest) -> F64:
+        """Return `z` with the parameters that go to a bound put on it, if that is no worse."""
+        moved = np.where(found.at_bound, np.clip(z + found.step, *self._box()), z)
+        if np.array_equal(moved, z) or not self.cost(moved) <= self.cost(z):
+            return z
+        return moved
 
-    def __init__(self, z: F64) -> None:
-        self.z = z.copy()
-        super().__init__()
+    def _box(self) -> tuple[F64, F64]:
+        return self.space.lower, self.space.upper
 
+    def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Status, str]:
+        """Return what is to be said of a point that a solver calls converged."""
+        if self._rest is None or not np.array_equal(self._rest[0], z):
+            with contextlib.suppress(Arrived):
+                self._jacobian_by_differences(z)
+        assert self._rest is not None
+        found = self._rest[1]
+        size, tolerance = self._size(z), self.options.step_tolerance
+        lost = self._without_influence(p)
+        self._plateau = bool(lost)
+        if lost:
+            verb = "has" if len(lost) == 1 else "have"
+            return "limit", (
+                f"the search ended on a plateau: {', '.join(lost)} {verb} lost all influence there"
+            )
+        if found.insignificant(size, tolerance):
+            return "converged", message
+        failed = self._last_failed is not None and self.iterations - self._last_failed <= _LATELY
+        if failed:
+            return "limit", (
+                "the search cannot go on: every further step leads to where the simulation "
+                f"fails ({self._evaluator.last_failure})"
+            )
+        left = f"one of {found.length:.2g} standard errors is left to go"
+        if found.hidden_by_noise():
+            return "converged", f"the noise of the simulation hides further descent ({left})"
+        return "limit", f"{message}, but {left}"
 
-class IterationLimit(Exception):  # noqa: N818 - ends a solver that has no such limit
-    """The limit of accepted steps is reached."""
+    def _without_influence(self, p: F64) -> list[str]:
+        """Return the parameters that acted at the start of the search and act no more."""
+        jacobian = self._evaluator.jacobian(p) * self.space.derivative(p)
+        silent = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
+        if self._acted is None:
+            return []
+        return [n for n, gone in zip(self._names, silent & self._acted, strict=True) if gone]
 
-    def __init__(self, z: F64) -> None:
-        self.z = z.copy()
-        super().__init__()
+    def _refined(self, p: F64, jacobian: F64) -> tuple[F64, Errors]:
+        """Return a Jacobian by central differences along its singular directions, and its errors.
+
+        Parameters
+        ----------
+        p
+            Physical, shape (n,).
+        jacobian
+            By the usual differences, in the search space, shape (m, n).
+
+        Returns
+        -------
+        jacobian, errors
+            Both in the search space, shape (m, n).
+        """
+        norms = np.linalg.norm(jacobian, axis=0)
+        safe = np.where(norms > 0.0, norms, 1.0)
+        _, _, right = np.linalg.svd(np.linalg.qr(jacobian / safe, mode="r"))
+        ways = right.T / safe[:, np.newaxis]
+        slope = self.space.derivative(p)
+        found = self._evaluator.directional_derivatives(p, ways * slope[:, np.newaxis])
+        if not bool(np.isfinite(found.values).all()):
+            return jacobian, Errors(self._column_errors(p))
+        # Steps that suffice for intervals are not always better than those of the columns.
+        known = Errors(self._column_errors(p)).along(ways)
+        better = found.errors < known
+        values = np.where(better, found.values, jacobian @ ways)
+        directions = DirectionErrors(ways, np.where(better, found.errors, known))
+        refined = np.asarray(np.linalg.solve(ways.T, values.T).T, dtype=np.float64)
+        return refined, Errors(directions.along(np.eye(norms.size)), directions)
+
+    def _column_errors(self, p: F64) -> F64:
+        """Return the expected lengths of the errors of the columns in the search space, (n,)."""
+        errors = self._evaluator.column_errors(p)
+        if errors is None:
+            return np.zeros(p.size)
+        found: F64 = errors * np.abs(self.space.derivative(p))
+        return found
+
+    def _noise(self) -> float:
+        steps = self._evaluator.step_sizes
+        return 0.0 if steps is None else steps.noise_or_rounding
+
+    def _size(self, z: F64) -> F64:
+        """Return the size of the parameters in the search space, shape (n,)."""
+        first = np.abs(self.space.from_physical(self._origin))
+        size = np.maximum(np.abs(z), _SMALLEST_SIZE * np.where(first > 0.0, first, 1.0))
+        relative: F64 = np.where(self.space.log, 1.0, size)
+        return relative
+
+    def _blur(self, z: F64) -> float:
+        """Return the difference of costs that noise and rounding may make."""
+        length = float(np.sqrt(2.0 * self.cost(z)))
+        return _BLUR * (self._noise() + _EPS * length) * length

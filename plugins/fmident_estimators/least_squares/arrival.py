@@ -1,0 +1,222 @@
+"""Whether a point is the minimum, judged by what is left to go and not by what a solver says.
+
+A solver ends when steps or progress have become small, which they also do in a narrow valley, on a
+plateau and in noise. The step of Gauss and Newton from the point is what is left: at a minimum
+the residuals are orthogonal to the columns of the Jacobian (the cosine of More, The
+Levenberg-Marquardt algorithm, 1978), and in units of the standard errors its length is the relative
+offset of Bates and Watts (A relative offset orthogonality convergence criterion for nonlinear
+least squares, Technometrics 23, 1981). It is compared with the parameters, with their standard
+errors and with what the noise of the simulation makes of such a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+from fmident.statistics import DirectionErrors
+
+_EPS = float(np.finfo(np.float64).eps)
+
+Flags = npt.NDArray[np.bool_]
+
+_NOISE = 3.0
+"""Steps of so many standard deviations of what noise makes of them may be nothing but noise."""
+
+_INSIGNIFICANT = 1e-3
+"""Step in standard errors that no statement depends on (Bates and Watts)."""
+
+_NEGLIGIBLE = 10.0
+"""So many times the tolerance, in standard errors, may come from inexact derivatives."""
+
+_SYSTEMATIC = 3.0
+"""How much more the errors of a column may turn the gradient than if they were independent."""
+
+_COARSE = 1e2
+"""Where no step lowers the cost, so many times the tolerance of a parameter will do."""
+
+_HIDDEN = 0.1
+"""Step in standard errors up to which noise that hides it does no harm to the intervals."""
+
+_SLOWEST = 0.98
+"""Ratio of successive steps beyond which the sum of all that follow is not extrapolated."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left to go from a point, in the search space.
+
+    Parameters
+    ----------
+    step
+        Step of Gauss and Newton inside the bounds, shape (n,).
+    errors
+        Standard errors, by the residuals' own size, shape (n,).
+    noise
+        Standard deviation of what the noise of the simulation makes of the step, shape (n,).
+    inexactness
+        What the errors of the derivatives may make of the step, shape (n,).
+    hidden
+        Whether errors of the derivatives hide a direction, which is left out of the step.
+    at_bound
+        Parameters that the step takes to a bound, shape (n,).
+    promise
+        By how much the step would lower the cost if the model were linear.
+    """
+
+    step: F64
+    errors: F64
+    noise: F64
+    inexactness: F64
+    hidden: bool
+    at_bound: Flags
+    promise: float
+
+    @property
+    def length(self) -> float:
+        """Largest component of the step, in standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.abs(self.step) / self.errors
+        return float(np.max(ratio[np.isfinite(ratio)], initial=0.0))
+
+    def arrived(self, size: F64, tolerance: float, before: Rest | None = None) -> bool:
+        """Return whether nothing is left that can be told from nothing.
+
+        Parameters
+        ----------
+        size
+            Of the parameters, shape (n,).
+        tolerance
+            Of a step, in relation to `size` and to the standard errors.
+        before
+            At the point before. Steps that shrink slowly sum up to more than the next.
+        """
+        factor = 1.0
+        if before is not None and before.length > 0.0:
+            factor = 1.0 / (1.0 - min(self.length / before.length, _SLOWEST))
+        near = tolerance * np.maximum(size, self.errors)
+        return bool(
+            (
+                (factor * np.abs(self.step) <= near) | (np.abs(self.step) <= _NOISE * self.noise)
+            ).all()
+        )
+
+    def exact(self, size: F64, tolerance: float) -> bool:
+        """Return whether the derivatives are good enough to say so."""
+        allowed = np.maximum.reduce(
+            [_NEGLIGIBLE * tolerance * self.errors, tolerance * size, self.noise]
+        )
+        return not self.hidden and bool((self.inexactness <= allowed).all())
+
+    def insignificant(self, size: F64, tolerance: float) -> bool:
+        """Return whether what is left is too little to change any statement."""
+        allowed = np.maximum.reduce(
+            [_COARSE * tolerance * size, _INSIGNIFICANT * self.errors, _NOISE * self.noise]
+        )
+        return bool((np.abs(self.step) <= allowed).all())
+
+    def hidden_by_noise(self) -> bool:
+        """Return whether noise may hide what is left, which is little for the intervals."""
+        return bool((np.abs(self.step) <= np.maximum(_HIDDEN * self.errors, self.noise)).all())
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far a Jacobian may be wrong.
+
+    Parameters
+    ----------
+    columns
+        Expected lengths of the errors of its columns, shape (n,).
+    directions
+        Those along directions, if it was computed along them.
+    """
+
+    columns: F64
+    directions: DirectionErrors | None = None
+
+    def along(self, vectors: F64) -> F64:
+        """Return the lengths of the errors of the derivatives along vectors, (n, k) -> (k,)."""
+        if self.directions is not None:
+            return self.directions.along(vectors)
+        lengths: F64 = np.sqrt((vectors**2).T @ self.columns**2)
+        return lengths
+
+    def hiding(self, vectors: F64) -> F64:
+        """Return the least lengths of derivatives along vectors that can be seen, (k,)."""
+        if self.directions is not None:
+            return self.directions.along(vectors)
+        # Any error of this size may have turned the vectors themselves.
+        scale = np.linalg.norm(vectors, axis=1)
+        return np.full(vectors.shape[1], float(np.linalg.norm(scale * self.columns)))
+
+
+def rest(
+    residuals: F64,
+    jacobian: F64,
+    errors: Errors,
+    noise: float,
+    room: tuple[F64, F64],
+) -> Rest:
+    """Return what is left to go.
+
+    Parameters
+    ----------
+    residuals
+        Shape (m,).
+    jacobian
+        Shape (m, n), search space.
+    errors
+        Of the Jacobian.
+    noise
+        Root mean square of the noise of the simulation per residual.
+    room
+        Largest step down, zero or negative, and up, shape (n,) each.
+    """
+    rows, count = jacobian.shape
+    low, high = room
+    norms: F64 = np.linalg.norm(jacobian, axis=0)
+    seen = norms > errors.columns
+    safe = np.where(norms > 0.0, norms, 1.0)
+    step = np.zeros(count)
+    gradient = jacobian.T @ residuals
+    held = ((low >= 0.0) & (gradient > 0.0)) | ((high <= 0.0) & (gradient < 0.0))
+    while True:
+        free = np.flatnonzero(seen & ~held)
+        step[free] = 0.0
+        variances, spread = np.zeros(count), np.zeros(count)
+        hidden = False
+        if free.size:
+            target = residuals + jacobian[:, held] @ step[held]
+            basis, triangle = np.linalg.qr(jacobian[:, free] / safe[free])
+            left, values, right = np.linalg.svd(triangle)
+            ways = np.zeros((count, values.size))
+            ways[free] = right[: values.size].T / safe[free, np.newaxis]
+            rounding = max(rows, count) * _EPS * float(values[0])
+            kept = values > np.maximum(rounding, errors.hiding(ways))
+            hidden = errors.directions is None and bool((~kept & (values > rounding)).any())
+            ways, values = ways[:, kept], values[kept]
+            step += -ways @ ((left.T @ (basis.T @ target))[kept] / values)
+            variances = np.sum((ways / values) ** 2, axis=1)
+            # Errors of the derivatives turn the gradient.
+            turned = errors.along(ways) * float(np.linalg.norm(residuals)) / np.sqrt(rows)
+            spread = np.abs(ways) @ (_SYSTEMATIC * turned / values**2)
+        outside = ((step < low) | (step > high)) & ~held
+        if not bool(outside.any()):
+            break
+        step = np.clip(step, low, high)
+        held |= outside
+    left_over = residuals + jacobian @ step
+    variance = float(left_over @ left_over) / max(rows - count, 1)
+    return Rest(
+        step,
+        np.sqrt(variances * variance),
+        noise * np.sqrt(variances),
+        spread,
+        hidden,
+        held,
+        0.5 * max(float(residuals @ residuals - left_over @ left_over), 0.0),
+    )
