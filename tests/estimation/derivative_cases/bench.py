@@ -11,8 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fmident._types import F64
 from fmident.checking import check_problem
-from fmident.estimation import Estimate, Estimator, Monitor, run_estimation
+from fmident.estimation import (
+    Estimate,
+    EstimationResult,
+    Estimator,
+    Monitor,
+    run_estimation,
+)
 from fmident.evaluation import Evaluator, make_executor
 from fmident.fmu import read_description
 from fmident.problem.model import DifferenceScheme, Problem
@@ -64,6 +71,9 @@ class Finding:
         What it took.
     verdict
         In words.
+    bias
+        By how many standard errors the error of the integration moves the parameter that it moves
+        most; NaN where it was not looked at.
     """
 
     ratio: float
@@ -75,6 +85,7 @@ class Finding:
     undecided: bool
     simulations: int
     verdict: str
+    bias: float = math.nan
 
     @property
     def rank_is_right(self) -> bool:
@@ -117,6 +128,7 @@ def look_at(
     problem = case.problem(fmu, tolerance, difference, point=point)
     with Evaluator(problem, make_executor(problem)) as evaluator:
         result = run_estimation(problem, evaluator, StaysPut())
+        bias = _bias(evaluator, problem.initial, result)
     errors = {
         e.name: e.standard_error if _has_interval(e.interval_95) else math.nan
         for e in result.estimates
@@ -129,7 +141,19 @@ def look_at(
         said is None or bool(said.undecided),
         result.simulations,
         "" if said is None else said.verdict,
+        bias if point == 0 else math.nan,
     )
+
+
+def _bias(evaluator: Evaluator, p: F64, result: EstimationResult) -> float:
+    """Return how far exact data draw the parameters away from the truth, in standard errors."""
+    errors = np.array([e.standard_error for e in result.estimates])
+    jacobian = evaluator.jacobian(p)
+    norms = np.linalg.norm(jacobian, axis=0)
+    norms = np.where(norms > 0.0, norms, 1.0)
+    step = np.linalg.lstsq(jacobian / norms, evaluator.residuals(p), rcond=1e-6)[0] / norms
+    shifts = np.abs(step) / errors
+    return float(np.nanmax(shifts)) if bool(np.isfinite(shifts).any()) else 0.0
 
 
 def check_at(
@@ -159,6 +183,7 @@ def _judged(
     undecided: bool,
     simulations: int,
     verdict: str,
+    bias: float = math.nan,
 ) -> Finding:
     """Return how standard errors, not finite where withheld, compare with what is exact."""
     withheld, invented = [], []
@@ -182,6 +207,7 @@ def _judged(
         undecided,
         simulations,
         verdict,
+        bias,
     )
 
 

@@ -22,7 +22,6 @@ QUICK: tuple[Combination, ...] = (
     ("coarse", 1e-8, "central"),
     ("threshold", 1e-4, "auto"),
     ("staircase", 1e-6, "forward"),
-    ("units", 1e-6, "forward"),
     ("sum", 1e-8, "forward"),
 )
 POINTS = {"products": (1,), "bend": (0, 1), "jump": (0, 1)}
