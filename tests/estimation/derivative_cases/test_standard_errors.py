@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from fmident.compilers.base import Compiler
 from fmident.evaluation import Evaluator, SimulationFailure, make_executor
 from fmident.problem.model import DifferenceScheme
 
-from .bench import look_at
+from .bench import Finding, look_at
 from .cases import BY_NAME, CASES, MODES, TOLERANCES, Case
 
 Combination = tuple[str, float, DifferenceScheme]
@@ -86,6 +88,31 @@ def test_a_case_that_is_well_posed_gets_all_its_intervals(
     assert found.rank == case.reference.points[0].rank
 
 
+GOOD = Finding(1.0, "a", 2, 2, (), (), False, 10, "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"ratio": 0.96}, "0.96 of its standard error"),
+        ({"ratio": 1.04}, "1.04 of its standard error"),
+        ({"ratio": float("nan")}, "of its standard error"),
+        ({"rank": 1}, "rank 1, not 2"),
+        ({"rank": 3}, "rank 3, not 2"),
+        ({"rank": 3, "undecided": True}, "rank 3, not 2"),
+        ({"invented": ("b",)}, "intervals of b, which are open"),
+    ],
+)
+def test_the_bench_sees_what_is_wrong(changes: dict[str, Any], fault: str) -> None:
+    assert GOOD.faults == ()
+    assert any(fault in f for f in dataclasses.replace(GOOD, **changes).faults)
+
+
+def test_what_is_withheld_is_not_wrong() -> None:
+    assert dataclasses.replace(GOOD, rank=1, undecided=True).faults == ()
+    assert dataclasses.replace(GOOD, rank=1, withheld=("b",)).faults == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "tolerance", "mode"), grid())
 def test_every_standard_error_is_right_or_withheld(
@@ -99,6 +126,8 @@ def test_every_standard_error_is_right_or_withheld(
     for point in POINTS.get(case.name, (0,)):
         found = look_at(case, fmu, tolerance, mode, point)
         assert found.faults == (), (point, found.verdict)
+        if tolerance == min(TOLERANCES):
+            assert found.withheld == (), (point, found.verdict)
 
 
 @pytest.mark.slow
