@@ -267,7 +267,7 @@ def test_outputs_without_sigma_count_by_their_spread(case: Case) -> None:
     assert not problem.sigma_known
     assert x.sigma is None
     assert x.weight == pytest.approx(1.0 / np.std([0.0, 0.1, 0.4, 0.9]))
-    assert q.weight == pytest.approx(3.0 / np.std(np.pi / 2 * np.arange(4)))
+    assert q.weight == 3.0, "what the user says is not divided by anything"
 
 
 def test_a_single_output_without_sigma_has_weight_one(case: Case) -> None:
@@ -375,3 +375,11 @@ def test_a_finite_difference_step_is_converted_and_must_be_positive(case: Case) 
         case.load(
             text=PROBLEM.replace("[[experiments]]", text.replace("1.8", "0") + "[[experiments]]")
         )
+
+
+def test_weights_that_are_given_count_as_they_are(case: Case) -> None:
+    problem = case.load(
+        'x = { column = "position", sigma = 0.01 }',
+        'x = { column = "position", weight = 1 }\n"q[1]" = { column = "angle", weight = 1 }',
+    )
+    assert [m.weight for m in problem.experiments[0].measurements] == [1.0, 1.0]

@@ -177,19 +177,42 @@ def test_a_cost_that_stayed_did_not_fall(make_result: MakeResult) -> None:
 def test_a_population_is_not_sent_to_other_initial_values(make_result: MakeResult) -> None:
     found = make_result(
         residuals=ResidualCheck(40.0, 0.5),
-        settings={"options": {"generations": 12, "seed": 0}},
+        settings={"options": {"generations": 1, "seed": 0}},
     )
     ended = " ".join(verdict(replace(found, status="limit")).reasons)
-    assert "allow more generations than 12" in ended
+    assert "allow more generations than 1" in ended
+    # The range of the children has shrunk: more generations would change nothing.
+    shrunk = replace(found, status="limit", settings={"options": {"generations": 1000}})
+    assert "generations" not in " ".join(verdict(shrunk).reasons)
     settled = verdict(found).headline
     assert "another seed or a larger population" in settled
     assert "initial values" not in ended + settled
 
 
+def test_estimators_that_do_not_search_are_not_sent_to_other_initial_values(
+    make_result: MakeResult,
+) -> None:
+    found = make_result(residuals=ResidualCheck(40.0, 0.5), settings={"options": {}})
+    headline = verdict(found).headline
+    assert "look for what the model lacks" in headline
+    assert "minimum" not in headline
+
+
+def test_a_model_that_explains_the_data_is_not_in_a_wrong_minimum(make_result: MakeResult) -> None:
+    found = make_result(
+        residuals=ResidualCheck(40.0, 0.5),
+        settings={"options": {"starts": 1}},
+    )
+    fits = tuple(replace(f, relative_error=1e-6) for f in found.fits)
+    headline = verdict(replace(found, fits=fits)).headline
+    assert "sigma may be too small" in headline
+    assert "starts" not in headline
+
+
 def test_a_search_that_was_cut_short_is_to_go_on(make_result: MakeResult) -> None:
-    options = {"options": {"starts": 1, "max_iterations": 3}}
+    options = {"options": {"starts": 1, "max_iterations": 1}}
     found = make_result(residuals=ResidualCheck(40.0, 0.5), settings=options)
-    assert "more iterations than 3" in " ".join(verdict(replace(found, status="limit")).reasons)
+    assert "more iterations than 1" in " ".join(verdict(replace(found, status="limit")).reasons)
     assert "--resume" in " ".join(verdict(replace(found, status="interrupted")).reasons)
     assert "starts = 8" in verdict(found).headline
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fmident.builds import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.staleness import is_stale
@@ -155,9 +156,16 @@ def _build_entry(
     entry: Entry, name: str, compiler: Compiler, target: Path, force: bool
 ) -> EntryBuild:
     settings = entry.settings_of(name)
-    request = BuildRequest(
-        entry.class_name, entry.sources, target, settings.tolerance, dict(settings.options)
-    )
+    try:
+        request = BuildRequest(
+            entry.class_name,
+            with_libraries(expand(entry.sources)),
+            target,
+            settings.tolerance,
+            dict(settings.options),
+        )
+    except CompilationError as error:
+        return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))
     if not force and not is_stale(target, request, compiler):
         return EntryBuild(entry, "up to date", name, target, size=target.stat().st_size)
     # Checked before it takes its place: a good FMU is replaced only by a good one.

@@ -34,6 +34,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     summary: ClassVar[str] = (
         "Levenberg-Marquardt (Ceres) or trust region (SciPy), bounds, robust losses, multi-start"
     )
+    descends: ClassVar[bool] = True
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:

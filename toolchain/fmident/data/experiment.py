@@ -42,6 +42,8 @@ class Measurement:
     weight
         Factor on the whitened residuals. Where `sigma` is unknown, they are
         ``weight * (measured - predicted)``.
+    weight_given
+        Whether the user said so: it is then what it is, in the unit of the output.
     gain, offset, delay
         Number, or name of a parameter of the problem (delay in s).
     decimation
@@ -60,6 +62,7 @@ class Measurement:
     values: F64
     sigma: F64 | None = None
     weight: float = 1.0
+    weight_given: bool = False
     gain: NumberOrParameter = 1.0
     offset: NumberOrParameter = 0.0
     delay: NumberOrParameter = 0.0

@@ -158,6 +158,9 @@ class Estimator(ABC, Generic[Options]):
         Whether it minimises the residuals or costs that the evaluator gives, whatever the
         problem's cost makes of the data. One that solves equations of its own does not, and is
         refused together with another cost than ``time-domain``.
+    descends
+        Whether it goes down the cost to the nearest minimum: a further search of that kind from
+        where it ended leads no further.
     needs
         What a problem must have for this estimator, in words; empty when any will do.
     requires
@@ -173,6 +176,7 @@ class Estimator(ABC, Generic[Options]):
     accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
     any_cost: ClassVar[bool] = True
+    descends: ClassVar[bool] = False
     needs: ClassVar[str] = ""
     requires: ClassVar[frozenset[Requirement]] = frozenset()
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)

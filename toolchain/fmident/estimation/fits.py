@@ -199,10 +199,13 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         notes.append(
             "The noise is not given for every output; the intervals use the size of the residuals."
         )
-    if len({m.variable for m in unknown}) > 1:
+    by_spread = sorted({m.variable for m in unknown if not m.weight_given})
+    if by_spread and len({m.variable for m in unknown}) > 1:
+        shown = ", ".join(map(repr, by_spread[:3])) + (", ..." if len(by_spread) > 3 else "")
         notes.append(
-            "Several outputs have no sigma: each counts relative to the spread of its measured "
-            "values. Give them a sigma or a weight if they should count otherwise."
+            f"These outputs have neither sigma nor weight ({shown}): each counts relative to the "
+            "spread of its measured values. Give them a sigma or a weight if they should count "
+            "otherwise."
         )
     if len(unknown) < len(measurements):
         notes.append(

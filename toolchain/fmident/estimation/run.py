@@ -135,7 +135,14 @@ def run_with_statistics(
     cost_initial = evaluator.cost(problem.initial)
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
     identity = fmu or FmuIdentity(path=problem.fmu)
-    summary = summarise(problem, evaluator, estimate, initial_outputs, intervals=intervals)
+    summary = summarise(
+        problem,
+        evaluator,
+        estimate,
+        initial_outputs,
+        intervals=intervals,
+        searches=estimator.descends,
+    )
     settings = {
         "options": _plain(chosen),
         **_steps(evaluator, problem, estimate.parameters),

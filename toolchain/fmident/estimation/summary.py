@@ -58,6 +58,7 @@ def summarise(
     initial_outputs: Sequence[Simulated],
     *,
     intervals: bool = True,
+    searches: bool = False,
 ) -> Summary:
     """Return everything that follows from the final parameters.
 
@@ -75,6 +76,9 @@ def summarise(
         Outputs of the FMU at the initial parameters, one item per experiment.
     intervals
         Whether the uncertainty is wanted.
+    searches
+        Whether the estimator goes to the least cost from where it starts: another search of the
+        kind leads no further.
     """
     p = estimate.parameters
     status, message = estimate.status, estimate.message
@@ -135,7 +139,7 @@ def summarise(
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
-        notes += _distance_notes(problem, p, statistics)
+        notes += _distance_notes(problem, p, statistics, searches)
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
@@ -273,7 +277,9 @@ def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) 
     return notes
 
 
-def _distance_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[str]:
+def _distance_notes(
+    problem: Problem, p: F64, statistics: ParameterStatistics, searches: bool
+) -> list[str]:
     """Name parameters whose values are not where the cost is least, so far as intervals care.
 
     Not every estimator goes there: some solve equations of their own, others end early.
@@ -292,5 +298,10 @@ def _distance_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -
     return [
         "The values are not where the cost is least, by more standard errors than intervals allow"
         f" for ({', '.join(names)}): the intervals hold around that minimum, not around these"
-        " values. A further stage with least-squares goes there."
+        " values. "
+        + (
+            "The search ended before: see why it stopped."
+            if searches
+            else "A further stage with least-squares goes there."
+        )
     ]

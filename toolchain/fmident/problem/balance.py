@@ -15,7 +15,8 @@ def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
 
     Without it, the unit of an output would decide how much it counts. The spread is the
     standard deviation within the experiments, taken over all of them, since noise belongs to
-    the sensor. A single output keeps its weight, and so does one that never changes.
+    the sensor. A single output keeps its weight, and so do one that never changes and one whose
+    weight the user gave.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
             e,
             measurements=tuple(
                 replace(m, weight=m.weight / spreads[m.variable])
-                if m.sigma is None and spreads[m.variable] > 0.0
+                if m.sigma is None and not m.weight_given and spreads[m.variable] > 0.0
                 else m
                 for m in e.measurements
             ),

@@ -33,6 +33,7 @@ class OutputDraft:
     unit_given: bool
     sigma: F64 | None
     weight: float
+    weight_given: bool
     gain: NumberOrParameter
     offset: NumberOrParameter
     delay: NumberOrParameter
@@ -74,6 +75,7 @@ def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurem
                 values=grid.on_grid(d.file, d.values),
                 sigma=sigma,
                 weight=d.weight,
+                weight_given=d.weight_given,
                 gain=d.gain,
                 offset=d.offset,
                 delay=d.delay,
@@ -155,6 +157,7 @@ def read_output(
         unit_given=unit is not None,
         sigma=_sigma(section, sampled, unit, wanted, values, place),
         weight=_positive(section, "weight", 1.0),
+        weight_given=section.has("weight"),
         gain=gain,
         offset=_number_or_parameter(section, "offset", 0.0),
         delay=_number_or_parameter(section, "delay", 0.0),

@@ -23,6 +23,9 @@ STRONG_CORRELATION = 0.98
 _EXPLAINED = 2.0
 """Residuals this many times the noise are no matter of a sigma that is slightly wrong."""
 
+_SMALL_ERROR = 1e-3
+"""Relative error that no wrong minimum has: the model explains the data but for the noise."""
+
 _STRONGLY_COLOURED, _LARGE_ERROR = 0.5, 0.3
 
 _HEADLINES = {
@@ -195,6 +198,12 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
     plain_cost = result.identifiability is not None
     if size:
         where = "" if plain_cost else " in the time domain"
+        if worst is not None and worst.relative_error < _SMALL_ERROR:
+            return (
+                f"{size}, though the largest relative error of an output is only "
+                f"{percent(worst.relative_error)}: sigma may be too small, or "
+                "evaluation.tolerance too coarse for it"
+            )
         return f"the model does not explain the data{where}: {size}; {_advice(result)}"
     if not plain_cost:
         return ""
@@ -215,10 +224,10 @@ def _advice(result: EstimationResult) -> str:
         return "the search was not at its end: --resume goes on with it"
     generations = options.get("generations")
     if generations is not None:  # a population does not start from the initial values
-        if result.status == "limit":
+        if result.status == "limit" and _used_up(result, generations):
             return f"the search was not at its end: allow more generations than {generations}"
         return "try another seed or a larger population, or look for what the model lacks"
-    if result.status == "limit" and "max_iterations" in options:
+    if result.status == "limit" and _used_up(result, options.get("max_iterations")):
         allowed = options["max_iterations"]
         return f"the search was not at its end: allow more iterations than {allowed}"
     starts = options.get("starts")
@@ -226,7 +235,15 @@ def _advice(result: EstimationResult) -> str:
         return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
     if starts is not None:
         return f"so say {starts} starts: look for what the model lacks, or widen the bounds"
-    return "this may be a local minimum: try other initial values"
+    # The others solve equations of their own or filter: there is no search to begin elsewhere.
+    return "look for what the model lacks, such as a delay, an offset or friction"
+
+
+def _used_up(result: EstimationResult, allowed: object) -> bool:
+    """Return whether the limit of iterations was reached, not another one."""
+    if not isinstance(allowed, int) or not result.history:
+        return False
+    return len(result.history) >= allowed or result.history[-1].number >= allowed
 
 
 def correlated_pairs(

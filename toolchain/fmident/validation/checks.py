@@ -22,6 +22,9 @@ CheckFunction = Callable[[Bench], Check]
 SIMULATION = "simulation"
 """When native code dies in this check, those behind it are not tried."""
 
+FOLLOWING = ("repeatability", "memory", "step sizes")
+"""They run the same experiment: where it fails, they would give the same cause once more."""
+
 
 def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
     """Return the checks that a plan asks for, by name.

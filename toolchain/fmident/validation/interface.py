@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from fmident.errors import FmidentError, SimulationError, UnitError, did_you_mean
 from fmident.fmu import Variable, influence
 from fmident.units import parse_unit
@@ -52,11 +54,13 @@ def check_parameters(bench: Bench) -> Check:
     assert interface is not None  # the check is asked for only then
     waiting = [p for p in interface.identifiable if p in bench.description.by_name]
     weakest, weakest_name = math.inf, ""
+    moved = False
     try:
         # The first reference shows most of them; the others are for what it does not move.
         for experiment in _experiments(bench):
             if not waiting:
                 break
+            moved = moved or _moves(experiment)
             effects = _effects(bench, _thinned(experiment), waiting)
             for parameter, effect in effects.items():
                 if effect < weakest:
@@ -66,6 +70,9 @@ def check_parameters(bench: Bench) -> Check:
         return Check(name, False, error.message)
     if waiting:
         listed = ", ".join(f"'{p}'" for p in waiting)
+        if bench.description.inputs and not moved:
+            why = "no input moves in any of the experiments, which may be why: give a reference"
+            return Check(name, True, f"no output changes with {listed}; {why}", skipped=True)
         return Check(name, False, f"no output changes with {listed}: frozen in the FMU")
     return Check(
         name,
@@ -82,6 +89,12 @@ def _experiments(bench: Bench) -> Iterator[Experiment]:
         own_steps = replace(reference.experiment, refine=1)
         yield bench.reference(replace(reference, experiment=own_steps))
     yield bench.smoke
+
+
+def _moves(experiment: Experiment) -> bool:
+    """Return whether any input changes in the course of an experiment."""
+    inputs = experiment.setup.inputs
+    return inputs is not None and bool(np.ptp(inputs, axis=0).any())
 
 
 def _thinned(experiment: Experiment) -> Experiment:
