@@ -354,7 +354,7 @@ class Kinds:
     def catalog(self, folder: Path, random: Random) -> Case:
         """Change the catalogue."""
         path = folder / "catalog.toml"
-        text = (ROOT / "fmus" / "catalog.toml").read_text()
+        text = (ROOT / "fmus" / "catalog.toml").read_text().replace("../", f"{ROOT}/")
         pool = [line for line in text.splitlines() if line.strip()]
         entries = text.split("\n[[")
         text = "\n[[".join([entries[0], *random.sample(entries[1:], min(2, len(entries) - 1))])
@@ -500,7 +500,7 @@ package Fuzz
     for i in 1:n loop
       der(x[i]) = -a[i]*x[i] + (if i > 1 then x[i - 1] else r2.p.v);
     end for;
-    der(z) = if damped then -f(z, 3) else k*sin(time);
+    der(z) = if damped then -f(z, 3) else k*sin(3*time);
     y = x[n] + z;
     annotation(experiment(StopTime = 1, Tolerance = 1e-6));
   end Circuit;

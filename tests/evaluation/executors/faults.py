@@ -16,6 +16,7 @@ from ...fmu.build import Fixture, build, real
 
 FINE, CRASH, HANG, LEAK, DISCARD, ERROR, FATAL, FLOOD, CHDIR, SINGLE = range(10)
 ABORT, EXIT, GREEDY, NAN, INF, SLOW, KILLED, CHATTER, QUIT = range(10, 19)
+CLOSES, TERMINATED, ALARM, STOPPED, QUITS_WELL = range(19, 24)
 
 SOURCE = Path(__file__).parent / "fixtures" / "faults.c"
 VARIABLES = "\n".join(

@@ -54,15 +54,23 @@ class EmbeddedCompiler(Compiler):
         from fmident.compilers.embedded.backend import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
-        model, diagnostics = load_model(request.class_name, request.sources)
-        build_fmu(
-            model,
-            request.output,
-            generation_tool=GENERATION_TOOL,
-            tolerance=request.tolerance,
-            optimization=optimization,
-            resources={RECORD_NAME: encode_record(make_record(request, self))},
-        )
+        try:
+            model, diagnostics = load_model(request.class_name, request.sources)
+            build_fmu(
+                model,
+                request.output,
+                generation_tool=GENERATION_TOOL,
+                tolerance=request.tolerance,
+                optimization=optimization,
+                resources={RECORD_NAME: encode_record(make_record(request, self))},
+            )
+        except (RecursionError, MemoryError) as error:
+            deep = isinstance(error, RecursionError)
+            raise CompilationError(
+                f"{request.class_name} cannot be compiled: "
+                + ("its expressions are nested too deeply" if deep else "the memory is used up"),
+                hint="split long expressions into several equations" if deep else "make it smaller",
+            ) from None
         return BuildResult(
             fmu=request.output,
             compiler=self.version(),

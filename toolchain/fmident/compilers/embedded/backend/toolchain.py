@@ -28,6 +28,11 @@ _SUNDIALS_7_LIBRARIES = ("sundials_core",)
 
 # Results must be the same bits everywhere: no fused multiply-add, no relaxed arithmetic.
 # That mathematical functions need not set errno changes no result.
+MEMORY_BYTES = 4 * 10**9
+"""What a process of the C compiler may take."""
+
+TIME_LIMIT_S = 1800.0
+
 _COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
 _QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall
 
@@ -243,6 +248,15 @@ def _link_flags(exports: Path) -> list[str]:
     ]
 
 
+def _limited(command: Sequence[str]) -> list[str]:
+    """Return the command with a limit on the memory of each of its processes, on POSIX."""
+    shell = shutil.which("sh")
+    if platform.system() == "Windows" or shell is None:
+        return [*command]
+    limit = f'ulimit -v {MEMORY_BYTES // 1024} 2>/dev/null; exec "$@"'
+    return [shell, "-c", limit, "sh", *command]
+
+
 def compile_binary(
     toolchain: Toolchain,
     folder: Path,
@@ -294,11 +308,26 @@ def compile_binary(
         *([str(path) for path in sundials.libraries] if sundials else []),
         "-lm",
     ]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    try:
+        run = subprocess.run(
+            _limited(command),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise CompilationError(
+            f"the C compiler did not finish within {TIME_LIMIT_S:g} s",
+            hint="make the model smaller, or compile it with --option optimization=0; the C source "
+            f"is kept in {folder}",
+        ) from None
     if run.returncode != 0:
         lines = (run.stderr or run.stdout).strip().splitlines()
         raise CompilationError(
             "the C compiler failed:\n" + "\n".join(lines[:12]),
-            hint=f"the C source is kept in {folder}",
+            hint=f"it may take {MEMORY_BYTES / 1e9:g} GB of memory; the C source is kept in "
+            f"{folder}",
         )
     return (folder / library).read_bytes()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,10 +18,13 @@ from typing import Any
 from fmident.errors import CompilationError
 
 from .complaints import diagnose
+from .limits import MEMORY_BYTES
 from .sources import SourceMap, SourceTree
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
+TOO_LARGE = 75
+"""Exit code of the worker whose answer would be too large."""
 PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
@@ -218,7 +222,7 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [sys.executable, "-P", str(worker)],
-            input=json.dumps(request),
+            input=json.dumps({**request, "memory": MEMORY_BYTES}),
             capture_output=True,
             text=True,
             timeout=TIME_LIMIT_S,
@@ -230,6 +234,13 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             f"rumoca did not finish within {TIME_LIMIT_S:g} s",
             hint="compile this class with OpenModelica: --compiler openmodelica",
         ) from None
+    if done.returncode in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, TOO_LARGE):
+        first = done.stderr.strip().splitlines()[:1] or ["no message"]
+        raise CompilationError(
+            f"{request['class_name']} is too large or too deeply nested for rumoca, the front end "
+            f"of the embedded compiler: {first[0]}",
+            hint=f"make arrays and expressions smaller; it may take {MEMORY_BYTES / 1e9:g} GB",
+        )
     if done.returncode != 0 or not done.stdout:
         if "No module named 'rumoca'" in done.stderr:
             raise CompilationError(

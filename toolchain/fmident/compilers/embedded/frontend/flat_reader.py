@@ -8,10 +8,12 @@ know raises :class:`UnknownNodeError`, it is never skipped.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import syntax as sx
+from .limits import check_size
 from .structured import Family, expand
 from .syntax import Span
 
@@ -101,6 +103,10 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         for key, node in flat["variables"].items()
         if key != ignore
     }
+    for variable in variables.values():
+        check_size(variable.shape, f"'{variable.name}'", variable.span)
+    check_size([sum(math.prod(x.shape) for x in variables.values())], "the model with its arrays")
+    check_size([len(flat["equations"])], "the list of equations")
     equations = _equations(flat["equations"], flat["structured_equations"])
     initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
     assertions = [_assertion(node) for node in flat["assert_equations"]]

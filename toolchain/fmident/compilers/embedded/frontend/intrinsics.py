@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from . import values as v
+from .limits import check_size
 from .refusal import Refusal
 from .values import ArrayValue, Scalar, Value
 
@@ -146,12 +147,14 @@ def _transpose(arguments: Sequence[Value]) -> Value:
 
 def _identity(arguments: Sequence[Value]) -> Value:
     n = _size(arguments[0])
+    check_size((n, n), "a matrix")
     return v.array([v.array([int(i == j) for j in range(n)]) for i in range(n)], (n, n))
 
 
 def _diagonal(arguments: Sequence[Value]) -> Value:
     d = _array(arguments[0], "diagonal", 1)
     n = len(d)
+    check_size((n, n), "a matrix")
     return v.array([v.array([d[i] if i == j else 0 for j in range(n)]) for i in range(n)])
 
 
@@ -223,6 +226,7 @@ def _linspace(arguments: Sequence[Value]) -> Value:
     first, last, count = arguments[0], arguments[1], _size(arguments[2])
     if count < 2:
         raise Refusal("shape-mismatch", "'linspace' needs at least two points", hint="")
+    check_size([count], "an array")
     step = v.divide(v.subtract(last, first), count - 1)
     return v.array([v.add(first, v.multiply(step, i)) for i in range(count)])
 

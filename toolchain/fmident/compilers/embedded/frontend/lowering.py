@@ -13,6 +13,7 @@ from . import syntax as sx
 from . import values as v
 from .arithmetic import arithmetic, is_arithmetic
 from .intrinsics import BUILTINS, concatenate_matrix
+from .limits import check_passes, check_size
 from .messages import is_warning, text_of
 from .printing import expression_text
 from .refusal import Refusal
@@ -133,6 +134,8 @@ class Lowering:
     @contextmanager
     def index(self, name: str, value: int) -> Iterator[None]:
         """Give the index variable of a loop or comprehension a value."""
+        self.state.passes += 1
+        check_passes(self.state.passes)
         missing = object()
         before = self._indices.get(name, missing)
         self._indices[name] = value
@@ -325,6 +328,7 @@ class Lowering:
         if step == 0:
             raise Refusal("unsupported-range", "a range with the step zero", node.span, "")
         count = max(0, int(np.floor((end - start) / step + 1e-12)) + 1)
+        check_size([count], "a range", node.span)
         return v.array([start + i * step for i in range(count)])
 
     def _comprehension(

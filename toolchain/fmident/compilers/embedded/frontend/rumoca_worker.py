@@ -17,6 +17,8 @@ from typing import Any
 
 import rumoca
 
+_TOO_LARGE, _MOST_LETTERS = 75, 400_000_000
+
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
@@ -31,7 +33,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         answer["flat"] = model.to_dict(stage="flat")
         answer["files"] = model.to_dict(stage="dae")["source_map"]["files"]
     except BaseException as error:  # a panic of rumoca is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit):
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         answer.pop("flat", None)
         answer["error"] = str(error)
@@ -55,5 +57,26 @@ def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [{key: getattr(item, key) for key in keys} for item in found]
 
 
+def main() -> int:
+    """Answer the request of standard input, within the memory that it allows."""
+    request = json.load(sys.stdin)
+    try:
+        import resource
+    except ImportError:  # Windows
+        pass
+    else:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
+    try:
+        answer = json.dumps(run(request))
+    except MemoryError:
+        answer = ""
+    if not answer or len(answer) > _MOST_LETTERS:
+        print("the flat model does not fit into memory", file=sys.stderr)  # noqa: T201
+        return _TOO_LARGE
+    sys.stdout.write(answer)
+    return 0
+
+
 if __name__ == "__main__":
-    json.dump(run(json.load(sys.stdin)), sys.stdout)
+    sys.exit(main())

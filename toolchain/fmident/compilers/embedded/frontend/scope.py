@@ -37,7 +37,10 @@ class LoweringState:
     ----------
     time_invariant
         Hashes of the CasADi symbols of parameters and constants.
+    passes
+        Of all loops so far.
     """
 
     time_invariant: frozenset[int] = frozenset()
     assertions: list[AssertValue] = field(default_factory=list)
+    passes: int = 0

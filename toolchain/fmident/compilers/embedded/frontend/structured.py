@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from . import syntax as sx
+from .limits import check_size
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list
             range(low, high + (1 if step > 0 else -1), step)
             for _, low, high, step in family.binders
         ]
+        check_size([*map(len, ranges), len(family.body)], "a for-equation", family.span)
         position = family.first
         for point in itertools.product(*ranges):
             values = {b[0]: value for b, value in zip(family.binders, point, strict=True)}

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from .limits import check_size
 from .refusal import Refusal
 
 SX: TypeAlias = Any
@@ -74,7 +75,9 @@ def array(elements: Iterable[Value], span_shape: tuple[int, ...] | None = None) 
 
 def filled(value: Value, sizes: tuple[int, ...]) -> ArrayValue:
     """Return an array of the given sizes with `value` everywhere."""
-    result = np.empty((*sizes, *shape(value)), dtype=object)
+    whole = (*sizes, *shape(value))
+    check_size(whole, "an array")
+    result = np.empty(whole, dtype=object)
     for index in np.ndindex(*sizes):
         result[index] = value
     return result
