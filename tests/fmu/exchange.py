@@ -151,9 +151,8 @@ def pack_fmu(path: Path, text: str, library: Path, version: str, identifier: str
         file.writestr("resources/note.txt", "resource")
 
 
-def build_twin(folder: Path, *defines: str) -> Path:
+def build_twin(folder: Path, *defines: str, tool: str = "") -> Path:
     """Return an FMI 2.0 FMU with both interfaces: coarse Co-Simulation, exact equations."""
-    path = folder / f"twin{'-'.join(defines)}.fmu"
     signals = (
         Signal("x", 0, "output"),
         Signal("der(x)", 1, derivative="x"),
@@ -161,16 +160,48 @@ def build_twin(folder: Path, *defines: str) -> Path:
         Signal("k", 3, "parameter", 2.0),
         Signal("y", 4, "output"),
     )
-    text = _description_2(Exchange("twin_me.c", signals), "twin_me").replace(
+    exchange = Exchange("twin_me.c", signals, defines=defines)
+    return build_both(exchange, "twin_cs.c", folder, tool=tool)
+
+
+def build_both(
+    fixture: Exchange, slave: str, folder: Path, *, tool: str = "", experiment: str = ""
+) -> Path:
+    """Return an FMI 2.0 FMU with both interfaces, each from a C source of its own.
+
+    Parameters
+    ----------
+    fixture
+        Variables, and the equations for Model Exchange.
+    slave
+        Source of the Co-Simulation, with the same references.
+    folder
+        Where the FMU is written.
+    tool
+        Generation tool.
+    experiment
+        Attributes of the default experiment.
+    """
+    identifier, other = Path(fixture.source).stem, Path(slave).stem
+    path = folder / f"{'-'.join((other, *fixture.defines, *tool.split()))}.fmu"
+    text = _description_2(fixture, identifier)
+    text = text.replace(
         "<ModelExchange ",
-        '<CoSimulation modelIdentifier="twin_cs" canHandleVariableCommunicationStepSize="true"/>'
+        f'<CoSimulation modelIdentifier="{other}" canHandleVariableCommunicationStepSize="true"/>'
         "<ModelExchange ",
     )
+    if tool:
+        text = text.replace(' fmiVersion="2.0"', f' fmiVersion="2.0" generationTool="{tool}"')
+    if experiment:
+        text = text.replace(
+            "<ModelVariables>", f"<DefaultExperiment {experiment}/><ModelVariables>"
+        )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("modelDescription.xml", text)
-        for name, given in (("twin_cs", ()), ("twin_me", ("FMI=2", *defines))):
-            library = folder / f"{name}{'-'.join(defines)}{library_suffix()}"
-            compile_library(f"{name}.c", given, library)
+        for source, given in ((slave, ()), (fixture.source, ("FMI=2", *fixture.defines))):
+            name = Path(source).stem
+            library = folder / f"{path.stem}-{name}{library_suffix()}"
+            compile_library(source, given, library)
             file.write(library, f"binaries/{platform_folder('2.0')}/{name}{library_suffix()}")
     return path
 

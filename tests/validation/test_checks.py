@@ -129,6 +129,21 @@ def test_a_unit_that_is_not_defined_is_named(flawed: BuildFlawed, unit: str, wor
     assert words in check.detail.replace('"', "'")
 
 
+def test_illegal_names_of_derivatives_are_named(
+    flawed: BuildFlawed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenModelica writes der(der(x)); FMPy's parser prints what it expected instead."""
+    said = (
+        '"der(der(gear.phi_b))" (line 348) is not a legal variable name for naming convention'
+        " \"structured\". No terminal matches '(' in the current parser context, at line 1 col 8"
+    )
+    monkeypatch.setattr("fmpy.validation.validate_fmu", lambda path: [said])
+    check = check_description(flawed())
+    assert not check.passed
+    assert check.detail.startswith("'der(der(gear.phi_b))' (line 348) is not a legal name")
+    assert check.detail.endswith("it would be 'der(gear.phi_b,2)'")
+
+
 def test_all_problems_of_a_description_are_kept(
     flawed: BuildFlawed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,6 +110,11 @@ class Omc:
         os.chdir(re.findall(r'"(.*)"', expression)[0])
         return f'"{os.getcwd()}"', ""
 
+    def do_setEnvironmentVar(self, expression: str, _: str) -> tuple[str, str]:
+        name, value = re.findall(r'"(.*?)"', expression)
+        os.environ[name] = value
+        return "true", ""
+
     def do_setCommandLineOptions(self, expression: str, _: str) -> tuple[str, str]:
         self.flags += re.findall(r'"(.*)"', expression)[0].split()
         return "true", ""

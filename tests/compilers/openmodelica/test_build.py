@@ -36,8 +36,10 @@ def test_good_model(build: Build, session: str, tmp_path: Path, omc_log: Path) -
     description = read_description(result.fmu)
     assert description.name == "Good"
     assert [v.name for v in description.settable_parameters] == ["c", "k", "m"]
-    assert [str(d.severity) for d in result.diagnostics] == ["note"]
+    assert [d.rule for d in result.diagnostics] == ["frozen-parameter", "fixed-tolerance"]
     assert "'k2': calculated from 'k'" in result.diagnostics[0].message
+    assert description.fixed_tolerance == description.default_tolerance
+    assert description.only_once_per_process
     assert asked(omc_log, "buildModelFMU") == [
         'buildModelFMU(Good, version="2.0", fmuType="me_cs", fileNamePrefix="Good",'
         ' platforms={"static"})'

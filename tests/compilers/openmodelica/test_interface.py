@@ -11,8 +11,11 @@ from fmident.compilers.openmodelica.interface import (
     check_interface,
     frozen_note,
     frozen_parameters,
+    integration_notes,
 )
+from fmident.fmu import ModelDescription
 from fmident.fmu.description_xml import parse_description
+from fmident.fmu.interfaces import Capabilities
 
 
 @pytest.fixture(params=["Good", "Wrapper"])
@@ -71,3 +74,19 @@ def test_note_is_on_the_top_level_only(recorded) -> None:
     note = frozen_note(*load(recorded, "Good"))
     assert note is not None
     assert "'omega0': calculated from 'k', 'm'" in note.message
+
+
+@pytest.mark.parametrize(
+    ("indicators", "rule", "text"),
+    [(0, "fixed-tolerance", "tolerance 1e-07"), (2, "late-events", "2 event indicator(s)")],
+)
+def test_what_is_fixed_with_the_export(indicators: int, rule: str, text: str) -> None:
+    parts = tuple(Capabilities(kind) for kind in ("co-simulation", "model-exchange"))
+    tool = "OpenModelica Compiler v1.26.9-cmake"
+    description = ModelDescription(
+        "M", "g", "2.0", "M", (), tool, default_tolerance=1e-7, interfaces=parts,
+        capabilities=parts[0], state_count=1, indicator_count=indicators,
+    ).with_interface("auto")  # fmt: skip
+    (note,) = integration_notes(description)
+    assert (note.severity, note.rule) == ("note", rule)
+    assert text in note.message

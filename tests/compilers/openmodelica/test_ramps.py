@@ -16,7 +16,11 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica.ramps import hide_wrapper, lost_interface
+from fmident.compilers.openmodelica.ramps import (
+    hide_wrapper,
+    lost_interface,
+    without_false_claims,
+)
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
@@ -281,3 +285,21 @@ def test_the_wrapper_for_the_tolerance_compiles(tmp_path: Path) -> None:
     assert {v.name for v in description.settable_parameters} == {
         v.name for v in plain.settable_parameters
     }
+
+
+def test_a_description_claims_no_more_than_is_true() -> None:
+    names = ["der(x)", "der(der(x))", "der(der(y))", "der(y,2)", "x"]
+    wrapped = describe([scalar(name) for name in names])
+    wrapped.insert(0, Element("ModelExchange", {"canBeInstantiatedOnlyOncePerProcess": "false"}))
+    root = without_false_claims(wrapped)
+    for kind in ("ModelExchange", "CoSimulation"):
+        (part,) = root.iter(kind)
+        assert part.get("canBeInstantiatedOnlyOncePerProcess") == "true"
+    assert [v.get("name") for v in root.iter("ScalarVariable")] == [
+        "der(x)",
+        "der(x,2)",
+        "der(der(y))",  # never two of one name
+        "der(y,2)",
+        "x",
+    ]
+    assert wrapped.find("CoSimulation").attrib == {}  # type: ignore[union-attr]  # a copy

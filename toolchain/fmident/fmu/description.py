@@ -12,7 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from fmident.errors import FmuError, did_you_mean
-from fmident.fmu.interfaces import Capabilities, InterfaceChoice, choose_interface
+from fmident.fmu.interfaces import (
+    OPENMODELICA,
+    Capabilities,
+    InterfaceChoice,
+    choose_interface,
+    sees_events_late,
+)
 from fmident.fmu.ramps import InputRamps
 
 if TYPE_CHECKING:
@@ -20,6 +26,9 @@ if TYPE_CHECKING:
 
 VariableType = Literal["Real", "Integer", "Boolean", "String", "Enumeration"]
 Value = float | int | bool | str
+
+OPENMODELICA_TOLERANCE = 1e-6
+"""Of OpenModelica's integrator where the class has no ``experiment``."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +154,10 @@ class ModelDescription:
     declarations
         The variables before arrays were taken apart; FMI 3.0 only.
     state_count
-        Number of continuous states by the XML; of FMI 3.0 the FMU itself is asked.
+        Number of continuous states by the XML; of FMI 3.0, arrays of them count as one, and
+        the FMU itself is asked.
     indicator_count
-        Number of event indicators, likewise.
+        Number of event indicators by the XML; of FMI 3.0, arrays of them count as one.
     state_references, derivative_references
         Value references of the continuous states and their derivatives, in the order of
         the vectors of Model Exchange; empty where the XML does not tell all.
@@ -194,10 +204,30 @@ class ModelDescription:
         """
         if not self.interfaces:
             return self
-        chosen = choose_interface(self.name, self.interfaces, choice)
+        chosen = choose_interface(
+            self.name, self.interfaces, choice, exchange_first=self.sees_events_late
+        )
         if chosen == self.capabilities:
             return self
         return replace(self, capabilities=chosen, **chosen.flags())
+
+    @property
+    def sees_events_late(self) -> bool:
+        """Whether its Co-Simulation handles state events at communication points only."""
+        return sees_events_late(self.generation_tool, self.indicator_count)
+
+    @property
+    def fixed_tolerance(self) -> float | None:
+        """The relative tolerance that the FMU's own integrator has whatever it is asked for.
+
+        ``None`` where it takes the one that it is given, as far as is known, where there is
+        nothing to integrate, and in Model Exchange, where fmident integrates. OpenModelica's
+        Co-Simulation has the tolerance of its export.
+        """
+        own = self.capabilities.kind == "co-simulation" and self.state_count > 0
+        if not own or not self.generation_tool.startswith(OPENMODELICA):
+            return None
+        return self.default_tolerance or OPENMODELICA_TOLERANCE
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:

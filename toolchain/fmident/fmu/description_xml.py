@@ -13,7 +13,12 @@ from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
 from fmident.fmu.description import ModelDescription, Variable, VariableType
-from fmident.fmu.interfaces import Capabilities, InterfaceKind
+from fmident.fmu.interfaces import (
+    Capabilities,
+    InterfaceKind,
+    choose_interface,
+    sees_events_late,
+)
 from fmident.fmu.ramps import InputRamps
 from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
@@ -109,7 +114,11 @@ class _Reader(Reader):
                 f"the FMU is neither for Co-Simulation nor for Model Exchange; {SUPPORTED}",
                 "export the FMU again, with Co-Simulation",
             )
-        chosen = interfaces[0]
+        indicators = self._count(root.get("numberOfEventIndicators", "0"))
+        late = sees_events_late(root.get("generationTool", ""), indicators)
+        chosen = choose_interface(
+            root.get("modelName", ""), interfaces, "auto", exchange_first=late
+        )
         variables = self._read_variables()
         states, derivatives = self._read_states()
         return ModelDescription(
@@ -126,7 +135,7 @@ class _Reader(Reader):
             capabilities=chosen,
             interfaces=interfaces,
             state_count=len(root.findall("ModelStructure/Derivatives/Unknown")),
-            indicator_count=self._count(root.get("numberOfEventIndicators", "0")),
+            indicator_count=indicators,
             state_references=states,
             derivative_references=derivatives,
             **self.common(),

@@ -67,8 +67,30 @@ class Capabilities:
         }
 
 
+OPENMODELICA = "OpenModelica"
+"""How the generation tool of OpenModelica's FMUs begins."""
+
+
+def sees_events_late(generation_tool: str, indicators: int) -> bool:
+    """Whether an FMU's Co-Simulation handles state events at communication points only.
+
+    Parameters
+    ----------
+    generation_tool
+        As the description gives it. OpenModelica (1.26 and before) looks for state events
+        when a communication step is over: its integrator has gone through them by then.
+    indicators
+        Number of event indicators; without any there are no state events.
+    """
+    return indicators > 0 and generation_tool.startswith(OPENMODELICA)
+
+
 def choose_interface(
-    name: str, offered: Sequence[Capabilities], choice: InterfaceChoice
+    name: str,
+    offered: Sequence[Capabilities],
+    choice: InterfaceChoice,
+    *,
+    exchange_first: bool = False,
 ) -> Capabilities:
     """Return the interface to use; ``"auto"`` takes Co-Simulation where there is one.
 
@@ -80,6 +102,8 @@ def choose_interface(
         What the FMU has; at least one.
     choice
         What the user wants.
+    exchange_first
+        ``"auto"`` takes Model Exchange where there is one, see :func:`sees_events_late`.
 
     Raises
     ------
@@ -91,7 +115,8 @@ def choose_interface(
             f"there is no interface '{choice}'",
             hint="use one of " + ", ".join(f"'{c}'" for c in CHOICES),
         )
-    for kind in ("co-simulation", "model-exchange"):
+    kinds: tuple[InterfaceKind, ...] = ("co-simulation", "model-exchange")
+    for kind in reversed(kinds) if exchange_first else kinds:
         for found in offered:
             if found.kind == kind and choice in ("auto", kind):
                 return found

@@ -13,6 +13,7 @@ from fmident._types import F64
 from fmident.catalog.entry import Signal, SmokeExperiment
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
+from fmident.fmu.interfaces import InterfaceKind
 from fmident.fmu.reuse import Reuse
 from fmident.fmu.setup import Interpolation
 from fmident.units import convert, parse_unit
@@ -99,6 +100,21 @@ class Bench(Closes):
         if self.description.only_once_per_process and self._simulator is not None:
             self._simulator.close()
             self._simulator = None
+
+    def beside(self, interface: InterfaceKind) -> Simulator:
+        """Return an instance of one interface; the shared one if that is of it.
+
+        Notes
+        -----
+        Closed by the caller, or in a ``with`` block; a shared one is made anew when needed.
+        """
+        if interface == self.description.capabilities.kind:
+            shared, self._simulator = self.simulator, None
+            return shared
+        if self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
+        return self.fmu.simulator(capture_output=False, interface=interface)
 
     def simulate(
         self,

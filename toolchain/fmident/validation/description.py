@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+from fmident.fmu.names import structured_name
 from fmident.validation.check import Check
 
 
@@ -24,8 +25,21 @@ def check_description(path: Path) -> Check:
     return Check(name, False, first + more, seconds=seconds, further=tuple(others))
 
 
+def _illegal_name(name: str, line: str) -> str:
+    """Say what is wrong with a name; FMPy prints what its parser expected in its place."""
+    legal = structured_name(name)
+    instead = f"; it would be '{legal}'" if legal != name else ""
+    return (
+        f"'{name}' (line {line}) is not a legal name in the naming convention \"structured\" of"
+        f" FMI{instead}"
+    )
+
+
 def _in_words(problem: str, path: Path) -> str:
     """Explain where FMPy gives no more than a unit's name, which it did not find."""
+    illegal = re.match(r'"(.*)" \(line (\d+)\) is not a legal variable name', problem)
+    if illegal is not None:
+        return _illegal_name(illegal[1], illegal[2])
     missing = re.fullmatch(r"'(.*)'|None", problem)
     if missing is None:
         return problem

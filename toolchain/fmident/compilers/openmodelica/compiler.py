@@ -27,8 +27,13 @@ from fmident.compilers.openmodelica.availability import (
     open_session,
     why_unavailable,
 )
+from fmident.compilers.openmodelica.compiling import build_environment
 from fmident.compilers.openmodelica.installed import find_omc
-from fmident.compilers.openmodelica.interface import calculated_from, frozen_note
+from fmident.compilers.openmodelica.interface import (
+    calculated_from,
+    frozen_note,
+    integration_notes,
+)
 from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.options import (
     DEFAULT_IMAGE,
@@ -218,8 +223,11 @@ class _Build:
         platforms = ", ".join(quoted(p) for p in options.platforms)
         place = self.folder / purpose  # one folder per build: omc would reuse what it finds
         place.mkdir()
-        _, reply = self.session.run(
+        contained = options.session == "docker"
+        variables = build_environment(options, self.folder, contained=contained)
+        *_, reply = self.session.run(
             f"cd({quoted(place.as_posix())})",
+            *(f"setEnvironmentVar({quoted(n)}, {quoted(v)})" for n, v in variables.items()),
             f"buildModelFMU({class_name}, version={quoted(options.fmi_version)},"
             f" fmuType={quoted(options.fmu_type)}, fileNamePrefix={quoted(prefix)},"
             f" platforms={{{platforms}}})",
@@ -297,6 +305,9 @@ class _Build:
             note = frozen_note(model, calculated_from(plain)) if model else None
             if note:
                 self.diagnostics.append(note)
+        model = read_model(fmu)
+        if model is not None:
+            self.diagnostics += integration_notes(model)
 
     def keep(self, messages: Sequence[Message], errors: str = "error") -> None:
         """Remember what omc said, each finding once."""

@@ -124,3 +124,39 @@ def frozen_note(description: ModelDescription, sources: Sources | None = None) -
     return Diagnostic(
         "note", f"parameters that cannot be set: {listed}", None, _LITERAL, "frozen-parameter"
     )
+
+
+def integration_notes(description: ModelDescription) -> tuple[Diagnostic, ...]:
+    """Return notes on how an FMU will be integrated, and on what is fixed with it.
+
+    Parameters
+    ----------
+    description
+        Of the FMU as it was built.
+    """
+    if description.sees_events_late and description.capabilities.kind == "model-exchange":
+        return (
+            Diagnostic(
+                "note",
+                f"the model has {description.indicator_count} event indicator(s): it is simulated"
+                " as Model Exchange, because OpenModelica's Co-Simulation sees events at"
+                " communication points only",
+                None,
+                'interface = "co-simulation" in [evaluation] takes that all the same',
+                "late-events",
+            ),
+        )
+    tolerance = description.fixed_tolerance
+    if tolerance is None:
+        return ()
+    return (
+        Diagnostic(
+            "note",
+            f"the FMU integrates at the relative tolerance {tolerance:g}, whatever a simulation"
+            " asks for: OpenModelica fixes it at the export",
+            None,
+            "--tolerance builds it with another one; 'fmident check' measures whether this one"
+            " is enough for a problem",
+            "fixed-tolerance",
+        ),
+    )

@@ -52,6 +52,11 @@ class OpenModelicaOptions:
         ``"auto"``: where it has states and Real inputs.
     model_options
         Modification of the class, such as ``"redeclare model Friction = ..."``.
+    jobs
+        Files that are compiled at a time; 0 for as many as this process may use cores.
+    object_cache
+        Whether compilers run through ``ccache``, so that the files that are the same in every
+        FMU (its runtime, SUNDIALS) are compiled once. ``"auto"``: where it is installed.
     """
 
     session: Literal["auto", "local", "docker", "script"] = "auto"
@@ -67,12 +72,17 @@ class OpenModelicaOptions:
     interval: float | None = None
     ramp_inputs: bool | Literal["auto"] = "auto"
     model_options: str = ""
+    jobs: int = 0
+    object_cache: bool | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         _one_of("session", self.session, SESSIONS)
         _one_of("fmi_version", self.fmi_version, FMI_VERSIONS)
         _one_of("fmu_type", self.fmu_type, FMU_TYPES)
         _one_of("ramp_inputs", self.ramp_inputs, ("auto", True, False))
+        _one_of("object_cache", self.object_cache, ("auto", True, False))
+        if isinstance(self.jobs, bool) or not isinstance(self.jobs, int) or self.jobs < 0:
+            _refuse("jobs", self.jobs, "a whole number, 0 for all cores")
         _positive("timeout", self.timeout)
         _positive("stop_time", self.stop_time)
         _positive("interval", self.interval)

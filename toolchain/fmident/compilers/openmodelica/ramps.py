@@ -31,6 +31,7 @@ from fmident.compilers.openmodelica.wrapper import (
     slope_name,
 )
 from fmident.errors import CompilationError
+from fmident.fmu.names import structured_name
 
 TOOL = "fmident"
 PREFIX = "fmident."
@@ -46,13 +47,29 @@ def without_false_claims(description: Element) -> Element:
 
     Its Co-Simulation accepts input derivatives and integrates with held inputs all the
     same: a master that believes ``canInterpolateInputs`` is off by up to a tenth of a
-    signal's range.
+    signal's range. Its instances share one pool of memory, which ``fmi2FreeInstance`` of any
+    of them frees: there can be one only in a process. ``der(der(x))`` is not a name in FMI.
     """
     root = copy.deepcopy(description)
     for part in root.iter("CoSimulation"):
         if "canInterpolateInputs" in part.attrib:  # FMI 3.0 has no such attribute
             part.set("canInterpolateInputs", "false")
+    for kind in ("CoSimulation", "ModelExchange"):
+        for part in root.iter(kind):
+            part.set("canBeInstantiatedOnlyOncePerProcess", "true")
+    _write_derivatives(root)
     return root
+
+
+def _write_derivatives(root: Element) -> None:
+    """Give derivatives of higher order the names that FMI knows."""
+    variables = [v for v in root.iterfind("ModelVariables/*") if "name" in v.attrib]
+    taken = {v.get("name", "") for v in variables}
+    for variable in variables:
+        new = structured_name(variable.get("name", ""))
+        if new not in taken:
+            variable.set("name", new)
+            taken.add(new)
 
 
 def hide_wrapper(wrapped: Element, plain: Element, plan: RampPlan) -> Element:

@@ -7,7 +7,12 @@ from xml.etree import ElementTree
 
 from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
 from fmident.fmu.fmi3.declarations import Declaration, take_apart
-from fmident.fmu.interfaces import Capabilities, InterfaceKind
+from fmident.fmu.interfaces import (
+    Capabilities,
+    InterfaceKind,
+    choose_interface,
+    sees_events_late,
+)
 from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
@@ -53,7 +58,11 @@ class _Reader(Reader):
                 f"{SUPPORTED}: export the FMU again, with Co-Simulation",
             )
         declarations = self.declarations()
-        chosen = interfaces[0]
+        indicators = len(root.findall("ModelStructure/EventIndicator"))
+        late = sees_events_late(root.get("generationTool", ""), indicators)
+        chosen = choose_interface(
+            root.get("modelName", ""), interfaces, "auto", exchange_first=late
+        )
         variables, shapes = take_apart(declarations, {})
         self.distinct(variables)
         states, derivatives = self.states()
@@ -67,6 +76,8 @@ class _Reader(Reader):
             interfaces=interfaces,
             shapes=shapes,
             declarations=declarations,
+            state_count=len(root.findall("ModelStructure/ContinuousStateDerivative")),
+            indicator_count=indicators,
             state_references=states,
             derivative_references=derivatives,
             **self.common(),
