@@ -97,13 +97,20 @@ def reference_setup(
     return setup, np.column_stack([columns[n] for n in outputs]), every
 
 
-def default_setup(description: ModelDescription, samples: int = 501) -> SimulationSetup:
-    """Return the class's own experiment, with gentle oscillations around the inputs' starts."""
+def default_setup(
+    description: ModelDescription, samples: int = 501, shift: float = 0.3
+) -> SimulationSetup:
+    """Return the class's own experiment, with gentle oscillations around the inputs' starts.
+
+    With `shift` 0, rad, inputs start at rest: an integrator jumps over whole communication steps.
+    """
     start, stop = description.default_start or 0.0, description.default_stop or 1.0
     times = np.linspace(start, stop, samples)
     phase = 6.0 * np.pi * (times - start) / (stop - start)
     driven = [v for v in description.inputs if v.type == "Real" and "fmident." not in v.name]
-    columns = [float(v.start or 0.0) + 0.1 * np.sin(phase * (k + 1)) for k, v in enumerate(driven)]
+    columns = [
+        float(v.start or 0.0) + 0.1 * np.sin(phase * (k + 1) + shift) for k, v in enumerate(driven)
+    ]
     outputs = tuple(v.name for v in description.outputs if v.type == "Real")
     return SimulationSetup(
         times,

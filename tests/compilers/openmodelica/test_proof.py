@@ -95,11 +95,11 @@ def test_deviation(references: ModuleType) -> None:
 
 
 def test_table(proof: ModuleType) -> None:
-    good = proof.Row("A", 1.0, "5/5", 3.0, 4.0, 2.0, 1e-7, 2e-6, 5e-5)
+    good = proof.Row("A", 1.0, "5/5", 3.0, 4.0, 2.0, 1e-7, 2e-6, 5e-5, limits={"twin": 1e-5})
     bad = proof.Row("B.C", problems=["no\nlicence"])
     text = proof.table([good, bad])
     assert text.splitlines()[2].split() == [
-        "A", "1.0", "2.0", "5/5", "1.0e-07", "2.0e-06", "5.0e-05", "3.0", "4.0", "ok",
+        "A", "1.0", "2.0", "5/5", "1.0e-07", "2.0e-06", "<1.0e-05", "5.0e-05", "3.0", "4.0", "ok",
     ]  # fmt: skip
     assert "\nB.C\n  no\n  licence\n" in text
     long = proof.table([proof.Row("D", problems=["x\n" * 100])])
