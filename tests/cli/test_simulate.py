@@ -50,9 +50,7 @@ def test_time_is_one_column_even_if_it_is_asked_for(folder: Path) -> None:
     assert table["time"].tolist() == [0.0, 0.5, 1.0]
 
 
-def test_an_fmu_that_ends_the_simulation_itself(
-    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -> None:
     variables = "\n".join(
         [
             real("a", 0, "parameter", start=1),
@@ -73,10 +71,6 @@ def test_an_fmu_that_ends_the_simulation_itself(
     assert "ends the simulation" not in capsys.readouterr().err
     assert main([*run, "kind=2"]) == 2
     assert "singular matrix" in capsys.readouterr().err
-    # A slow FMU is not tried up to its end beforehand.
-    monkeypatch.setattr("fmident.fmu.guard.check_survives", lambda *_, **__: None)
-    assert main([*run, f"kind={END}"]) == 0
-    assert "12 of 21 instants" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -108,3 +102,60 @@ def test_the_interface_can_be_chosen(folder: Path, capsys: Capture) -> None:
     assert len(ends) == 2
     assert main([*run, "--interface", "scheduled-execution"]) == 2
     assert "invalid choice" in capsys.readouterr().err
+
+
+TROUBLE = "\n".join(
+    [
+        real("a", 0, "parameter", start=1),
+        real("x", 1, "output"),
+        real("at", 2, "parameter", start=1),
+        scalar("Integer", "kind", 0, "parameter", start=0),
+    ]
+)
+NAN, LOCAL = 4, TROUBLE.replace('causality="output"', 'causality="local"')
+
+
+def test_what_was_computed_before_a_failure_is_kept(folder: Path, capsys: Capture) -> None:
+    path = build(Fixture("trouble.c", TROUBLE), folder)
+    csv = folder / "nan.csv"
+    run = ["simulate", str(path), "--step", "0.1", "--stop-time", "2", "-o", str(csv), "--set"]
+    for kind, words in ((NAN, "output 'x' is nan at t = 1.1"), (2, "singular matrix at 1")):
+        assert main([*run, f"kind={kind}"]) == 2
+        said = capsys.readouterr().err
+        assert words in said
+        assert "11 of 21 instants were computed before the simulation failed" in said
+        assert "up to t = 1.0 s" in said
+        table = pd.read_csv(csv)
+        assert table["time"].tolist() == pytest.approx([0.1 * k for k in range(11)])
+        assert table["x"].tolist() == pytest.approx([0.1 * k for k in range(11)])
+        csv.unlink()
+    assert main([*run, "kind=14"]) == 2  # at the start
+    assert not csv.exists()
+
+
+def test_local_variables_stand_in_for_outputs(folder: Path, capsys: Capture) -> None:
+    path = build(Fixture("trouble.c", LOCAL), folder, "local")
+    csv = folder / "local.csv"
+    assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0
+    assert "no outputs: its 1 local variables are recorded" in capsys.readouterr().err
+    assert list(pd.read_csv(csv).columns) == ["time", "x"]
+    without = "\n".join(line for line in TROUBLE.splitlines() if '"x"' not in line)
+    path = build(Fixture("trouble.c", without), folder, "nothing")
+    assert main(["simulate", str(path), "--stop-time", "1"]) == 0
+    assert "there is nothing to record" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("define", ["CRASH_ON_FREE", "HANG_ON_FREE"])
+def test_results_outlive_a_failure_to_free(
+    folder: Path, capsys: Capture, define: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fmident.fmu import apart
+
+    stood = apart._stood_still
+    monkeypatch.setattr(apart, "_stood_still", lambda child, trace, _: stood(child, trace, 2.0))
+    path = build(Fixture("trouble.c", TROUBLE, defines=(define,)), folder)
+    csv = folder / "free.csv"
+    assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0
+    assert "while it was being freed; the results are complete" in capsys.readouterr().err
+    assert len(pd.read_csv(csv)) == 11

@@ -74,7 +74,6 @@ def test_good_fmu_passes_everything(flawed: BuildFlawed, tmp_path: Path) -> None
     ("flaw", "name", "fragment"),
     [
         ("REMEMBERS", "repeatability", "'x' differs by"),
-        ("LEAKS", "memory", "bytes per run"),
         ("EULER", "step sizes", "2h against h/2"),
         ("CRASHES_LATE", "memory", "SIGABRT"),
     ],
@@ -266,3 +265,23 @@ def test_an_fmu_that_ends_the_simulation_itself(tmp_path: Path) -> None:
     assert "; at t = 1" in found["simulation"].detail
     assert "the FMU itself ends the simulation" in found["simulation"].detail
     assert [n for n, c in found.items() if not c.passed and n != "model description"] == []
+
+
+@pytest.mark.slow
+def test_growth_that_new_processes_bound_is_a_finding_about_the_tool(flawed: BuildFlawed) -> None:
+    """20 kB per run cost an estimation a new worker now and then; 20 MB would be too much."""
+    checks = {c.name: c for c in run(plan(flawed("LEAKS"), resets=1000)).checks}
+    memory = checks["memory"]
+    assert (memory.passed, memory.word) == (True, "warning")
+    assert memory.figure is not None
+    assert memory.figure > 15_000
+    assert "a finding about fmident tests" in memory.detail
+    assert "a new instance does not give it back" in memory.detail
+    assert "replaces the worker process about every 1.3e+04 runs" in memory.detail
+    assert all(c.word != "FAILED" for c in checks.values())
+
+
+@pytest.mark.slow
+def test_growth_that_nothing_bounds_fails(flawed: BuildFlawed) -> None:
+    report = run(plan(flawed("LEAKS_MUCH"), resets=12))
+    assert [c.name for c in report.checks if not c.passed] == ["memory"]

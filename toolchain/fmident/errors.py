@@ -12,7 +12,10 @@ import re
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from fmident._types import F64
 
 Severity = Literal["error", "warning", "note"]
 
@@ -177,6 +180,8 @@ class SimulationError(FmidentError):
         The FMU's log messages of this run, oldest first.
     ended
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
+    outputs
+        What was computed before, ndarray of shape (k, outputs), where that is known.
     """
 
     def __init__(
@@ -187,11 +192,13 @@ class SimulationError(FmidentError):
         log: Sequence[str] = (),
         hint: str | None = None,
         ended: float | None = None,
+        outputs: F64 | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.time = time
         self.log = tuple(log)
         self.ended = ended
+        self.outputs = outputs
 
 
 class CompilationError(FmidentError):

@@ -58,6 +58,21 @@ def test_an_fmu_that_never_repeats_itself_is_told_of(faulty: BuildFaults) -> Non
         assert "does not repeat itself" in verdict.note
 
 
+@pytest.mark.slow
+def test_where_a_new_instance_is_not_clean_each_simulation_has_a_process(
+    faulty: BuildFaults,
+) -> None:
+    with ProcessExecutor(make_problem(faulty("NEVER_THE_SAME"), workers=1)) as executor:
+        found = executor.run([task(1.0)] * 3)
+        assert same(found[1:], found[:1] * 2)
+        assert found[0][0, 0] == 0.0  # type: ignore[index]
+        assert executor.report().renewals >= 3
+    with InProcessExecutor(make_problem(faulty("NEVER_THE_SAME"))) as inline:
+        inline.run([task(1.0)])
+        assert inline.needs_processes
+        assert 'executor = "processes"' in inline.report().notes[1]
+
+
 def test_a_failing_first_run_is_not_the_business_of_the_trial(fmu: Path) -> None:
     with open_fmu(fmu) as opened, opened.simulator() as simulator:
         assert try_reset(simulator, [(SETUP, {"kind": float(faults.ERROR)})]).note == ""

@@ -83,46 +83,43 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
     import pandas as pd
 
-    from fmident.fmu import SimulationSetup, open_fmu, resized
-    from fmident.fmu.guard import check_survives
+    from fmident.fmu import SimulationSetup, read_description, resized
+    from fmident.fmu.apart import simulate_apart
 
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
     named = assignments(arguments.inputs, "--inputs")
     data = _read(arguments) if arguments.data is not None else None
-    with open_fmu(arguments.fmu) as fmu:
-        description = resized(fmu.description, values)
-        times = _regular_times(arguments, description) if data is None else data.times
-        inputs = _inputs(named, data, times, description)
-        texts = [v.name for v in description.outputs if v.type == "String"]
-        outputs = tuple(arguments.outputs)
-        if not outputs:
-            outputs = tuple(v.name for v in description.outputs if v.type != "String")
-            if texts:
-                tell(f"texts are not recorded: {', '.join(texts)}")
-        setup = SimulationSetup(
-            times=times,
-            input_names=tuple(inputs),
-            inputs=np.column_stack(list(inputs.values())) if inputs else None,
-            output_names=outputs,
-            start_values=values,
-            tolerance=arguments.tolerance,
+    description = resized(read_description(arguments.fmu), values)
+    times = _regular_times(arguments, description) if data is None else data.times
+    inputs = _inputs(named, data, times, description)
+    outputs = tuple(arguments.outputs) or _all_outputs(description)
+    setup = SimulationSetup(
+        times=times,
+        input_names=tuple(inputs),
+        inputs=np.column_stack(list(inputs.values())) if inputs else None,
+        output_names=outputs,
+        start_values=values,
+        tolerance=arguments.tolerance,
+    )
+    found = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
+    if found.failure is not None and found.failure.ended is not None:
+        setup = _until_its_end(setup, found.failure)
+        found = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
+    for record in found.log:
+        tell(f"log: {record}")
+    if found.remark:
+        tell(f"warning: {found.remark}; the results are complete")
+    result = found.outputs
+    if found.failure is not None:
+        if not len(result):
+            raise found.failure
+        tell(
+            f"{len(result)} of {times.size} instants were computed before the simulation failed,"
+            f" up to t = {float(setup.times[len(result) - 1])!r} s"
         )
-        try:
-            check_survives(arguments.fmu, setup, interface=arguments.interface)
-        except SimulationError as error:
-            setup = _until_its_end(setup, error)
-            check_survives(arguments.fmu, setup, interface=arguments.interface)
-        with fmu.simulator(interface=arguments.interface, reuse="never") as simulator:
-            try:
-                result = simulator.simulate(setup)
-            except SimulationError as error:  # a slow FMU was tried up to the budget only
-                setup = _until_its_end(setup, error)
-                result = simulator.simulate(setup)
-            for record in simulator.log:
-                tell(f"log: {record}")
     trajectories = pd.DataFrame(result, columns=list(outputs))
     trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
-    trajectories.insert(0, "time", setup.times)
+    trajectories.insert(0, "time", setup.times[: len(result)])
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         trajectories.to_csv(arguments.output, index=False)
@@ -133,7 +130,25 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{arguments.plot}")
     if arguments.output is None and arguments.plot is None:
         _summarise(trajectories, description)
+    if found.failure is not None:
+        raise found.failure
     return 0
+
+
+def _all_outputs(description: ModelDescription) -> tuple[str, ...]:
+    """Return the outputs, or else the local variables; say what is left out, or that it is so."""
+    texts = [v.name for v in description.outputs if v.type == "String"]
+    if texts:
+        tell(f"texts are not recorded: {', '.join(texts)}")
+    names = tuple(v.name for v in description.recorded)
+    if not description.outputs:
+        tell(
+            f"the FMU has no outputs: its {len(names)} local variables are recorded instead"
+            if names
+            else "the FMU has neither outputs nor local variables that change: there is nothing"
+            " to record"
+        )
+    return names
 
 
 def _until_its_end(setup: SimulationSetup, error: SimulationError) -> SimulationSetup:

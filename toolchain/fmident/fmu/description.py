@@ -267,6 +267,19 @@ class ModelDescription:
         """Variables of causality "output"."""
         return tuple(v for v in self.variables if v.causality == "output")
 
+    @cached_property
+    def recorded(self) -> tuple[Variable, ...]:
+        """What is recorded where nobody says what: the outputs, or else the local variables.
+
+        Texts, constants and parameters are left out, and FMI 3.0's own variable of the time.
+        """
+        local = tuple(
+            v
+            for v in self.variables
+            if v.causality == "local" and v.variability in ("continuous", "discrete")
+        )
+        return tuple(v for v in self.outputs or local if v.type != "String")
+
     def why_not_settable(self, name: str) -> tuple[str, str] | None:
         """Return why a name of the Modelica class cannot be set, and what to do.
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from fmident._types import F64
 from fmident.errors import SimulationError
 from fmident.fmu.log import LogRecord
 
@@ -23,6 +26,11 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
     out_of_time
         Whether only the time limit has ended it.
+
+    Attributes
+    ----------
+    outputs
+        What was computed before, shape (k, outputs), k <= n; ``None`` when that is unknown.
     """
 
     def __init__(
@@ -39,6 +47,7 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         self.hint = hint
         self.ended = ended
         self.out_of_time = out_of_time
+        self.outputs: F64 | None = None
         super().__init__(message)
 
 
@@ -49,6 +58,13 @@ def not_finite(name: str, value: float, time: float) -> RunFailed:
         time=time,
         hint="the parameters or inputs may be outside what the model can compute",
     )
+
+
+def leading(outputs: F64, rows: int) -> F64:
+    """Return a copy of the first rows, as far as all of their values are finite."""
+    finite = np.isfinite(outputs[: max(rows, 0)]).all(axis=1)
+    count = finite.size if finite.all() else int(np.argmin(finite))
+    return outputs[:count].copy()
 
 
 def note(text: str) -> LogRecord:
@@ -95,4 +111,5 @@ def simulation_error(
         log=[str(record) for record in records],
         hint=hint,
         ended=failure.ended,
+        outputs=failure.outputs,
     )

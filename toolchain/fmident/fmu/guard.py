@@ -13,26 +13,30 @@ import os
 import pickle
 import signal
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fmident.errors import FmuError, SimulationError
+from fmident.fmu.child import OUTPUT, Child
 from fmident.fmu.description import Value
 from fmident.fmu.fmu import read_description
 from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
+from fmident.fmu.program import FAILED_STEP, STATE_SIZE
 from fmident.fmu.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
 
-TRACE_BYTES = BUFFER_BYTES + 64
-"""Size of the trace: the ring of log messages, the time reached (f64), the stage (text)."""
+_STATE_AT = BUFFER_BYTES + 64
+TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
+"""Size of the trace: the ring of log messages, the time reached (f64), the stage (text), the state
+of the simulation's loop."""
 
-REQUEST, TRACE, OUTPUT, RESULT = "request.pickle", "trace.bin", "output.txt", "result.json"
+REQUEST, TRACE, RESULT = "request.pickle", "trace.bin", "result.json"
 
 START_LIMIT = 60.0
 """Wall-clock seconds that the child may take at least to load Python and the FMU."""
@@ -109,34 +113,21 @@ def check_survives(
     """
     began = time.perf_counter()
     with ScratchFolder() as scratch:
-        place, folder = scratch.path, str(scratch.path)
+        place = scratch.path
         file = str(Path(path).resolve())
         request = (file, setup, dict(values or {}), budget, memory_limit, interface)
         (place / REQUEST).write_bytes(pickle.dumps(request))
-        with (place / TRACE).open("wb") as trace:
-            trace.truncate(TRACE_BYTES)
-        script = Path(__file__).with_name("guard_child.py")
-        with (place / OUTPUT).open("wb") as output:
-            child = subprocess.Popen(
-                [sys.executable, "-P", str(script), folder],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                # What the child unpacks goes with this folder, however the child ends.
-                env={**os.environ, "TMPDIR": folder, "TEMP": folder, "TMP": folder},
-            )
-            limit: float | None = None
-            try:
-                limit = _exceeded(child, Trace(place / TRACE), timeout)
-            finally:
-                if child.poll() is None:
-                    child.kill()
-                    child.wait()
-        outcome = _read_result(place)
+        make_trace(place)
+        child = Child("guard_child.py", place)
+        try:
+            limit = _exceeded(child, Trace(place / TRACE), timeout)
+        finally:
+            child.end()
+        outcome = read_result(place)
         hung = limit is not None
         if hung or outcome is None:
             end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
-            raise _lost(path, place, end, hung=hung)
+            raise lost(path, place, end, hung=hung)
     if "error" in outcome:
         if outcome["kind"] == "FmuError":
             raise FmuError(outcome["error"], hint=outcome["hint"])
@@ -151,23 +142,27 @@ def check_survives(
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
 
 
-def _exceeded(child: subprocess.Popen[bytes], trace: Trace, timeout: float) -> float | None:
+def _exceeded(child: Child, trace: Trace, timeout: float) -> float | None:
     """Wait for the child; return the limit that it has exceeded, or ``None`` when it ended."""
     limit, began, loading = max(timeout, START_LIMIT), time.monotonic(), True
     while True:
-        try:
-            child.wait(0.05)
-        except subprocess.TimeoutExpired:
-            now = time.monotonic()
-        else:
+        if child.wait(0.05):
             return None
+        now = time.monotonic()
         if loading and trace.stage not in ("", "instantiate"):
             limit, began, loading = timeout, now, False
         if now - began > limit:
             return limit
 
 
-def _read_result(place: Path) -> dict[str, Any] | None:
+def make_trace(place: Path) -> None:
+    """Make the file that the child leaves its trace in."""
+    with (place / TRACE).open("wb") as trace:
+        trace.truncate(TRACE_BYTES)
+
+
+def read_result(place: Path) -> dict[str, Any] | None:
+    """Return what the child has answered; ``None`` when it has not."""
     try:
         result: dict[str, Any] = json.loads((place / RESULT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -194,8 +189,8 @@ def end_of_process(code: int) -> str:
     return f"ended the whole process with exit code {code}"
 
 
-def _lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> SimulationError:
-    """Build the error of a child that is gone, from the trace that it left."""
+def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> SimulationError:
+    """Return the error of a child that is gone, from the trace that it left."""
     trace = (place / TRACE).read_bytes()
     (reached,) = struct.unpack_from("<d", trace, BUFFER_BYTES)
     stage = trace[BUFFER_BYTES + 8 :].split(b"\0", 1)[0].decode()
@@ -224,12 +219,19 @@ class Trace:
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
             self.memory = mmap.mmap(file.fileno(), TRACE_BYTES)
+        self.loop_state = np.frombuffer(self.memory, np.int64, STATE_SIZE, _STATE_AT)
 
     @property
     def stage(self) -> str:
         """What was reported last."""
         text = bytes(self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56])
         return text.split(b"\0", 1)[0].decode()
+
+    @property
+    def progress(self) -> tuple[str, float, int]:
+        """Stage, time and communication step: what moves as long as the child does."""
+        (reached,) = struct.unpack_from("<d", self.memory, BUFFER_BYTES)
+        return self.stage, reached, int(self.loop_state[FAILED_STEP])
 
     def report(self, stage: str, reached: float) -> None:
         """Note what is about to happen."""

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 
-def main(folder: str) -> None:
+def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
     if "fmident" not in sys.modules:
         # The package itself may import much more than the engine: leave that out.
         package = types.ModuleType("fmident")
         package.__path__ = [str(Path(__file__).parents[1])]
         sys.modules["fmident"] = package
+    from fmident.fmu.child import prepare
+
+    prepare(int(life))
     from fmident.errors import FmidentError
     from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
 
@@ -51,7 +54,6 @@ def _limit(memory: int | None) -> None:
         import resource
     except ImportError:  # not on this platform
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
@@ -100,4 +102,4 @@ def _run(
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

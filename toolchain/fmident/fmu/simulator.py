@@ -24,7 +24,7 @@ from fmident.fmu.driver import (
     ValueSetter,
     make_driver,
 )
-from fmident.fmu.failure import RunFailed, note, output_records, simulation_error
+from fmident.fmu.failure import RunFailed, leading, note, output_records, simulation_error
 from fmident.fmu.floating import protected
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.instance import BaseInstance, CallFailed, status_word
@@ -70,8 +70,9 @@ class Simulator:
     compiled
         Run the compiled loop. ``False`` runs a Python loop, which needs no Numba.
     progress
-        Called with a word and the time reached, before each stage and step; forces
-        steps one by one.
+        Called with a word and the time reached, before each stage and step.
+    single_steps
+        Whether `progress` makes steps run one by one, in Python; else it hears of some.
     log_buffer
         Where the FMU's messages go; default private memory.
     loop_state
@@ -101,6 +102,7 @@ class Simulator:
         debug_logging: bool = False,
         compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
+        single_steps: bool = True,
         log_buffer: LogBuffer | None = None,
         loop_state: I64 | None = None,
         interface: InterfaceChoice = "auto",
@@ -116,6 +118,7 @@ class Simulator:
         self.captures_output = capture_output
         self._compiled = compiled
         self._progress = progress
+        self._single_steps = single_steps and progress is not None
         self._state = np.zeros(STATE_SIZE, dtype=np.int64) if loop_state is None else loop_state
         self._lock = threading.Lock()
         self._plans: weakref.WeakKeyDictionary[SimulationSetup, dict[Driver, RunPlan]]
@@ -218,7 +221,11 @@ class Simulator:
                 return failed
 
             failure = capture.around(run_and_part)
-            return plan.assemble(reals) if failure is None else failure
+            found = plan.assemble(reals)
+            if failure is None:
+                return found
+            failure.outputs = leading(found, int(self._state[FAILED_STEP]) + 1)
+            return failure
 
         counts = self._steps, self._warnings
         try:
@@ -254,9 +261,10 @@ class Simulator:
 
     def _run(self, plan: RunPlan, reals: F64, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
-        compiled = self._compiled and self._progress is None
+        compiled = self._compiled and not self._single_steps
 
         def check(reached: float) -> None:
+            self._report("step", reached)
             if time_limit is not None and time.perf_counter() - started > time_limit:
                 raise RunFailed(
                     f"the simulation took longer than {time_limit:g} s of wall-clock time",
@@ -276,9 +284,9 @@ class Simulator:
             # Not all steps at once: this run may be slower than the last, and has a time limit.
             chunk = max(1, min(int(CHUNK_SECONDS / self._seconds_per_step), steps // 8))
         while begin < steps:
-            if self._progress is not None:
+            if self._single_steps:
                 chunk = 1
-                self._report("step", plan.times[begin])
+            self._report("step", plan.times[begin])
             end = min(steps, begin + chunk)
             good = run_steps(begin, end, state)
             before, now = now, time.perf_counter()

@@ -253,7 +253,7 @@ class Bench(Closes):
         return frozenset(self.description.by_name)
 
     def _outputs(self) -> tuple[str, ...]:
-        return tuple(v.name for v in self.description.outputs if v.type != "String")
+        return tuple(v.name for v in self.description.recorded)
 
     def _in_own_unit(self, name: str, values: F64, unit: str | None) -> F64:
         own = self.description.variable(name).unit

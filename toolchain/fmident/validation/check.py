@@ -24,6 +24,8 @@ class Check:
         Wall time.
     skipped
         It could not be done; `detail` says why.
+    warning
+        It is not as it should be, but fmident can deal with it; then it has passed.
     further
         More that was found, of which `detail` gives the number only.
     """
@@ -34,12 +36,17 @@ class Check:
     figure: float | None = None
     seconds: float = 0.0
     skipped: bool = False
+    warning: bool = False
     further: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:
-        """``ok``, ``FAILED`` or ``skipped``."""
-        return "skipped" if self.skipped else "ok" if self.passed else "FAILED"
+        """``ok``, ``warning``, ``FAILED`` or ``skipped``."""
+        if self.skipped:
+            return "skipped"
+        if not self.passed:
+            return "FAILED"
+        return "warning" if self.warning else "ok"
 
 
 @dataclass(frozen=True)

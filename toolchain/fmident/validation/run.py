@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
+from fmident.fmu.family import end_family
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks import SIMULATION, checks_of
 from fmident.validation.description import check_description
@@ -101,6 +102,10 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
             return FmuReport(plan.path, tuple(done), unusable)
         if child.lost is None:
             break
+        if len(done) == len(names):
+            # All checks have been answered: freeing the FMU is what failed.
+            done.append(replace(child.lost, name="release"))
+            break
         # Whatever happened while the child started is laid at the next check's door.
         name = names[len(done)]
         done.append(replace(child.lost, name=name))
@@ -151,13 +156,18 @@ class _Child:
         # What the child unpacks goes with this folder, however the child ends.
         self._folder = tempfile.TemporaryDirectory(prefix="fmident-check-")
         place = self._folder.name
+        life, self._life = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("worker.py"))],
+            [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(life)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
+            pass_fds=(life,),
+            # Ctrl-C is for the parent, which then ends the child and what that has started.
+            start_new_session=True,
             env={**os.environ, "TMPDIR": place, "TEMP": place, "TMP": place},
         )
+        os.close(life)
         assert self._process.stdin is not None  # asked for above
         assert self._process.stdout is not None
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
@@ -189,7 +199,12 @@ class _Child:
                 self._note(at, what, began)
                 return None
             if answer is None:
-                self._process.wait()
+                try:
+                    self._process.wait(limit)
+                except subprocess.TimeoutExpired:  # the FMU has closed the pipe
+                    self.short = "hung"
+                    self._note(at, f"does not end within {limit:g} s and was ended", began)
+                    return None
                 self.short = "crashed"
                 self._note(at, f"{_end(self._process.returncode)}{self._last_words()}", began)
                 return None
@@ -212,17 +227,21 @@ class _Child:
         return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
 
     def kill(self) -> None:
-        """End the process."""
+        """End the process and those that it has started."""
         if self._process.poll() is None:
             self._process.kill()
+        end_family(self._process.pid, self._folder.name)
 
     def end(self) -> None:
         """End the process and free what belongs to it."""
         self.kill()
         self._process.wait()
+        end_family(self._process.pid, self._folder.name)
         self._reader.join(1.0)
         assert self._process.stdout is not None
-        self._process.stdout.close()
+        if not self._reader.is_alive():  # else somebody holds the other end: it would wait for that
+            self._process.stdout.close()
+        os.close(self._life)
         self._said.close()
         self._folder.cleanup()
 

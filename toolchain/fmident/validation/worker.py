@@ -26,9 +26,10 @@ def main() -> None:
         package.__path__ = [str(Path(__file__).parents[1])]
         sys.modules["fmident"] = package
     from fmident.errors import FmidentError
+    from fmident.fmu.child import prepare
 
+    prepare(int(sys.argv[1]))
     plan, first = pickle.load(sys.stdin.buffer)
-    _no_core_files()
 
     def answer(**content: object) -> None:
         answers.write(json.dumps(content) + "\n")
@@ -55,6 +56,7 @@ def main() -> None:
                         "figure": found.figure,
                         "seconds": time.perf_counter() - began,
                         "skipped": found.skipped,
+                        "warning": found.warning,
                     }
                 )
             answer(begin="end")
@@ -63,14 +65,6 @@ def main() -> None:
     answer(end=True)
     answers.flush()
     os._exit(0)
-
-
-def _no_core_files() -> None:
-    try:
-        import resource
-    except ImportError:  # not on this platform
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 if __name__ == "__main__":

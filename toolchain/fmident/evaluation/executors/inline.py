@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from fmident.fmu.reset_test import ResetVerdict
     from fmident.problem.model import Problem
 
+_ADVICE = (
+    'with [evaluation] executor = "processes" each simulation has a process of its own, whose'
+    " results depend on nothing before"
+)
+
 
 class InProcessExecutor(PreparedExecutor):
     """Runs one simulation after the other on one instance of the FMU in this process.
@@ -81,7 +86,9 @@ class InProcessExecutor(PreparedExecutor):
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
         said = (self._verdict.note,) if self._verdict is not None and self._verdict.note else ()
-        notes = (*said, *self._notes)
+        unclean = self._verdict is not None and self._verdict.new_process
+        advice = (_ADVICE,) if unclean else ()
+        notes = (*said, *advice, *self._notes)
         return ExecutorReport(
             "inline", 1, renewals=self._renewals, timeouts=self._timeouts, notes=notes
         )

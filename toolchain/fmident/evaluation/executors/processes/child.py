@@ -36,9 +36,10 @@ def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
             package = types.ModuleType(name)
             package.__path__ = [str(_ROOT.joinpath(*name.split(".")[1:]))]
             sys.modules[name] = package
-    from fmident.fmu import lifeline
+    from fmident.fmu import family, lifeline
 
     lifeline.tie(life)
+    family.adopt()
     _be_modest()
     server = _Server(replies, slots, log)
     try:

@@ -39,6 +39,9 @@ STARTS = 3
 _TRIAL_POLL = 0.2
 """Seconds between two looks at how far the trial of the reset is."""
 
+_LIFE_POLL = 1.0
+"""Seconds without any answer after which it is looked whether the workers live."""
+
 _GRACE = 1.0
 """Seconds by which a simulation may exceed its limit before the worker is killed; one that is
 between two steps gives up by itself, and the worker lives on."""
@@ -261,7 +264,8 @@ class ProcessExecutor(PreparedExecutor):
             poll.register(worker.replies, select.POLLIN)
             poll.register(worker.output, select.POLLIN)
         listeners = {w.output: w for w in self._workers}
-        for descriptor, event in poll.poll(1000.0 * self._patience()):
+        events = poll.poll(1000.0 * self._patience())
+        for descriptor, event in events:
             if descriptor in listeners:
                 if event & select.POLLIN:
                     listeners[descriptor].listen()
@@ -271,6 +275,10 @@ class ProcessExecutor(PreparedExecutor):
                 for sent, kind, body in worker.answers():
                     self._take(worker, sent, kind, body, batch)
             except EOFError:
+                self._bury(worker, batch)
+        if not events:
+            # A process that the FMU has started may hold the other end of the pipe of a dead one.
+            for worker in [w for w in self._workers if w.dead]:
                 self._bury(worker, batch)
 
     def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
@@ -361,7 +369,8 @@ class ProcessExecutor(PreparedExecutor):
             ends.append(0.1)
         if any(w.retiring and not w.outstanding for w in self._workers):
             ends.append(0.0)
-        return max(min(ends, default=1.0), 0.0)
+        ends.append(_LIFE_POLL)
+        return max(min(ends), 0.0)
 
     def _deadline(self, worker: Worker) -> float:
         head, limit = worker.outstanding[0], self._settings.timeout

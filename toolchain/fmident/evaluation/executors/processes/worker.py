@@ -30,6 +30,7 @@ from fmident.evaluation.executors.processes.protocol import (
     memory_file,
 )
 from fmident.evaluation.executors.resident import ResidentSize
+from fmident.fmu.family import end_family
 from fmident.fmu.guard import end_of_process
 from fmident.fmu.log import BUFFER_BYTES
 from fmident.fmu.program import FAILED_STEP
@@ -314,6 +315,7 @@ class Worker:
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait()
+        end_family(self._process.pid, self.folder)
         self.listen()
         self._release()
         self.memory.close()

@@ -1,0 +1,114 @@
+"""FMUs that hang, wherever they do, and FMUs that start processes: neither outlives a run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmident.errors import FmuError, SimulationError
+from fmident.evaluation import ProcessExecutor
+from fmident.evaluation.executors.processes import executor as processes
+from fmident.fmu import SimulationSetup, apart, check_survives, guard
+from fmident.fmu.apart import simulate_apart
+from fmident.validation import run as checks
+from fmident.validation import validate_fmu
+
+from . import faults
+from .faults import BuildFaults, failure, lives, make_problem, task
+
+pytestmark = pytest.mark.slow
+
+SETUP = SimulationSetup(np.linspace(0.0, 1.0, 5), output_names=("x",))
+CALLS = ["LOAD", "INSTANTIATE", "SETUP", "STEP", "TERMINATE", "FREE"]
+
+
+@pytest.fixture(autouse=True)
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Long enough for a busy machine to load Python: what does not hang must not be ended.
+    for module in (apart, guard, processes):
+        monkeypatch.setattr(module, "START_LIMIT", 15.0)
+    monkeypatch.setattr(checks, "_START_LIMIT", 15.0)
+    monkeypatch.setattr(processes, "STARTS", 1)
+
+
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "pids"
+    monkeypatch.setenv("FMIDENT_TEST_PIDS", str(file))
+    return file
+
+
+def started(file: Path) -> list[int]:
+    return [int(line) for line in file.read_text().split()]
+
+
+def assert_gone(file: Path, least: int) -> None:
+    """SIGKILL was sent; the end of a process may take a moment."""
+    pids = started(file)
+    assert len(pids) >= least
+    deadline = time.monotonic() + 30.0
+    while any(lives(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(lives(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_hang_ends_a_simulation_wherever_it_is(faulty: BuildFaults, call: str) -> None:
+    path = faulty(f"HANG_ON_{call}")
+    if call == "FREE":
+        found = simulate_apart(path, SETUP, patience=2.0)
+        assert found.failure is None
+        assert "did not answer within 2 s, while it was being freed" in found.remark
+    else:
+        with pytest.raises(SimulationError, match="did not answer within"):
+            simulate_apart(path, SETUP, patience=2.0)
+    with pytest.raises(SimulationError, match="did not answer within"):
+        check_survives(path, SETUP, timeout=1.0)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_hang_ends_the_checks_wherever_it_is(faulty: BuildFaults, call: str) -> None:
+    found = validate_fmu(faulty(f"HANG_ON_{call}"), timeout=8.0)
+    assert any("did not answer within" in check.detail for check in found if not check.passed)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_hang_ends_a_worker_wherever_it_is(faulty: BuildFaults, call: str) -> None:
+    with ProcessExecutor(make_problem(faulty(f"HANG_ON_{call}"), timeout=1.0, workers=1)) as used:
+        if call in ("LOAD", "INSTANTIATE"):
+            with pytest.raises(FmuError, match="did not answer within 15 s"):
+                used.run([task(1.0)])
+        elif call == "FREE":
+            used.run([task(1.0)])
+        else:
+            (found,) = used.run([task(1.0)])
+            assert "did not answer within 1 s" in failure(found).message
+    assert used.pids == ()
+
+
+def test_processes_of_an_fmu_end_with_its_simulation(faulty: BuildFaults, hidden: Path) -> None:
+    path = faulty("FORKS")
+    assert simulate_apart(path, SETUP).failure is None
+    assert_gone(hidden, 1)
+    check_survives(path, SETUP)
+    assert_gone(hidden, 2)
+
+
+def test_processes_of_an_fmu_end_with_the_checks(faulty: BuildFaults, hidden: Path) -> None:
+    assert validate_fmu(faulty("FORKS"))
+    assert_gone(hidden, 1)
+
+
+def test_processes_of_an_fmu_end_with_their_worker(faulty: BuildFaults, hidden: Path) -> None:
+    problem = make_problem(faulty("FORKS"), workers=1, renew_after=2)
+    with ProcessExecutor(problem) as executor:
+        executor.run([task(1.0)] * 5)
+        assert executor.report().renewals >= 1
+        # One that dies of itself: what it has started holds the pipe to this process open.
+        (lost,) = executor.run([task(1.0, kind=float(faults.CRASH))])
+        assert "SIGSEGV" in failure(lost).message
+        assert executor.run([task(1.0)])
+    assert_gone(hidden, 3)

@@ -1,0 +1,151 @@
+"""Simulate an FMU in a child process: what native code does there, it does to the child only.
+
+The child leaves its trace in files that survive it, as in :mod:`fmident.fmu.guard`. It is ended
+when it stands still: no stage and no communication step begins for a while, wherever it hangs, in
+the loader, in a call, or when the FMU is freed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident._types import F64
+from fmident.errors import FmuError, SimulationError
+from fmident.fmu.child import OUTPUT, Child
+from fmident.fmu.failure import output_records
+from fmident.fmu.guard import (
+    REQUEST,
+    START_LIMIT,
+    TRACE,
+    Trace,
+    end_of_process,
+    lost,
+    make_trace,
+    read_result,
+)
+from fmident.fmu.scratch import ScratchFolder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fmident.fmu.description import Value
+    from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.setup import SimulationSetup
+
+OUTPUTS = "outputs.npy"
+_POLL = 0.02
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What a simulation in a child process gave.
+
+    Parameters
+    ----------
+    outputs
+        Shape (k, outputs); fewer rows than instants when it failed.
+    log
+        Messages of the FMU and of the engine, and what the FMU has printed.
+    failure
+        Why it ended early, if it did.
+    remark
+        What went wrong after the results were there; empty otherwise.
+    """
+
+    outputs: F64
+    log: tuple[str, ...] = ()
+    failure: SimulationError | None = None
+    remark: str = ""
+
+
+def simulate_apart(
+    path: str | os.PathLike[str],
+    setup: SimulationSetup,
+    values: Mapping[str, Value] | None = None,
+    *,
+    patience: float = 60.0,
+    interface: InterfaceChoice = "auto",
+) -> Apart:
+    """Simulate once, with an instance that is used for nothing else.
+
+    Parameters
+    ----------
+    path
+        The ``.fmu`` file.
+    setup, values
+        What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
+    patience
+        Wall-clock seconds without progress after which the child is ended; for loading,
+        :data:`~fmident.fmu.guard.START_LIMIT` holds where it is longer.
+    interface
+        As for :class:`fmident.fmu.Simulator`.
+
+    Returns
+    -------
+    Apart
+        All rows, or those before the failure.
+
+    Raises
+    ------
+    SimulationError
+        Native code crashed, hung, or ended the process.
+    FmuError
+        The FMU cannot be opened or does not fit the setup.
+    """
+    with ScratchFolder() as scratch:
+        place = scratch.path
+        request = (os.path.abspath(path), setup, dict(values or {}), interface)  # noqa: PTH100
+        (place / REQUEST).write_bytes(pickle.dumps(request))
+        make_trace(place)
+        child = Child("apart_child.py", place)
+        try:
+            stood = _stood_still(child, Trace(place / TRACE), patience)
+        finally:
+            child.end()
+        outcome = read_result(place)
+        end = ""
+        if stood is not None:
+            end = f"did not answer within {stood:g} s"
+        elif child.returncode != 0 or outcome is None:
+            end = end_of_process(child.returncode)
+        if outcome is None:
+            raise lost(path, place, end, hung=stood is not None)
+        return _read(place, outcome, end)
+
+
+def _stood_still(child: Child, trace: Trace, patience: float) -> float | None:
+    """Wait for the child; return for how long it stood still, or ``None`` when it ended."""
+    seen, since = trace.progress, time.monotonic()
+    while not child.wait(_POLL):
+        now = trace.progress
+        if now != seen:
+            seen, since = now, time.monotonic()
+        limit = max(patience, START_LIMIT) if seen[0] in ("", "instantiate") else patience
+        if time.monotonic() - since > limit:
+            return limit
+    return None
+
+
+def _read(place: Path, outcome: Mapping[str, Any], end: str) -> Apart:
+    if outcome.get("kind") == "FmuError":
+        raise FmuError(outcome["error"], hint=outcome["hint"])
+    printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
+    log = (*outcome["log"], *(str(record) for record in output_records(printed)))
+    failure = None
+    if "error" in outcome:
+        failure = SimulationError(
+            outcome["error"],
+            time=outcome["time"],
+            log=log,
+            hint=outcome["hint"],
+            ended=outcome["ended"],
+        )
+    remark = f"the native code of the FMU {end}, while it was being freed" if end else ""
+    return Apart(np.load(place / OUTPUTS), log, failure, remark)

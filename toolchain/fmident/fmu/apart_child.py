@@ -1,0 +1,87 @@
+"""The child process of :mod:`fmident.fmu.apart`; run as a script with a folder's name."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+_MANY_STEPS = 30_000  # below, loading the compiled loop takes longer than the loop in Python
+
+
+def main(folder: str, life: str) -> None:
+    """Serve one request; every outcome that can be told is written to the result file."""
+    if "fmident" not in sys.modules:
+        # The package itself may import much more than the engine: leave that out.
+        package = types.ModuleType("fmident")
+        package.__path__ = [str(Path(__file__).parents[1])]
+        sys.modules["fmident"] = package
+    from fmident.fmu.child import prepare
+
+    prepare(int(life))
+    from fmident.errors import FmidentError
+    from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
+
+    place = Path(folder)
+    trace = Trace(place / TRACE)
+    opened: list[Any] = []
+    try:
+        outcome = _run(trace, place, pickle.loads((place / REQUEST).read_bytes()), opened)
+    except FmidentError as error:
+        outcome = {
+            "kind": type(error).__name__,
+            "error": error.message
+            if error.location is None
+            else f"{error.location}: {error.message}",
+            "hint": error.hint,
+            "time": getattr(error, "time", None),
+            "ended": getattr(error, "ended", None),
+            "log": list(getattr(error, "log", ())),
+        }
+        _save(place, getattr(error, "outputs", None))
+    partial = place / (RESULT + ".part")
+    partial.write_text(json.dumps(outcome), encoding="utf-8")
+    partial.replace(place / RESULT)
+    trace.report("close", trace.progress[1])
+    for fmu in opened:
+        fmu.close()
+    os._exit(0)
+
+
+def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, Any]:
+    from fmident.fmu.fmu import open_fmu
+    from fmident.fmu.log import LogBuffer
+
+    path, setup, values, interface = request
+    fmu = open_fmu(path)
+    opened.append(fmu)
+    trace.report("instantiate", float(setup.times[0]))
+    simulator = fmu.simulator(
+        capture_output=False,
+        compiled=setup.times.size > _MANY_STEPS,
+        progress=trace.report,
+        single_steps=False,
+        log_buffer=LogBuffer(trace.memory),
+        loop_state=trace.loop_state,
+        interface=interface,
+        reuse="never",
+    )
+    outputs = simulator.simulate(setup, values)
+    _save(place, outputs)
+    return {"log": [str(record) for record in simulator.log]}
+
+
+def _save(place: Path, outputs: Any) -> None:
+    import numpy as np
+
+    from fmident.fmu.apart import OUTPUTS
+
+    np.save(place / OUTPUTS, np.empty((0, 0)) if outputs is None else outputs)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
