@@ -1,25 +1,40 @@
 within Mechanisms.DriveTrains;
 model PositioningAxisInverse "Linear positioning axis, force from prescribed motion"
-  extends Icons.Mechanism;
-  parameter Units.Mass M(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor";
-  parameter Units.TranslationalDampingConstant Fv(min=0) = 203.5034 "Viscous friction coefficient";
-  parameter Units.Force Fc(min=0) = 20.3935 "Coulomb friction force";
-  parameter Units.Force offset = -3.1648 "Constant force offset";
-  parameter Units.Velocity speedWidth(min=1e-12) = 1e-3 "Width of the smooth sign of the Coulomb friction";
-  input Units.Position q(start=0) "Position";
-  input Units.Velocity qd(start=0) "Speed";
-  input Units.Acceleration qdd(start=0) "Acceleration";
-  output Units.Force force "Driving force";
-  output Units.Energy kineticEnergy "Kinetic energy";
-  output Units.Energy potentialEnergy "Energy of the constant offset force, zero at q = 0";
-  output Units.Power inputPower "Power of the driving force";
-  output Units.Power dissipatedPower "Dissipated power";
+  extends Icons.PositioningAxisInverse;
+  parameter Units.Mass M(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.TranslationalDampingConstant Fv(min=0) = 203.5034 "Viscous friction coefficient"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Force Fc(min=0) = 20.3935 "Coulomb friction force"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Force offset = -3.1648 "Constant force offset"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Velocity speedWidth(min=1e-12) = 1e-3 "Width of the smooth sign of the Coulomb friction"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  Mechanisms.Interfaces.RealInput q(final quantity="Length", final unit="m", start=0) "Position"
+    annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
+  Mechanisms.Interfaces.RealInput qd(final quantity="Velocity", final unit="m/s", start=0) "Speed"
+    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
+  Mechanisms.Interfaces.RealInput qdd(final quantity="Acceleration", final unit="m/s2", start=0) "Acceleration"
+    annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
+  Mechanisms.Interfaces.RealOutput force(final quantity="Force", final unit="N") "Driving force"
+    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
+  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
+  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+    "Energy of the constant offset force, zero at q = 0"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
+  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the driving force"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
+  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   Friction.TranslationalCoulombViscous friction(
-    v=qd,
     Fc=Fc,
     d=Fv,
-    width=speedWidth) "Friction of the axis";
+    width=speedWidth) "Friction of the axis"
+    annotation (Placement(transformation(extent={{30,-66},{50,-46}})));
 equation
+  friction.v = qd;
   force = M*qdd + friction.f + offset;
   kineticEnergy = 0.5*M*qd^2;
   potentialEnergy = offset*q;
@@ -27,12 +42,59 @@ equation
   dissipatedPower = friction.lossPower;
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Text(extent={{-98,66},{-80,54}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{-98,6},{-80,-6}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{-98,-54},{-71,-66}}, textColor={128,128,128}, textString="qdd")}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-83.6,36.2},{-48.4,-2.6}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.HorizontalCylinder),
+        Text(extent={{-79.2,27.4},{-52.8,6.2}}, textColor={64,64,64}, textString="M"),
+        Rectangle(extent={{-48.4,20.3},{79.2,13.3}}, lineColor={64,64,64}, fillColor={230,230,230},
+          fillPattern=FillPattern.HorizontalCylinder),
+        Rectangle(extent={{68.6,30.9},{79.2,-2.6}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-38.7,20.3},{-34.3,13.3}}, color={64,64,64}),
+        Line(points={{-29.9,20.3},{-25.5,13.3}}, color={64,64,64}),
+        Line(points={{-21.1,20.3},{-16.7,13.3}}, color={64,64,64}),
+        Line(points={{40.5,20.3},{44.9,13.3}}, color={64,64,64}),
+        Line(points={{49.3,20.3},{53.7,13.3}}, color={64,64,64}),
+        Line(points={{58.1,20.3},{62.5,13.3}}, color={64,64,64}),
+        Rectangle(extent={{-12.3,48.5},{31.7,2.7}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="M"),
+        Line(points={{-48.4,-4.3},{79.2,-4.3}}, color={64,64,64}),
+        Line(points={{-41.4,-4.3},{-48.4,-11.4}}, color={64,64,64}),
+        Line(points={{-30.8,-4.3},{-37.8,-11.4}}, color={64,64,64}),
+        Line(points={{-20.2,-4.3},{-27.3,-11.4}}, color={64,64,64}),
+        Line(points={{-9.7,-4.3},{-16.7,-11.4}}, color={64,64,64}),
+        Line(points={{0.9,-4.3},{-6.2,-11.4}}, color={64,64,64}),
+        Line(points={{11.4,-4.3},{4.4,-11.4}}, color={64,64,64}),
+        Line(points={{22,-4.3},{15,-11.4}}, color={64,64,64}),
+        Line(points={{32.6,-4.3},{25.5,-11.4}}, color={64,64,64}),
+        Line(points={{43.1,-4.3},{36.1,-11.4}}, color={64,64,64}),
+        Line(points={{53.7,-4.3},{46.6,-11.4}}, color={64,64,64}),
+        Line(points={{64.2,-4.3},{57.2,-11.4}}, color={64,64,64}),
+        Line(points={{74.8,-4.3},{67.8,-11.4}}, color={64,64,64}),
+        Line(points={{31.7,60.8},{-12.3,60.8}}, color={0,0,127}, thickness=0.44, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{-12.3,60.8},{31.7,60.8}}, color={0,0,127}, thickness=0.44, arrow={Arrow.None,Arrow.Filled}),
+        Text(extent={{-38.7,83.7},{58.1,66.1}}, textColor={0,0,127}, textString="q, qd, qdd"),
+        Text(extent={{-83.6,62.6},{-48.4,43.2}}, textColor={0,0,127}, textString="force")}),
     Documentation(info="<html>
+<p>
+<img src=\"modelica://Mechanisms/Resources/Images/DriveTrains/PositioningAxisInverse.svg\"
+alt=\"PositioningAxisInverse\">
+</p>
 <p>
 <code>force = M*q'' + Fv*q' + Fc*tanh(q'/speedWidth) + offset</code>. The default values are the reference values of a
 published benchmark of an electro-mechanical positioning system, identified with <code>sgn(q')</code>; set
 <code>speedWidth</code> well below the speeds of interest.
 </p>
+<h4>Assumptions</h4>
+<ul>
+<li>Motor, screw and carriage are one rigid mass.</li>
+<li>The drive force is proportional to the control voltage; the current loop is ideal.</li>
+</ul>
 <h4>Implementation</h4>
 <p>
 Nothing differentiates an input: position, speed and acceleration are separate inputs, which must fit together. The

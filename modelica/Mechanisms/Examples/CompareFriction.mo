@@ -1,20 +1,35 @@
 within Mechanisms.Examples;
 model CompareFriction "Three equal masses under the same force with three friction laws"
   extends Icons.Example;
-  parameter Units.Mass m(min=1e-12) = 1 "Mass of each slide";
-  Friction.TranslationalCoulombViscous coulombViscous(v=v[1], width=1e-4) "Smooth Coulomb friction";
-  Friction.TranslationalStribeck stribeck(v=v[2]) "Stribeck friction";
-  Friction.TranslationalLuGre luGre(v=v[3]) "LuGre friction";
+  parameter Units.Mass m(min=1e-12) = 1 "Mass of each slide"
+    annotation (Dialog(group="Mass and load"));
+  Friction.TranslationalCoulombViscous coulombViscous(width=1e-4) "Smooth Coulomb friction"
+    annotation (Placement(transformation(extent={{0,30},{40,70}})));
+  Friction.TranslationalStribeck stribeck "Stribeck friction"
+    annotation (Placement(transformation(extent={{0,-20},{40,20}})));
+  Friction.TranslationalLuGre luGre "LuGre friction"
+    annotation (Placement(transformation(extent={{0,-70},{40,-30}})));
   output Units.Position s[3](each start=0, each fixed=true, each nominal=1e-4) "Positions";
   output Units.Velocity v[3](each start=0, each fixed=true, each nominal=1e-3) "Velocities";
   output Units.Force force "Driving force";
+  Sources.SumOfSines drive(amplitude={3, 0, 0}, omega={3, 1, 1}) "Driving force of each slide"
+    annotation (Placement(transformation(extent={{-70,-10},{-50,10}})));
 equation
-  force = 3*sin(3*time);
+  force = drive.y;
+  coulombViscous.v = v[1];
+  stribeck.v = v[2];
+  luGre.v = v[3];
   der(s) = v;
   m*der(v[1]) = force - coulombViscous.f;
   m*der(v[2]) = force - stribeck.f;
   m*der(v[3]) = force - luGre.f;
   annotation (
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-48,0},{-30,0},{-30,50},{-6,50}}, color={128,128,128}, pattern=LinePattern.Dash),
+        Line(points={{-30,0},{-6,0}}, color={128,128,128}, pattern=LinePattern.Dash),
+        Line(points={{-30,0},{-30,-50},{-6,-50}}, color={128,128,128}, pattern=LinePattern.Dash),
+        Text(extent={{-62,92},{62,82}}, textColor={128,128,128},
+          textString="m*der(v) = force - friction, for each slide")}),
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
     Documentation(info="<html>
 <p>

@@ -1,11 +1,10 @@
 within Mechanisms.Examples;
 model DeltaFourier "Delta robot moved along a Fourier series in every arm"
   extends Icons.Example;
-  parameter Units.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion";
-  Robots.DeltaInverse robot(
-    q={motion[1].q, motion[2].q, motion[3].q},
-    qd={motion[1].qd, motion[2].qd, motion[3].qd},
-    qdd={motion[1].qdd, motion[2].qdd, motion[3].qdd}) "Robot";
+  parameter Units.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion"
+    annotation (Dialog(group="Signal"));
+  Robots.DeltaInverse robot "Robot"
+    annotation (Placement(transformation(extent={{10,-20},{50,20}})));
   Sources.FourierMotion motion[3](
     each omega=omega,
     each offset=0.6,
@@ -14,7 +13,12 @@ model DeltaFourier "Delta robot moved along a Fourier series in every arm"
           {0.0904, 0.0704, 0.0714, -0.1496, -0.0086, 0.0482}},
     cosine={{0.0246, -0.1159, 0.1369, 0.1420, 0.0820, 0.1294},
             {-0.1218, -0.0326, -0.0647, -0.0605, -0.1409, -0.0878},
-            {-0.0201, 0.0050, 0.0446, -0.0558, 0.0621, 0.0390}}) "Motion of the arms";
+            {-0.0201, 0.0050, 0.0446, -0.0558, 0.0621, 0.0390}}) "Motion of the arms"
+    annotation (Placement(transformation(extent={{-60,-20},{-20,20}})));
+equation
+  connect(motion.q, robot.q) annotation (Line(points={{-18,12},{6,12}}, color={0,0,127}));
+  connect(motion.qd, robot.qd) annotation (Line(points={{-18,0},{6,0}}, color={0,0,127}));
+  connect(motion.qdd, robot.qdd) annotation (Line(points={{-18,-12},{6,-12}}, color={0,0,127}));
   annotation (
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
     Documentation(info="<html>

@@ -1,15 +1,18 @@
 within Mechanisms.Examples;
 model TripodMove "Tripod whose carriages follow a Fourier series each"
   extends Icons.Example;
-  Robots.Tripod robot(
-    s_ref={motion[1].q, motion[2].q, motion[3].q},
-    v_ref={motion[1].qd, motion[2].qd, motion[3].qd},
-    a_ref={motion[1].qdd, motion[2].qdd, motion[3].qdd}) "Robot";
+  Robots.Tripod robot "Robot"
+    annotation (Placement(transformation(extent={{10,-20},{50,20}})));
   Sources.FourierMotion motion[3](
     each omega=3.141592653589793,
     offset={0.03, 0.02, -0.01},
     sine={{0.02, -0.01, 0, 0, 0, 0}, {-0.02, 0.01, 0, 0, 0, 0}, {0.04, -0.02, 0, 0, 0, 0}},
-    cosine={{-0.02, -0.01, 0, 0, 0, 0}, {-0.03, 0.01, 0, 0, 0, 0}, {0.02, -0.01, 0, 0, 0, 0}}) "Motion of the rails";
+    cosine={{-0.02, -0.01, 0, 0, 0, 0}, {-0.03, 0.01, 0, 0, 0, 0}, {0.02, -0.01, 0, 0, 0, 0}}) "Motion of the rails"
+    annotation (Placement(transformation(extent={{-60,-20},{-20,20}})));
+equation
+  connect(motion.q, robot.s_ref) annotation (Line(points={{-18,12},{6,12}}, color={0,0,127}));
+  connect(motion.qd, robot.v_ref) annotation (Line(points={{-18,0},{6,0}}, color={0,0,127}));
+  connect(motion.qdd, robot.a_ref) annotation (Line(points={{-18,-12},{6,-12}}, color={0,0,127}));
   annotation (
     experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>

@@ -1,9 +1,12 @@
 within Mechanisms.Friction;
 model RotationalCoulombViscous "Coulomb and viscous friction torque with a smooth sign"
   extends Interfaces.PartialRotationalFriction;
-  parameter Units.Torque Tc(min=0) = 0.1 "Coulomb friction torque";
-  parameter Units.RotationalDampingConstant d(min=0) = 0.001 "Viscous friction coefficient";
-  parameter Units.AngularVelocity width(min=1e-12) = 0.01 "Width of the smooth sign tanh(w/width)";
+  parameter Units.Torque Tc(min=0) = 0.1 "Coulomb friction torque"
+    annotation (Dialog(group="Friction"));
+  parameter Units.RotationalDampingConstant d(min=0) = 0.001 "Viscous friction coefficient"
+    annotation (Dialog(group="Friction"));
+  parameter Units.AngularVelocity width(min=1e-12) = 0.01 "Width of the smooth sign tanh(w/width)"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
   tau = Functions.smoothCoulomb(w, Tc, width) + d*w;
   storedEnergy = 0;
@@ -11,10 +14,29 @@ equation
   annotation (
     defaultComponentName="friction",
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-64,-51.2},{-12.8,-35.2},{-4,-27.2},{4,27.2},{12.8,35.2},{64,51.2}}, color={0,0,127},
+          thickness=0.4)}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{-68,-50.4},{-13.6,-33.4},{-4.2,-24.9},{4.2,32.9},{13.6,41.4},{68,58.4}}, color={0,0,127},
+          thickness=0.425),
+        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="w"),
+        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="tau")}),
     Documentation(info="<html>
+<p>
+<img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalCoulombViscous.svg\"
+alt=\"RotationalCoulombViscous\">
+</p>
 <p>
 <code>tau = Tc*tanh(w/width) + d*w</code>. Continuous, without events, and differentiable any number of times.
 </p>
+<h4>Assumptions</h4>
+<ul>
+<li>The normal force is constant.</li>
+<li>The friction depends on the present speed alone, and is the same in both directions.</li>
+</ul>
 <h4>Implementation</h4>
 <p>
 The law is <a href=\"modelica://Mechanisms.Friction.Functions.smoothCoulomb\">smoothCoulomb</a> and a viscous part.
@@ -22,7 +44,8 @@ The law is <a href=\"modelica://Mechanisms.Friction.Functions.smoothCoulomb\">sm
 <h4>Limitations</h4>
 <p>
 The shaft does not stick: under a constant load below <code>Tc</code> it creeps with a speed of the order of
-<code>width</code>. Use <a href=\"modelica://Mechanisms.Friction.RotationalLuGre\">RotationalLuGre</a> where sticking matters.
+<code>width</code>. Use <a href=\"modelica://Mechanisms.Friction.RotationalLuGre\">RotationalLuGre</a> where sticking
+matters.
 </p>
 <h4>References</h4>
 <p>

@@ -1,15 +1,27 @@
 within Mechanisms.Friction;
 model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialRotationalFriction;
-  parameter Units.RotationalSpringConstant sigma0(min=1e-12) = 100 "Bristle stiffness";
-  parameter Units.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping";
-  parameter Units.RotationalDampingConstant sigma2(min=0) = 0.001 "Viscous friction coefficient";
-  parameter Units.Torque Tc(min=1e-12) = 0.1 "Coulomb friction torque";
-  parameter Units.Torque Ts(min=1e-12) = 0.15 "Static friction torque";
-  parameter Units.AngularVelocity ws(min=1e-12) = 0.1 "Stribeck speed";
+  parameter Units.RotationalSpringConstant sigma0(min=1e-12) = 100 "Bristle stiffness"
+    annotation (Dialog(group="Friction"));
+  parameter Units.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping"
+    annotation (Dialog(group="Friction"));
+  parameter Units.RotationalDampingConstant sigma2(min=0) = 0.001 "Viscous friction coefficient"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Torque Tc(min=1e-12) = 0.1 "Coulomb friction torque"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Torque Ts(min=1e-12) = 0.15 "Static friction torque"
+    annotation (Dialog(group="Friction"));
+  parameter Units.AngularVelocity ws(min=1e-12) = 0.1 "Stribeck speed"
+    annotation (Dialog(group="Friction"));
   parameter Units.AngularVelocity reversalWidth(min=1e-15) = 1e-6
-    "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding";
-  output Units.Angle z(start=0, fixed=true, nominal=1e-5) "Mean bristle deflection";
+    "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  Mechanisms.Interfaces.RealOutput z(
+    final quantity="Angle",
+    final unit="rad",
+    displayUnit="deg",
+    start=0, fixed=true, nominal=1e-5) "Mean bristle deflection"
+    annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
   Units.Torque level "Friction torque of steady sliding without its viscous part";
   Units.AngularVelocity dz "Rate of the bristle deflection";
 equation
@@ -22,12 +34,58 @@ equation
   annotation (
     defaultComponentName="friction",
     experiment(StopTime=1, Tolerance=1e-9, Interval=0.001),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-64,-51.2},{-32,-33.6},{-16,-33.6},{-6.4,-49.6},{-1.6,-32},{1.6,32},{6.4,49.6},{16,33.6},
+          {32,33.6},{64,51.2}}, color={0,0,127}, thickness=0.4),
+        Rectangle(extent={{12.8,-19.2},{60.8,-27.2}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Line(points={{16,-27.2},{20,-34.4},{17.6,-41.6}}, color={200,60,40}),
+        Line(points={{24,-27.2},{28,-34.4},{25.6,-41.6}}, color={200,60,40}),
+        Line(points={{32,-27.2},{36,-34.4},{33.6,-41.6}}, color={200,60,40}),
+        Line(points={{40,-27.2},{44,-34.4},{41.6,-41.6}}, color={200,60,40}),
+        Line(points={{48,-27.2},{52,-34.4},{49.6,-41.6}}, color={200,60,40}),
+        Line(points={{56,-27.2},{60,-34.4},{57.6,-41.6}}, color={200,60,40}),
+        Line(points={{11.2,-41.6},{62.4,-41.6}}, color={64,64,64}),
+        Line(points={{17.6,-41.6},{11.2,-48}}, color={64,64,64}),
+        Line(points={{27.2,-41.6},{20.8,-48}}, color={64,64,64}),
+        Line(points={{36.8,-41.6},{30.4,-48}}, color={64,64,64}),
+        Line(points={{46.4,-41.6},{40,-48}}, color={64,64,64}),
+        Line(points={{56,-41.6},{49.6,-48}}, color={64,64,64})}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{-68,-50.4},{-34,-31.7},{-17,-31.7},{-6.8,-48.7},{-1.7,-30},{1.7,38},{6.8,56.7},{17,39.7},
+          {34,39.7},{68,58.4}}, color={0,0,127}, thickness=0.425),
+        Rectangle(extent={{13.6,-16.4},{64.6,-24.9}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Line(points={{17,-24.9},{21.2,-32.5},{18.7,-40.2}}, color={200,60,40}),
+        Line(points={{25.5,-24.9},{29.8,-32.5},{27.2,-40.2}}, color={200,60,40}),
+        Line(points={{34,-24.9},{38.2,-32.5},{35.7,-40.2}}, color={200,60,40}),
+        Line(points={{42.5,-24.9},{46.8,-32.5},{44.2,-40.2}}, color={200,60,40}),
+        Line(points={{51,-24.9},{55.2,-32.5},{52.7,-40.2}}, color={200,60,40}),
+        Line(points={{59.5,-24.9},{63.8,-32.5},{61.2,-40.2}}, color={200,60,40}),
+        Line(points={{11.9,-40.2},{66.3,-40.2}}, color={64,64,64}),
+        Line(points={{18.7,-40.2},{11.9,-47}}, color={64,64,64}),
+        Line(points={{28.9,-40.2},{22.1,-47}}, color={64,64,64}),
+        Line(points={{39.1,-40.2},{32.3,-47}}, color={64,64,64}),
+        Line(points={{49.3,-40.2},{42.5,-47}}, color={64,64,64}),
+        Line(points={{59.5,-40.2},{52.7,-47}}, color={64,64,64}),
+        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="w"),
+        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="tau")}),
     Documentation(info="<html>
+<p>
+<img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalLuGre.svg\" alt=\"RotationalLuGre\">
+</p>
 <p>
 <code>tau = sigma0*z + sigma1*z' + sigma2*w</code>,
 <code>z' = w - sigma0*|w|/level*z</code>,
 <code>level = Tc + (Ts - Tc)*exp(-(w/ws)^2)</code>.
 </p>
+<h4>Assumptions</h4>
+<ul>
+<li>The normal force is constant.</li>
+<li>All asperities of the contact are described by one mean bristle deflection.</li>
+</ul>
 <h4>Implementation</h4>
 <p>
 The deflection <code>z</code> is of the order of <code>Tc/sigma0</code>, often microradians. Its nominal value 1e-5

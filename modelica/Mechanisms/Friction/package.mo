@@ -1,7 +1,13 @@
 within Mechanisms;
 package Friction "Friction laws: Coulomb, Stribeck and LuGre, translational and rotational"
   extends Icons.Package;
-  annotation (Documentation(info="<html>
+  annotation (
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-56,-26},{60.2,-26}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{0,-82},{0,34.2}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{-56,-70.8},{-28,-55.4},{-14,-55.4},{-5.6,-69.4},{-1.4,-54},{1.4,2},{5.6,17.4},{14,3.4},
+          {28,3.4},{56,18.8}}, color={0,0,127}, thickness=0.35)}),
+    Documentation(info="<html>
 <p>
 Each law takes the sliding speed and gives the friction force or torque, which acts against the motion.
 The force and the torque version of a law share their equations, which stand in
@@ -20,7 +26,7 @@ Every law reports <code>storedEnergy</code> and <code>lossPower</code> such that
 <h4>Implementation</h4>
 <p>
 A law is a model with the speed as input and the force as output, so that it can be exported by itself and
-put into a machine: the speed is bound, <code>friction(v=v)</code>, and <code>friction.f</code> enters the balance of
+put into a machine: <code>friction.v = v</code> gives it the speed, and <code>friction.f</code> enters the balance of
 forces. The laws with flanges, support and heat port are in the library <code>MechanismsMSL</code>.
 </p>
 </html>"));

@@ -9,7 +9,10 @@ function gearInputTorque "Torque on the motor side of a gear whose efficiency de
   output Units.Torque tauMotor "Torque that the motor applies to the gear";
 algorithm
   tauMotor := tauLoad/(ratio*efficiency^tanh(tauLoad*wLoad/powerWidth));
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p>
 <code>tauMotor = tauLoad/(ratio*efficiency^s)</code> with <code>s = tanh(tauLoad*wLoad/powerWidth)</code>: the
 motor supplies <code>tauLoad*wLoad/efficiency</code> while it drives the load, and receives

@@ -7,7 +7,10 @@ function smoothLimit "Limits a signal symmetrically, with rounded corners"
   output Real y "Limited signal, strictly between -limit and limit";
 algorithm
   y := 2*limit*u/(sqrt((u + limit)^2 + width^2) + sqrt((u - limit)^2 + width^2));
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p>
 <code>y = (sqrt((u + limit)^2 + width^2) - sqrt((u - limit)^2 + width^2))/2</code>, written so that nothing
 cancels. The result grows monotonically, never passes the limit, and differs from <code>u</code>

@@ -6,7 +6,10 @@ function smoothPositive "Keeps a signal positive, with a rounded corner at zero"
   output Real y "Signal, not negative";
 algorithm
   y := (u + sqrt(u^2 + width^2))/2;
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p>
 <code>y = (u + sqrt(u^2 + width^2))/2</code>: equal to <code>u</code> where <code>u</code> is well above
 <code>width</code>, and close to zero where <code>u</code> is negative. Used under a root whose argument may

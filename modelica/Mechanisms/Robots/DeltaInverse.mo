@@ -1,34 +1,70 @@
 within Mechanisms.Robots;
 model DeltaInverse "Delta robot, inverse dynamics with smooth friction and gear efficiency"
-  extends Icons.Mechanism;
-  // Parameters to be estimated
-  parameter Units.Mass lowerArmMass(min=0) = 0.08 "Mass of a lower arm (both parallel bars together)";
-  parameter Units.Mass upperArmMass(min=0) = 1.74 "Mass of an upper arm";
-  parameter Units.Mass platformMass(min=0) = 1.1 "Mass of the base plate (moving platform)";
-  parameter Units.Inertia motorInertia(min=0) = 1.55e-4 "Motor and gear inertia on the motor side, per drive";
-  parameter Units.Efficiency gearEfficiency(min=1e-3) = 0.907 "Gear efficiency, in (0, 1]";
-  parameter Units.Torque coulombTorque(min=0) = 0.105 "Coulomb friction torque on the motor side, per drive";
+  extends Icons.DeltaRobot;
+  parameter Units.Mass lowerArmMass(min=0) = 0.08 "Mass of a lower arm (both parallel bars together)"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Mass upperArmMass(min=0) = 1.74 "Mass of an upper arm"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Mass platformMass(min=0) = 1.1 "Mass of the base plate (moving platform)"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Inertia motorInertia(min=0) = 1.55e-4 "Motor and gear inertia on the motor side, per drive"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Efficiency gearEfficiency(min=1e-3) = 0.907 "Gear efficiency, in (0, 1]"
+    annotation (Dialog(group="Gear"));
+  parameter Units.Torque coulombTorque(min=0) = 0.105 "Coulomb friction torque on the motor side, per drive"
+    annotation (Dialog(group="Friction"));
   parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.00128
-    "Viscous friction constant on the motor side, per drive";
-  // Geometry and constants
-  parameter Units.Length baseRadius(min=0) = 0.2 "Distance of the arms' axes from the robot's axis";
-  parameter Units.Length platformRadius(min=0) = 0.05 "Distance of the platform joints from the platform's centre";
-  parameter Units.Length upperArmLength(min=1e-6) = 0.2 "Length of the upper arms";
-  parameter Units.Length lowerArmLength(min=1e-6) = 0.5 "Length of the bars of the lower arms";
-  parameter Units.DimensionlessRatio gearRatio(min=1e-6) = 25 "Gear ratio motor speed/arm speed";
-  parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, acting in -z direction";
+    "Viscous friction constant on the motor side, per drive"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Length baseRadius(min=0) = 0.2 "Distance of the arms' axes from the robot's axis"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.Length platformRadius(min=0) = 0.05 "Distance of the platform joints from the platform's centre"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.Length upperArmLength(min=1e-6) = 0.2 "Length of the upper arms"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.Length lowerArmLength(min=1e-6) = 0.5 "Length of the bars of the lower arms"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.DimensionlessRatio gearRatio(min=1e-6) = 25 "Gear ratio motor speed/arm speed"
+    annotation (Dialog(group="Gear"));
+  parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, acting in -z direction"
+    annotation (Dialog(group="Environment"));
   parameter Units.AngularVelocity frictionSpeedWidth(min=1e-12) = 1
-    "Width of the smooth sign of the Coulomb friction, in motor speed";
-  parameter Units.Power gearPowerWidth(min=1e-12) = 1 "Width of the smooth direction of power flow in the gear";
-  input Units.Angle q[3](each start=0.6) "Angles of the upper arms below the horizontal";
-  input Units.AngularVelocity qd[3](each start=0) "Speeds of the upper arms";
-  input Units.AngularAcceleration qdd[3](each start=0) "Accelerations of the upper arms";
-  output Units.Torque tau[3] "Motor torques";
-  output Units.Position r[3] "Position of the platform's centre relative to the base centre";
-  output Units.Energy kineticEnergy "Kinetic energy of the robot and its drives";
-  output Units.Energy potentialEnergy "Potential energy, zero at the height of the base";
-  output Units.Power inputPower "Power of the motor torques";
-  output Units.Power dissipatedPower "Power lost in friction and gears";
+    "Width of the smooth sign of the Coulomb friction, in motor speed"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  parameter Units.Power gearPowerWidth(min=1e-12) = 1 "Width of the smooth direction of power flow in the gear"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  Mechanisms.Interfaces.RealInput q[3](
+    each final quantity="Angle",
+    each final unit="rad",
+    each displayUnit="deg",
+    each start=0.6) "Angles of the upper arms below the horizontal"
+    annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
+  Mechanisms.Interfaces.RealInput qd[3](
+    each final quantity="AngularVelocity",
+    each final unit="rad/s",
+    each start=0) "Speeds of the upper arms"
+    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
+  Mechanisms.Interfaces.RealInput qdd[3](
+    each final quantity="AngularAcceleration",
+    each final unit="rad/s2",
+    each start=0) "Accelerations of the upper arms"
+    annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
+  Mechanisms.Interfaces.RealOutput tau[3](each final quantity="Torque", each final unit="N.m") "Motor torques"
+    annotation (Placement(transformation(extent={{100,50},{120,70}})));
+  Mechanisms.Interfaces.RealOutput r[3](each final quantity="Length", each final unit="m")
+    "Position of the platform's centre relative to the base centre"
+    annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
+  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J")
+    "Kinetic energy of the robot and its drives"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
+  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+    "Potential energy, zero at the height of the base"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
+  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the motor torques"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
+  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W")
+    "Power lost in friction and gears"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
 protected
   constant Real armDirection[3, 3] = {{1, 0, 0}, {-0.5, 0.5*sqrt(3), 0}, {-0.5, -0.5*sqrt(3), 0}}
     "Directions of the arms at 0, 120 and 240 degrees, one per row";
@@ -84,11 +120,14 @@ equation
   spread[2] = a*a + (b - a)*(b - a);
   spread[3] = b*b + (b - a)*(b - a);
   assert(h2 > 1e-6*lowerArmLength^2 or spread[1] < spread[2] or spread[1] < spread[3],
-    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 1 (input q[1]) is the farthest from the others. Check the angles against lowerArmLength.");
+    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 1 (input q[1]) "
+      + "is the farthest from the others. Check the angles against lowerArmLength.");
   assert(h2 > 1e-6*lowerArmLength^2 or spread[2] < spread[1] or spread[2] < spread[3],
-    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 2 (input q[2]) is the farthest from the others. Check the angles against lowerArmLength.");
+    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 2 (input q[2]) "
+      + "is the farthest from the others. Check the angles against lowerArmLength.");
   assert(h2 > 1e-6*lowerArmLength^2 or spread[3] < spread[1] or spread[3] < spread[2],
-    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 3 (input q[3]) is the farthest from the others. Check the angles against lowerArmLength.");
+    "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm 3 (input q[3]) "
+      + "is the farthest from the others. Check the angles against lowerArmLength.");
   // Velocity and acceleration of the platform: every bar keeps its length
   for i in 1:3 loop
     bar[i, :] = r - center[i, :];
@@ -137,7 +176,54 @@ equation
   dissipatedPower = armLossPower[1] + armLossPower[2] + armLossPower[3];
   annotation (
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.01),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Text(extent={{-98,66},{-80,54}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{-98,6},{-80,-6}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{-98,-54},{-71,-66}}, textColor={128,128,128}, textString="qdd"),
+        Text(extent={{74,65},{98,55}}, textColor={128,128,128}, textString="tau"),
+        Text(extent={{82,-55},{98,-65}}, textColor={128,128,128}, textString="r")}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-44,66.1},{44,55.5}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-42.2,66.1},{-35.2,73.1}}, color={64,64,64}),
+        Line(points={{-31.7,66.1},{-24.6,73.1}}, color={64,64,64}),
+        Line(points={{-21.1,66.1},{-14.1,73.1}}, color={64,64,64}),
+        Line(points={{-10.6,66.1},{-3.5,73.1}}, color={64,64,64}),
+        Line(points={{0,66.1},{7,73.1}}, color={64,64,64}),
+        Line(points={{10.6,66.1},{17.6,73.1}}, color={64,64,64}),
+        Line(points={{21.1,66.1},{28.2,73.1}}, color={64,64,64}),
+        Line(points={{31.7,66.1},{38.7,73.1}}, color={64,64,64}),
+        Line(points={{-35.2,55.5},{-73.9,30.9}}, color={90,110,150}, thickness=1.32),
+        Line(points={{35.2,55.5},{73.9,30.9}}, color={90,110,150}, thickness=1.32),
+        Line(points={{0,55.5},{0,25.6}}, color={90,110,150}, thickness=1.32),
+        Line(points={{-77.4,30.9},{-19.4,-46.6}}, color={64,64,64}),
+        Line(points={{-70.4,30.9},{-12.3,-46.6}}, color={64,64,64}),
+        Ellipse(extent={{-78.3,35.3},{-69.5,26.5}}, lineColor={64,64,64}, fillColor={255,255,255},
+          fillPattern=FillPattern.Solid),
+        Line(points={{70.4,30.9},{12.3,-46.6}}, color={64,64,64}),
+        Line(points={{77.4,30.9},{19.4,-46.6}}, color={64,64,64}),
+        Ellipse(extent={{69.5,35.3},{78.3,26.5}}, lineColor={64,64,64}, fillColor={255,255,255},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-3.5,25.6},{-3.5,-46.6}}, color={64,64,64}),
+        Line(points={{3.5,25.6},{3.5,-46.6}}, color={64,64,64}),
+        Ellipse(extent={{-4.4,30},{4.4,21.2}}, lineColor={64,64,64}, fillColor={255,255,255},
+          fillPattern=FillPattern.Solid),
+        Rectangle(extent={{-22.9,-43},{22.9,-51.8}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Ellipse(extent={{-41.4,61.7},{-29,49.4}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Ellipse(extent={{29,61.7},{41.4,49.4}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Ellipse(extent={{-6.2,61.7},{6.2,49.4}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Text(extent={{-66.9,64.3},{-49.3,50.2}}, textColor={0,0,127}, textString="q1"),
+        Text(extent={{51,64.3},{68.6,50.2}}, textColor={0,0,127}, textString="q2"),
+        Text(extent={{8.8,50.2},{24.6,37.9}}, textColor={0,0,127}, textString="q3"),
+        Text(extent={{26.4,-41.3},{44,-57.1}}, textColor={0,0,127}, textString="r")}),
     Documentation(info="<html>
+<p>
+<img src=\"modelica://Mechanisms/Resources/Images/Robots/DeltaInverse.svg\" alt=\"DeltaInverse\">
+</p>
 <p>
 Inverse dynamics of a delta robot with three drives. Inputs are angle, speed and acceleration of the upper arms;
 outputs are the motor torques, the platform's position, the energies and the powers.
@@ -159,6 +245,12 @@ tau = motorInertia*gearRatio*qdd + coulombTorque*tanh(w/frictionSpeedWidth) + vi
 The masses, the inertia, the efficiency and the friction are the parameters to be estimated; their defaults are the
 estimated column of Table 1 of the reference. The geometry is that of a small pick-and-place robot.
 </p>
+<h4>Assumptions</h4>
+<ul>
+<li>Rigid arms and bars; the joints of the bars have neither play nor friction.</li>
+<li>The platform keeps its orientation: the two bars of an arm are of equal length and parallel.</li>
+<li>Upper arms and bars are uniform slender rods, the platform is a point mass.</li>
+</ul>
 <h4>Implementation</h4>
 <p>
 All bars of an arm have the same length and stay parallel, so the platform keeps its orientation, and its centre is the

@@ -1,52 +1,90 @@
 within Mechanisms.Robots;
 model Tripod "Tripod robot (linear delta) with elastic drives and cascade control, smooth friction"
-  extends Icons.Mechanism;
-  // Parameters to be estimated
-  parameter Units.Mass toolMass(min=1e-9) = 1.5 "Mass of the tool, m_t";
-  parameter Units.TranslationalSpringConstant gearStiffness(min=1e-9) = 5e4 "Stiffness between drive and carriage, c_G";
-  parameter Units.DimensionlessRatio gearDampingRatio(min=0) = 0.1 "Relative damping between drive and carriage, zeta_G";
-  parameter Units.Torque coulombTorque(min=0) = 0.05 "Coulomb friction torque of one drive";
-  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 2e-4 "Viscous friction of one drive";
-  // Mechanics
-  parameter Units.Mass carriageMass(min=1e-9) = 1 "Mass of one carriage, m_rail";
-  parameter Units.Inertia driveInertia(min=1e-12) = 80e-6 "Inertia of one drive, J_D";
-  parameter Real gearFactor(unit="rad/m", min=1e-6) = 100 "Motor angle over travel of the rail, i_G";
+  extends Icons.Tripod;
+  parameter Units.Mass toolMass(min=1e-9) = 1.5 "Mass of the tool, m_t"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.TranslationalSpringConstant gearStiffness(min=1e-9) = 5e4 "Stiffness between drive and carriage, c_G"
+    annotation (Dialog(group="Gear"));
+  parameter Units.DimensionlessRatio gearDampingRatio(min=0) = 0.1 "Relative damping between drive and carriage, zeta_G"
+    annotation (Dialog(group="Gear"));
+  parameter Units.Torque coulombTorque(min=0) = 0.05 "Coulomb friction torque of one drive"
+    annotation (Dialog(group="Friction"));
+  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 2e-4 "Viscous friction of one drive"
+    annotation (Dialog(group="Friction"));
+  parameter Units.Mass carriageMass(min=1e-9) = 1 "Mass of one carriage, m_rail"
+    annotation (Dialog(group="Mass and load"));
+  parameter Units.Inertia driveInertia(min=1e-12) = 80e-6 "Inertia of one drive, J_D"
+    annotation (Dialog(group="Mass and load"));
+  parameter Real gearFactor(unit="rad/m", min=1e-6) = 100 "Motor angle over travel of the rail, i_G"
+    annotation (Dialog(group="Gear"));
   parameter Units.Length railRadius(min=1e-6) = 0.3
-    "Distance of the rails from the vertical axis, less that of the rod ends on the tool";
-  parameter Units.Length rodLength(min=1e-6) = 0.5 "Length of the rods";
-  parameter Units.Acceleration g = 9.81 "Gravity acceleration, downwards";
+    "Distance of the rails from the vertical axis, less that of the rod ends on the tool"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.Length rodLength(min=1e-6) = 0.5 "Length of the rods"
+    annotation (Dialog(group="Geometry"));
+  parameter Units.Acceleration g = 9.81 "Gravity acceleration, downwards"
+    annotation (Dialog(group="Environment"));
   parameter Units.AngularVelocity frictionSpeedWidth(min=1e-12) = 0.5
-    "Width of the smooth sign of the Coulomb friction, in motor speed";
-  // Control
-  parameter Real positionGain(unit="1/s") = 30 "Gain of the position controllers";
-  parameter Units.RotationalDampingConstant speedGain(min=1e-12) = 0.056 "Gain of the speed controllers";
-  parameter Units.Time integralTime(min=1e-9) = 0.03 "Integral time of the speed controllers";
-  parameter Units.Mass feedForwardMass = 2.8 "Mass that the acceleration feed-forward assumes per rail";
-  parameter Units.Force feedForwardForce = 14.715 "Weight that the feed-forward assumes per rail";
-  parameter Units.Torque torqueLimit(min=1e-9) = 2 "Torque limit of the drives";
-  parameter Units.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit";
-  // Start
-  parameter Units.Position toolStart[3] = {0, 0, -0.4002943} "Position of the tool at the start";
-  parameter Units.Position driveStart[3] = {0, 0, 0} "Positions of the drives at the start, in travel of the rails";
-  input Units.Position s_ref[3](each start=0) "Reference positions of the rails";
-  input Units.Velocity v_ref[3](each start=0) "Reference speeds of the rails";
-  input Units.Acceleration a_ref[3](each start=0) "Reference accelerations of the rails";
-  output Units.Torque driveTorque[3] "Torques of the drives";
-  output Units.Position drivePosition[3] "Positions of the drives, in travel of the rails";
-  output Units.Position carriagePosition[3] "Heights of the carriages";
-  output Units.Position toolPosition[3](start=toolStart, each fixed=true, each nominal=0.1)
-    "Position of the tool, z upwards";
-  output Units.Velocity toolVelocity[3](each start=0, each fixed=true) "Velocity of the tool";
-  output Units.Energy kineticEnergy "Kinetic energy";
-  output Units.Energy potentialEnergy "Potential energy of weight and springs, zero weight at height 0";
-  output Units.Power inputPower "Power of the drive torques";
-  output Units.Power dissipatedPower "Dissipated power";
+    "Width of the smooth sign of the Coulomb friction, in motor speed"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  parameter Real positionGain(unit="1/s") = 30 "Gain of the position controllers"
+    annotation (Dialog(group="Control"));
+  parameter Units.RotationalDampingConstant speedGain(min=1e-12) = 0.056 "Gain of the speed controllers"
+    annotation (Dialog(group="Control"));
+  parameter Units.Time integralTime(min=1e-9) = 0.03 "Integral time of the speed controllers"
+    annotation (Dialog(group="Control"));
+  parameter Units.Mass feedForwardMass = 2.8 "Mass that the acceleration feed-forward assumes per rail"
+    annotation (Dialog(group="Feed-forward"));
+  parameter Units.Force feedForwardForce = 14.715 "Weight that the feed-forward assumes per rail"
+    annotation (Dialog(group="Feed-forward"));
+  parameter Units.Torque torqueLimit(min=1e-9) = 2 "Torque limit of the drives"
+    annotation (Dialog(group="Control"));
+  parameter Units.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit"
+    annotation (Dialog(tab="Advanced", group="Smoothing"));
+  parameter Units.Position toolStart[3] = {0, 0, -0.4002943} "Position of the tool at the start"
+    annotation (Dialog(tab="Initialization", group="Start values"));
+  parameter Units.Position driveStart[3] = {0, 0, 0} "Positions of the drives at the start, in travel of the rails"
+    annotation (Dialog(tab="Initialization", group="Start values"));
+  Mechanisms.Interfaces.RealInput s_ref[3](each final quantity="Length", each final unit="m", each start=0)
+    "Reference positions of the rails"
+    annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
+  Mechanisms.Interfaces.RealInput v_ref[3](each final quantity="Velocity", each final unit="m/s", each start=0)
+    "Reference speeds of the rails"
+    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
+  Mechanisms.Interfaces.RealInput a_ref[3](
+    each final quantity="Acceleration",
+    each final unit="m/s2",
+    each start=0) "Reference accelerations of the rails"
+    annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
+  Mechanisms.Interfaces.RealOutput driveTorque[3](each final quantity="Torque", each final unit="N.m")
+    "Torques of the drives"
+    annotation (Placement(transformation(extent={{100,70},{120,90}})));
+  Mechanisms.Interfaces.RealOutput drivePosition[3](each final quantity="Length", each final unit="m")
+    "Positions of the drives, in travel of the rails"
+    annotation (Placement(transformation(extent={{100,30},{120,50}})));
+  Mechanisms.Interfaces.RealOutput carriagePosition[3](each final quantity="Length", each final unit="m")
+    "Heights of the carriages"
+    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
+  Mechanisms.Interfaces.RealOutput toolPosition[3](
+    each final quantity="Length",
+    each final unit="m",
+    start=toolStart, each fixed=true, each nominal=0.1) "Position of the tool, z upwards"
+    annotation (Placement(transformation(extent={{100,-50},{120,-30}})));
+  Mechanisms.Interfaces.RealOutput toolVelocity[3](
+    each final quantity="Velocity",
+    each final unit="m/s",
+    each start=0, each fixed=true) "Velocity of the tool"
+    annotation (Placement(transformation(extent={{100,-90},{120,-70}})));
+  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
+  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+    "Potential energy of weight and springs, zero weight at height 0"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
+  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the drive torques"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
+  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   DriveTrains.CascadeController controller[3](
-    s_ref=s_ref,
-    v_ref=v_ref,
-    a_ref=a_ref,
-    phi=driveAngle,
-    w=driveSpeed,
     each gearFactor=gearFactor,
     each positionGain=positionGain,
     each speedGain=speedGain,
@@ -54,12 +92,13 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
     each feedForwardMass=feedForwardMass,
     each feedForwardForce=feedForwardForce,
     each torqueLimit=torqueLimit,
-    each torqueWidth=torqueWidth) "Controllers";
+    each torqueWidth=torqueWidth) "Controllers"
+    annotation (Placement(transformation(extent={{-76,-12},{-52,12}})));
   Friction.RotationalCoulombViscous friction[3](
-    w=driveSpeed,
     each Tc=coulombTorque,
     each d=viscousFriction,
-    each width=frictionSpeedWidth) "Friction of the drives";
+    each width=frictionSpeedWidth) "Friction of the drives"
+    annotation (Placement(transformation(extent={{-74,-70},{-54,-50}})));
 protected
   constant Real railDirection[3, 2] = {{1, 0}, {-0.5, 0.5*sqrt(3)}, {-0.5, -0.5*sqrt(3)}}
     "Directions of the rails at 0, 120 and 240 degrees, one per row";
@@ -87,6 +126,17 @@ protected
   Units.Power railInputPower[3] "Power of one drive torque";
   Units.Power railLossPower[3] "Power lost in one drive and its damper";
 equation
+  controller.phi = driveAngle;
+  controller.w = driveSpeed;
+  connect(s_ref, controller.s_ref) annotation (Line(
+      points={{-120,60},{-90,60},{-90,9.6},{-78.4,9.6}}, color={0,0,127}));
+  connect(v_ref, controller.v_ref) annotation (Line(
+      points={{-120,0},{-96,0},{-96,4.8},{-78.4,4.8}}, color={0,0,127}));
+  connect(a_ref, controller.a_ref) annotation (Line(
+      points={{-120,-60},{-90,-60},{-90,0},{-78.4,0}}, color={0,0,127}));
+  connect(controller.tau, driveTorque) annotation (Line(
+      points={{-50.8,7.2},{-44,7.2},{-44,92},{96,92},{96,80},{110,80}}, color={0,0,127}));
+  friction.w = driveSpeed;
   equivalentMass = driveInertia*gearFactor^2;
   gearDamping = 2*gearDampingRatio*sqrt(gearStiffness*equivalentMass*carriageMass/(equivalentMass + carriageMass));
   assert(rodHeight2[1] > 1e-6*rodLength^2,
@@ -119,8 +169,6 @@ equation
     gearForce[i] = -gearStiffness*stretch[i] - gearDamping*stretchRate[i];
     driveInertia*driveAcceleration[i] = driveTorque[i] - friction[i].tau - gearForce[i]/gearFactor;
     carriageForce[i] = gearForce[i] - carriageMass*(carriageBias[i] + g);
-    // Control
-    driveTorque[i] = controller[i].tau;
     // Energies and powers
     railKineticEnergy[i] = 0.5*carriageMass*carriageVelocity[i]^2 + 0.5*driveInertia*driveSpeed[i]^2;
     railPotentialEnergy[i] = carriageMass*g*carriagePosition[i] + 0.5*gearStiffness*stretch[i]^2;
@@ -137,35 +185,104 @@ equation
   dissipatedPower = sum(railLossPower);
   annotation (
     experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Text(extent={{-98,66},{-53,54}}, textColor={128,128,128}, textString="s_ref"),
+        Text(extent={{-98,6},{-53,-6}}, textColor={128,128,128}, textString="v_ref"),
+        Text(extent={{-98,-54},{-53,-66}}, textColor={128,128,128}, textString="a_ref"),
+        Text(extent={{50,85},{98,75}}, textColor={128,128,128}, textString="driveTorque"),
+        Text(extent={{50,45},{98,35}}, textColor={128,128,128}, textString="drivePosition"),
+        Text(extent={{50,5},{98,-5}}, textColor={128,128,128}, textString="carriagePosition"),
+        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="toolPosition"),
+        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="toolVelocity")}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-33.8,-48.1},{77.8,-48.1}}, color={64,64,64}),
+        Line(points={{-28.8,-48.1},{-33.8,-53}}, color={64,64,64}),
+        Line(points={{-21.4,-48.1},{-26.4,-53}}, color={64,64,64}),
+        Line(points={{-14,-48.1},{-18.9,-53}}, color={64,64,64}),
+        Line(points={{-6.5,-48.1},{-11.5,-53}}, color={64,64,64}),
+        Line(points={{0.9,-48.1},{-4,-53}}, color={64,64,64}),
+        Line(points={{8.4,-48.1},{3.4,-53}}, color={64,64,64}),
+        Line(points={{15.8,-48.1},{10.8,-53}}, color={64,64,64}),
+        Line(points={{23.2,-48.1},{18.3,-53}}, color={64,64,64}),
+        Line(points={{30.7,-48.1},{25.7,-53}}, color={64,64,64}),
+        Line(points={{38.1,-48.1},{33.2,-53}}, color={64,64,64}),
+        Line(points={{45.6,-48.1},{40.6,-53}}, color={64,64,64}),
+        Line(points={{53,-48.1},{48,-53}}, color={64,64,64}),
+        Line(points={{60.4,-48.1},{55.5,-53}}, color={64,64,64}),
+        Line(points={{67.9,-48.1},{62.9,-53}}, color={64,64,64}),
+        Line(points={{75.3,-48.1},{70.4,-53}}, color={64,64,64}),
+        Rectangle(extent={{-23.9,56.1},{-18.9,-48.1}}, lineColor={64,64,64}, fillColor={230,230,230},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-21.4,22.6},{22,-27}}, color={90,110,150}, thickness=0.62),
+        Rectangle(extent={{-28.8,28.8},{-14,16.4}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-10.9,15.2},{-10.9,31.3}}, color={0,0,127}, arrow={Arrow.None,Arrow.Filled}),
+        Rectangle(extent={{19.5,56.1},{24.5,-48.1}}, lineColor={64,64,64}, fillColor={230,230,230},
+          fillPattern=FillPattern.Solid),
+        Line(points={{22,36.2},{24.5,-27}}, color={90,110,150}, thickness=0.62),
+        Rectangle(extent={{14.6,42.4},{29.4,30}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Line(points={{32.5,28.8},{32.5,44.9}}, color={0,0,127}, arrow={Arrow.None,Arrow.Filled}),
+        Rectangle(extent={{62.9,56.1},{67.9,-48.1}}, lineColor={64,64,64}, fillColor={230,230,230},
+          fillPattern=FillPattern.Solid),
+        Line(points={{65.4,10.2},{22,-27}}, color={90,110,150}, thickness=0.62),
+        Rectangle(extent={{58,16.4},{72.8,4}}, lineColor={64,64,64}, fillColor={220,228,240},
+          fillPattern=FillPattern.Solid),
+        Line(points={{75.9,2.8},{75.9,18.9}}, color={0,0,127}, arrow={Arrow.None,Arrow.Filled}),
+        Ellipse(extent={{17,-22},{27,-32}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Line(points={{22,-32},{22,-40.6}}, color={64,64,64}, thickness=0.62),
+        Text(extent={{-10.2,37.5},{-0.3,27.6}}, textColor={0,0,127}, textString="s1"),
+        Text(extent={{34.4,51.1},{44.3,41.2}}, textColor={0,0,127}, textString="s2"),
+        Text(extent={{76.6,25.1},{84,16.4}}, textColor={0,0,127}, textString="s3")}),
     Documentation(info="<html>
 <p>
-Three vertical rails at 0, 120 and 240 degrees carry one carriage each; massless rods of equal length join the carriages to
-the tool point, which hangs below them. The rail coordinate of a carriage is its height over the world's origin; with all
+<img src=\"modelica://Mechanisms/Resources/Images/Robots/Tripod.svg\" alt=\"Tripod\">
+</p>
+<p>
+Three vertical rails at 0, 120 and 240 degrees carry one carriage each; massless rods of equal length join the
+carriages to
+the tool point, which hangs below them. The rail coordinate of a carriage is its height over the world's origin; with
+all
 carriages at height 0 the tool is at <code>z = -sqrt(rodLength^2 - railRadius^2)</code>, here -0.4 m.
 </p>
 <p>
-Each drive has an inertia with friction, a gear from rotation to translation, and a spring and damper to its carriage. The
+Each drive has an inertia with friction, a gear from rotation to translation, and a spring and damper to its carriage.
+The
 damping is <code>d_G = 2*zeta_G*sqrt(c_G*m_e*m_rail/(m_e + m_rail))</code> with <code>m_e = J_D*i_G^2</code>, which the
-source prints without the root. A <a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per
-drive measures angle and speed of the drive. The inputs are reference position, speed and acceleration of each rail, which
+source prints without the root. A
+<a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per
+drive measures angle and speed of the drive. The inputs are reference position, speed and acceleration of each rail,
+which
 must fit together; zero inputs hold the tool where it starts.
 </p>
+<h4>Assumptions</h4>
+<ul>
+<li>Rigid, massless rods with ideal joints; tool and carriages are point masses.</li>
+<li>The elasticity of each drive is one linear spring with a linear damper.</li>
+<li>The drives follow their torques at once.</li>
+</ul>
 <h4>Implementation</h4>
 <p>
 The tool's x, y and z are the minimal coordinates: with the height <code>h[i]</code> of carriage i over the tool the
 carriages' velocities are <code>J*v</code>, <code>J[i, :] = {-dx[i]/h[i], -dy[i]/h[i], 1}</code>, and
-<code>(m_t*I + m_rail*J'*J)*a = J'*(F - m_rail*(b + g)) - {0, 0, m_t*g}</code>. The default start is the equilibrium for the
+<code>(m_t*I + m_rail*J'*J)*a = J'*(F - m_rail*(b + g)) - {0, 0, m_t*g}</code>. The default start is the equilibrium
+for the
 default values, with the springs loaded by the weight; with another geometry <code>toolStart</code> and
-<code>driveStart</code> must be set to match, or the springs start with a large deflection. Geometry, gains and masses are a
-choice in the range of a small pick-and-place robot; only <code>J_D</code> is given by the source. With these values the least
-damped mode of the controlled robot lies, friction aside, near 27 Hz with a damping ratio of 0.35, inside the band from 0 to
+<code>driveStart</code> must be set to match, or the springs start with a large deflection. Geometry, gains and masses
+are a
+choice in the range of a small pick-and-place robot; only <code>J_D</code> is given by the source. With these values
+the least
+damped mode of the controlled robot lies, friction aside, near 27 Hz with a damping ratio of 0.35, inside the band
+from 0 to
 50 Hz that the source evaluates. A delay of the measured torque belongs to the measurement, not to this model.
 </p>
 <h4>Limitations</h4>
 <p>The tool must stay inside the workspace: horizontally nearer to every rail than <code>rodLength</code>.</p>
 <h4>References</h4>
 <p>
-<em>Special Genetic Identification Algorithm with smoothing in the frequency domain</em> (study of a tripod robot; drive,
+<em>Special Genetic Identification Algorithm with smoothing in the frequency domain</em> (study of a tripod robot;
+drive,
 equivalent mass and identified parameters).
 </p>
 </html>"));

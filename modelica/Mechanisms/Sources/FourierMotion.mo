@@ -1,13 +1,20 @@
 within Mechanisms.Sources;
 model FourierMotion "Position, speed and acceleration of a finite Fourier series"
   extends Icons.Block;
-  parameter Units.AngularVelocity omega(min=1e-9) = 1 "Fundamental frequency";
-  parameter Real offset = 0 "Mean position";
-  parameter Real sine[6] = {0.1, 0, 0, 0, 0, 0} "Amplitudes of the sine terms of the harmonics 1 to 6";
-  parameter Real cosine[6] = {0, 0, 0, 0, 0, 0} "Amplitudes of the cosine terms of the harmonics 1 to 6";
-  output Real q "Position, an angle or a length";
-  output Real qd "Speed, per second of the position";
-  output Real qdd "Acceleration, per second squared of the position";
+  parameter Units.AngularVelocity omega(min=1e-9) = 1 "Fundamental frequency"
+    annotation (Dialog(group="Signal"));
+  parameter Real offset = 0 "Mean position"
+    annotation (Dialog(group="Signal"));
+  parameter Real sine[6] = {0.1, 0, 0, 0, 0, 0} "Amplitudes of the sine terms of the harmonics 1 to 6"
+    annotation (Dialog(group="Signal"));
+  parameter Real cosine[6] = {0, 0, 0, 0, 0, 0} "Amplitudes of the cosine terms of the harmonics 1 to 6"
+    annotation (Dialog(group="Signal"));
+  Mechanisms.Interfaces.RealOutput q "Position, an angle or a length"
+    annotation (Placement(transformation(extent={{100,50},{120,70}})));
+  Mechanisms.Interfaces.RealOutput qd "Speed, per second of the position"
+    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
+  Mechanisms.Interfaces.RealOutput qdd "Acceleration, per second squared of the position"
+    annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
 protected
   Real position[6] "Positions of the harmonics";
   Real speed[6] "Speeds of the harmonics";
@@ -23,14 +30,27 @@ equation
   qdd = sum(acceleration);
   annotation (
     experiment(StopTime=6.283185307179586, Tolerance=1e-8, Interval=0.01),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-72,0},{48,0}}, color={160,160,160}),
+        Line(points={{-72,0},{-60,33},{-51,15},{-40.5,43.5},{-27,-4.5},{-18,10.5},{-6,-37.5},{6,-15},{18,-45},
+          {30,7.5},{39,-10.5},{48,0}}, color={0,0,127}, thickness=0.375, smooth=Smooth.Bezier),
+        Text(extent={{82,65},{98,55}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{82,5},{98,-5}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{74,-55},{98,-65}}, textColor={128,128,128}, textString="qdd")}),
+    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-90,0},{70,0}}, color={160,160,160}),
+        Line(points={{-90,0},{-74,44},{-62,20},{-48,58},{-30,-6},{-18,14},{-2,-50},{14,-20},{30,-60},{46,10},
+          {58,-14},{70,0}}, color={0,0,127}, thickness=0.5, smooth=Smooth.Bezier)}),
     Documentation(info="<html>
 <p>
-<code>q = offset + sum(sine[k]*sin(k*omega*t) + cosine[k]*cos(k*omega*t))</code> over six harmonics, and its first and second
+<code>q = offset + sum(sine[k]*sin(k*omega*t) + cosine[k]*cos(k*omega*t))</code> over six harmonics, and its first and
+second
 derivative. The usual excitation of identification: periodic, smooth and of limited bandwidth.
 </p>
 <h4>Implementation</h4>
 <p>
-Speed and acceleration are differentiated on paper. The outputs carry no unit, because the block serves angles and lengths. For a start at rest choose
+Speed and acceleration are differentiated on paper. The outputs carry no unit, because the block serves angles and
+lengths. For a start at rest choose
 <code>sum(k*sine[k]) = 0</code>, for a start at zero <code>offset = -sum(cosine)</code>.
 </p>
 <h4>Limitations</h4>

@@ -31,7 +31,10 @@ package Units "Types of physical quantities with SI units"
     "Force over displacement";
   type Velocity = Real(final quantity="Velocity", final unit="m/s") "Velocity";
   type Voltage = Real(final quantity="ElectricPotential", final unit="V") "Voltage";
-  annotation (Documentation(info="<html>
+  annotation (
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Text(extent={{-80,40},{80,-84}}, textColor={64,64,64}, textString="SI")}),
+    Documentation(info="<html>
 <p>
 The quantities that the library uses, under the names of <code>Modelica.Units.SI</code> where the
 standard library has them, so that a model can be moved from one to the other by its import alone.

@@ -9,7 +9,10 @@ function lugreDeflectionRate "Rate of the mean bristle deflection of the LuGre l
   output Real dz "Rate of the deflection";
 algorithm
   dz := v - sigma0*v*tanh(v/width)/level*z;
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p>
 <code>dz = v - |v|/g(v)*z</code> with <code>g(v) = level/sigma0</code> and the smooth magnitude
 <code>|v| = v*tanh(v/width)</code>.

@@ -7,7 +7,10 @@ function smoothCoulomb "Coulomb friction with a smooth sign"
   output Real f "Friction, has the sign of v";
 algorithm
   f := level*tanh(v/width);
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p>
 <code>f = level*tanh(v/width)</code>. At rest the body creeps instead of sticking: a load below the
 level moves it with a speed of the order of <code>width</code>.

@@ -8,7 +8,10 @@ function stribeckLevel "Magnitude of friction in steady sliding, without the vis
   output Real level "Friction level, positive";
 algorithm
   level := Fc + (Fs - Fc)*exp(-(v/vs)^2);
-  annotation (Inline=true, smoothOrder=10, Documentation(info="<html>
+  annotation (
+    Inline=true,
+    smoothOrder=10,
+    Documentation(info="<html>
 <p><code>level = Fc + (Fs - Fc)*exp(-(v/vs)^2)</code>.</p>
 </html>"));
 end stribeckLevel;

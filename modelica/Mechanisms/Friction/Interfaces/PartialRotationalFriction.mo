@@ -1,11 +1,19 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialRotationalFriction "Friction between a shaft and its bearing, without the friction law"
   extends Icons.Friction;
-  input Units.AngularVelocity w(start=0) "Angular velocity of the shaft relative to the bearing";
-  output Units.Torque tau "Friction torque, acts against the motion";
-  output Units.Energy storedEnergy "Elastic energy stored in the contact";
-  output Units.Power lossPower "Dissipated power";
-  annotation (Documentation(info="<html>
+  Mechanisms.Interfaces.RealInput w(final quantity="AngularVelocity", final unit="rad/s", start=0)
+    "Angular velocity of the shaft relative to the bearing"
+    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
+  Mechanisms.Interfaces.RealOutput tau(final quantity="Torque", final unit="N.m")
+    "Friction torque, acts against the motion"
+    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
+  Mechanisms.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
+    "Elastic energy stored in the contact"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-50,-110})));
+  Mechanisms.Interfaces.RealOutput lossPower(final quantity="Power", final unit="W") "Dissipated power"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={50,-110})));
+  annotation (
+    Documentation(info="<html>
 <p>
 Signals of a friction law between a shaft and its bearing. A subclass gives <code>tau</code>,
 <code>storedEnergy</code> and <code>lossPower</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.

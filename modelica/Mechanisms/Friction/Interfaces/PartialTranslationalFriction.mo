@@ -1,11 +1,18 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialTranslationalFriction "Friction between a slide and its guide, without the friction law"
   extends Icons.Friction;
-  input Units.Velocity v(start=0) "Velocity of the slide relative to the guide";
-  output Units.Force f "Friction force, acts against the motion";
-  output Units.Energy storedEnergy "Elastic energy stored in the contact";
-  output Units.Power lossPower "Dissipated power";
-  annotation (Documentation(info="<html>
+  Mechanisms.Interfaces.RealInput v(final quantity="Velocity", final unit="m/s", start=0)
+    "Velocity of the slide relative to the guide"
+    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
+  Mechanisms.Interfaces.RealOutput f(final quantity="Force", final unit="N") "Friction force, acts against the motion"
+    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
+  Mechanisms.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
+    "Elastic energy stored in the contact"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-50,-110})));
+  Mechanisms.Interfaces.RealOutput lossPower(final quantity="Power", final unit="W") "Dissipated power"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={50,-110})));
+  annotation (
+    Documentation(info="<html>
 <p>
 Signals of a friction law between a slide and its guide. A subclass gives <code>f</code>,
 <code>storedEnergy</code> and <code>lossPower</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# ruff: noqa: T201  # a program: it says what it wrote
+"""Draw every icon and diagram of the Modelica libraries as SVG; see ``--help``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pictures.classes import Libraries
+from pictures.drawing import Painter
+from pictures.source import Class, read_library
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELICA = ROOT / "modelica"
+PAGES = ROOT / "docs" / "libraries"
+FIGURES = MODELICA / "Mechanisms" / "Resources" / "Images"
+INTRODUCTIONS = {
+    "Mechanisms": "The classes of `Mechanisms` as a Modelica tool shows them.",
+    "MechanismsMSL": "The classes of `MechanismsMSL` as a Modelica tool shows them, with the\n"
+    "parts of the Modelica Standard Library that they are assembled from.",
+}
+
+
+def pictures(libraries: Libraries, name: str) -> dict[Path, str]:
+    """Text of every file of one library: its page, its pictures, its figures."""
+    painter = Painter(libraries)
+    root = libraries.roots[name]
+    files: dict[Path, str] = {}
+    page = [f"# {name}\n", f"{INTRODUCTIONS[name]} Written by `ci/diagrams`.\n"]
+    for package in packages(root):
+        shown = [c for c in package.classes.values() if c.kind not in ("package", "type")]
+        rows = []
+        for it in shown:
+            cells = []
+            for kind, picture, width in (
+                ("icon", painter.icon(it), 140),
+                ("diagram", painter.diagram(it), 420),
+            ):
+                if picture is None or (kind == "diagram" and it.kind == "function"):
+                    cells.append("")
+                    continue
+                file = f"{it.full_name}.{kind}.svg"
+                files[PAGES / file] = picture
+                cells.append(f"![{kind} of {it.name}]({file}){{ width={width} }}")
+                if kind == "diagram" and name == "Mechanisms" and is_machine(it):
+                    parts = it.full_name.split(".")[1:]
+                    files[FIGURES.joinpath(*parts).with_suffix(".svg")] = picture
+            if any(cells):
+                rows.append(f"| `{it.name}`<br>{it.description} | {cells[0]} | {cells[1]} |")
+        if rows:
+            page += [f"## {package.full_name.partition('.')[2]}\n", f"{package.description}.\n"]
+            page += ["| class | icon | diagram |", "|---|---|---|", *rows, ""]
+    files[PAGES / f"{name.lower()}.md"] = "\n".join(page)
+    return files
+
+
+def packages(root: Class) -> Iterator[Class]:
+    """Yield packages that hold machines and parts, in the order of the library."""
+    for it in root.walk():
+        if it.kind == "package" and it is not root and it.name not in ("UsersGuide", "Units"):
+            yield it
+
+
+def is_machine(it: Class) -> bool:
+    """Whether the documentation of a class shows its diagram."""
+    inside = it.full_name.split(".")[1]
+    return it.kind == "model" and inside in (
+        "Oscillators",
+        "Friction",
+        "DriveTrains",
+        "Linkages",
+        "Robots",
+    )
+
+
+def standard_library(given: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """Folder of the Modelica Standard Library, as given or on MODELICAPATH."""
+    folders = [given] if given else []
+    for path in environment.get("MODELICAPATH", "").split(os.pathsep):
+        folders += sorted(Path(path).glob("Modelica*")) if path else []
+    found = [f for f in folders if (f / "package.mo").exists()]
+    return found[-1] if found else None
+
+
+def differences(files: Mapping[Path, str]) -> list[Path]:
+    """Files that are missing or not current."""
+    return [
+        path
+        for path, text in files.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write or compare the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--standard-library", type=Path, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    options = parser.parse_args(arguments)
+    roots = [read_library(MODELICA / "Mechanisms")]
+    files = pictures(Libraries(roots), "Mechanisms")
+    standard = standard_library(options.standard_library, os.environ)
+    if standard is None:
+        print("MechanismsMSL is left out: no Modelica Standard Library is here")
+    elif not options.check:
+        roots += [read_library(MODELICA / "MechanismsMSL"), read_library(standard)]
+        files |= pictures(Libraries(roots), "MechanismsMSL")
+    changed = differences(files)
+    for path in changed:
+        print(f"{'not current' if options.check else 'written'}: {path.relative_to(ROOT)}")
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[path], encoding="utf-8")
+    return 1 if options.check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

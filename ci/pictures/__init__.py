@@ -1,0 +1,1 @@
+"""Pictures of Modelica classes from their annotations."""
