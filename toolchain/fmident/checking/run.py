@@ -12,7 +12,6 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
-from fmident.checking.combinations import PointSensitivity
 from fmident.checking.dynamics import FINER, sampling_findings, simulate_finely, with_dynamics
 from fmident.checking.effort import Stopwatch, effort
 from fmident.checking.inputs import input_findings
@@ -51,6 +50,7 @@ from fmident.estimation.checks import (
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.problem.cost import TimeDomain
 from fmident.problem.residuals import compared_values, predict
+from fmident.statistics.combinations import PointSensitivity
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator

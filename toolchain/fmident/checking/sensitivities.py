@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident._types import F64
-from fmident.checking.combinations import PointSensitivity, product_verdict
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
@@ -18,6 +17,7 @@ from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import ParameterStatistics, analyse_rank
+from fmident.statistics.combinations import PointSensitivity, product_verdict
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -133,10 +133,12 @@ def identifiability_findings(
     if judged.undecided:
         findings.append(subject.finding("warning", "rank-undecided", _without_rank(check.verdict)))
     elif judged.rank < count:
-        where = ""
+        where, special = "", False
         if check.ranks_elsewhere:
             full = sum(r == count for r in check.ranks_elsewhere)
             tried = len(check.ranks_elsewhere)
+            # Errors of derivatives make a rank full here and there.
+            special = full == tried
             points = f"{tried} other point{'' if tried == 1 else 's'} in the bounds"
             where = (
                 f" The same holds at {points}."
@@ -151,7 +153,7 @@ def identifiability_findings(
                 "the estimator works with the combinations that are determined"
                 if inert_allowed
                 else "start elsewhere: the initial values are a special point"
-                if where.startswith(" At ")
+                if special
                 else "fix one parameter of each combination, or measure or excite something that"
                 " tells them apart",
                 "parameters",

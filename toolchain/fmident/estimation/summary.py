@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident._types import F64
+from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Estimate, Status
 from fmident.estimation.fits import check_fits, check_residuals, output_fits, residual_notes
 from fmident.estimation.jumps import Jumps, look_around, without_intervals
@@ -112,6 +113,9 @@ def summarise(
             statistics = uncertainty(
                 problem, evaluator, p, held, estimate.residual_weights, estimate.residual_scores
             )
+            if status != "interrupted":
+                named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
+                statistics = dataclasses.replace(statistics, identifiability=named)
             if estimate.residual_weights is None and estimate.residual_scores is None:
                 jumps = look_around(problem, evaluator, p, held, statistics)
                 statistics = _withhold(problem, statistics, jumps)

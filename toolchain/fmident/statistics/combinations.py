@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from fmident._types import F64
-from fmident.statistics import Identifiability, analyse_rank
+from fmident.statistics.identifiability import Identifiability, analyse_rank
 
 _SAME = 1e-2
 _LARGEST = 6
@@ -73,28 +73,95 @@ def product_verdict(
     for s in sensitivities:
         if bool((np.linalg.norm(s.jacobian, axis=0) <= s.column_errors).any()):
             return None
-        relative.append(_null_space(s.jacobian * s.point, missing))
-        plain.append(_null_space(s.jacobian, missing))
+        relative.append(null_space(s.jacobian * s.point, missing))
+        plain.append(null_space(s.jacobian, missing))
     if _spread(relative) > _SAME or _spread(relative) >= _spread(plain):
         return None
-    basis = relative[0]
+    found = _products(names, relative[0])
+    return None if found is None else (found.texts, products_verdict(names, judged.rank, found))
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products of powers that may be all that acts.
+
+    Parameters
+    ----------
+    texts
+        Such as ``"R1*C"``.
+    powers
+        Exponents of all parameters, shape (k, n).
+    directions
+        In the logarithms of the parameters: along these none of the products changes, (n, missing).
+    involved
+        Indices of the parameters that cannot be told apart.
+    """
+
+    texts: tuple[str, ...]
+    powers: F64
+    directions: F64
+    involved: tuple[int, ...]
+
+
+def products_of(names: Sequence[str], relative: F64, missing: int) -> Products | None:
+    """Return the products that a Jacobian with respect to ``log p`` speaks for, at one point.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters, shape (n,).
+    relative
+        Shape (m, n).
+    missing
+        Dimension of its null space.
+    """
+    return _products(names, null_space(relative, missing))
+
+
+def _products(names: Sequence[str], basis: F64) -> Products | None:
     involved = [int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) > _NOTHING)]
-    powers = _whole_rows(_complement(basis[involved]))
-    if powers is None:
+    rows = _whole_rows(_complement(basis[involved]))
+    if rows is None:
         return None
+    powers = np.zeros((len(rows), len(names)))
+    powers[:, involved] = np.array(rows, dtype=np.float64).reshape(len(rows), len(involved))
+    texts = tuple(product_text(row, [names[j] for j in involved]) for row in rows)
+    # Exactly along what does not change the whole powers.
+    directions = np.zeros((len(names), basis.shape[1]))
+    if rows:
+        inner = powers[:, involved]
+        _, _, right = np.linalg.svd(inner, full_matrices=True)
+        directions[involved] = right[len(rows) :].T[:, : basis.shape[1]]
+    else:
+        directions = basis
+    return Products(texts, powers, directions, tuple(involved))
+
+
+def products_verdict(names: Sequence[str], rank: int, found: Products) -> str:
+    """Return the verdict that names the products.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters, shape (n,).
+    rank
+        Numerical rank.
+    found
+        The products.
+    """
+    involved, texts, count = found.involved, found.texts, len(names)
     listed = [names[j] for j in involved]
-    texts = tuple(product_text(row, listed) for row in powers)
     rest = [n for j, n in enumerate(names) if j not in involved]
     verb = "is" if len(texts) == 1 else "are"
     verdict = (
-        f"Rank {judged.rank} of {count}. {_listed(listed)} cannot be told apart; only "
+        f"Rank {rank} of {count}. {_listed(listed)} cannot be told apart; only "
         f"{_listed(texts)} {verb} determined."
     )
     if not texts:
-        verdict = f"Rank {judged.rank} of {count}. {_listed(listed)} cannot be told apart."
+        verdict = f"Rank {rank} of {count}. {_listed(listed)} cannot be told apart."
     if rest:
         verdict += f" {_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
-    return texts, verdict
+    return verdict
 
 
 def product_text(powers: Sequence[int], names: Sequence[str]) -> str:
@@ -115,7 +182,7 @@ def _power(name: str, exponent: int) -> str:
     return name if exponent == 1 else f"{name}^{exponent}"
 
 
-def _null_space(jacobian: F64, missing: int) -> F64:
+def null_space(jacobian: F64, missing: int) -> F64:
     """Return an orthonormal basis of the directions without effect, shape (n, missing)."""
     analysis = analyse_rank(jacobian)
     scale = np.where(analysis.column_norms > 0.0, analysis.column_norms, 1.0)
