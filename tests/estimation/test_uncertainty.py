@@ -63,7 +63,7 @@ def test_rank_and_errors_are_right_where_forward_differences_are_too_inexact() -
     assert found.identifiability.rank == 2
     assert found.identifiability.verdict == "All 2 parameters are identifiable."
     np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=0.1)
-    assert before < evaluator.simulations <= before + 16
+    assert before < evaluator.simulations <= before + 20
 
 
 def test_derivatives_that_stay_too_inexact_are_blamed_not_the_data() -> None:
@@ -93,14 +93,14 @@ def test_data_are_blamed_where_a_and_b_act_together_only() -> None:
     assert np.isinf(found.intervals).all()
 
 
-def test_exact_models_pay_no_more_simulations() -> None:
+def test_exact_models_pay_one_simulation_per_parameter_to_be_verified() -> None:
     model = Noisy(0.0, 0.02)
     problem = problem_of(model)
     evaluator = Evaluator(problem, PythonExecutor(problem, model))
     evaluator.jacobian(TRUTH)
     before = evaluator.simulations
     found = uncertainty(problem, evaluator, TRUTH, HELD)
-    assert evaluator.simulations == before
+    assert evaluator.simulations == before + 2
     np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=1e-2)
 
 

@@ -112,7 +112,7 @@ def profile(
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
-    from fmident.profiles import run_profiles, with_notes
+    from fmident.profiles import compared_with, run_profiles, with_notes
     from fmident.profiles.run import check_profile, chosen_parameters
 
     part, notes = _part(problem, stage, None)
@@ -142,8 +142,10 @@ def profile(
         )
         about = executor.report()
     settings = {**profiles.settings, "evaluation": about.settings()}
+    stored = _standard_errors(part, found)
+    profiles, told = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)
-    return with_notes(profiles, [*notes, *about.notes])
+    return with_notes(profiles, [*notes, *told, *about.notes])
 
 
 def _profile_into(
@@ -326,3 +328,19 @@ def _differences(
             "the FMU or the problem have changed since."
         )
     return notes
+
+
+def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, float]:
+    """Return the standard errors of a result that those of the profiles can be compared with.
+
+    None of a robust loss, and of a stage those with the values that it held for exactly known.
+    """
+    options = result.settings.get("options", {})
+    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
+    if loss != "linear":
+        return {}
+    found = {e.name: e.standard_error for e in result.estimates if not e.fixed and not e.at_bound}
+    for stage in result.stages:
+        if stage.uncertainty is not None:
+            found |= stage.uncertainty.conditional_errors
+    return {q.name: found[q.name] for q in problem.free if q.name in found}

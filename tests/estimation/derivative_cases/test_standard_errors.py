@@ -29,43 +29,15 @@ QUICK: tuple[Combination, ...] = (
 POINTS = {"products": (1,), "bend": (0, 1), "jump": (0, 1)}
 """Where the grid looks at other points of the reference than the truth."""
 
-_JUMPS = "the solver's noise comes in jumps that the step was not measured for"
-_BEND = "the step is too long for the samples on the bend"
-_EVENT = "the step moves an event across a sample"
-KNOWN_FAULTS: dict[Combination, str] = {
-    ("products", 1e-4, "central"): _JUMPS,
-    ("products", 1e-4, "auto"): _JUMPS,
-    ("products", 1e-6, "central"): _JUMPS,
-    ("products", 1e-6, "auto"): _JUMPS,
-    ("log-products", 1e-4, "forward"): _JUMPS,
-    ("log-products", 1e-4, "central"): _JUMPS,
-    ("log-products", 1e-4, "auto"): _JUMPS,
-    ("log-products", 1e-6, "central"): _JUMPS,
-    ("log-products", 1e-6, "auto"): _JUMPS,
-    ("sum", 1e-6, "forward"): _JUMPS,
-    ("sum", 1e-6, "central"): _JUMPS,
-    ("sum", 1e-6, "auto"): _JUMPS,
-    ("bend", 1e-4, "forward"): _BEND,
-    ("bend", 1e-4, "central"): _BEND,
-    ("bend", 1e-4, "auto"): _BEND,
-    ("bend", 1e-6, "central"): _BEND,
-    ("jump", 1e-4, "forward"): _EVENT,
-    ("jump", 1e-4, "auto"): _EVENT,
-}
-"""What is wrong until derivatives behind an interval are verified."""
-
 
 def grid() -> list[object]:
-    """Return all combinations; those of known faults are expected to fail."""
-    found = []
-    for case in CASES:
-        for tolerance in TOLERANCES:
-            for mode in MODES:
-                reason = KNOWN_FAULTS.get((case.name, tolerance, mode))
-                marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-                name = f"{case.name}-{tolerance:.0e}-{mode}"
-                found.append(pytest.param(case, tolerance, mode, id=name, marks=marks))
-    return found
+    """Return all combinations."""
+    return [
+        pytest.param(case, tolerance, mode, id=f"{case.name}-{tolerance:.0e}-{mode}")
+        for case in CASES
+        for tolerance in TOLERANCES
+        for mode in MODES
+    ]
 
 
 @pytest.fixture(scope="session")

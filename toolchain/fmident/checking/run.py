@@ -34,6 +34,7 @@ from fmident.checking.sensitivities import (
     sensitivities,
     sensitivities_elsewhere,
     sensitivity_check,
+    tolerance_findings,
     unmoved_findings,
 )
 from fmident.checking.settable import fixed_without_influence
@@ -258,6 +259,7 @@ class _Check:
             shares = output_shares(self.subject, known)
             checked = self._identifiability(known, inert=bool(inert))
             self.findings += unmoved_findings(self.subject, known)
+            self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
         self.findings += [*self._noise(), *self._engine()]
         return self._report(

@@ -11,12 +11,12 @@ from fmident._types import F64
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
-from fmident.estimation.uncertainty import uncertainty
+from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
-from fmident.statistics import ParameterStatistics, analyse_rank
+from fmident.statistics import analyse_rank
 from fmident.statistics.combinations import PointSensitivity, product_verdict
 
 _COLLINEAR = 15.0
@@ -36,7 +36,7 @@ class Sensitivities:
     Parameters
     ----------
     jacobian
-        Whitened residuals by physical parameters, shape (m, n).
+        Whitened residuals by physical parameters, verified, shape (m, n).
     residuals
         Whitened, shape (m,).
     statistics
@@ -49,7 +49,7 @@ class Sensitivities:
 
     jacobian: F64
     residuals: F64
-    statistics: ParameterStatistics
+    statistics: VerifiedStatistics
     sizes: F64
     column_errors: F64
 
@@ -78,7 +78,7 @@ def _sensitivities_at(subject: Subject, evaluator: Evaluator, p: F64) -> Sensiti
     sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
     errors = evaluator.column_errors(p)
     return Sensitivities(
-        evaluator.jacobian(p),
+        statistics.linearisation.jacobian,
         evaluator.residuals(p),
         statistics,
         sizes,
@@ -162,6 +162,59 @@ def identifiability_findings(
     elif check.collinearity > _COLLINEAR and not inert_allowed:
         findings.append(_collinear(subject, found, check))
     findings += _poor(subject, found, check, inert_allowed=inert_allowed)
+    return findings
+
+
+def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]:
+    """Return what the tolerance of the simulations does to estimate and derivatives."""
+    statistics = found.statistics
+    findings = []
+    effect = statistics.integration
+    if effect is not None and effect.needed is not None:
+        names = [q.name for q in subject.problem.free]
+        moved = ", ".join(
+            f"{name} by {shift:.2g} standard errors"
+            for name, shift, said in zip(names, effect.shifts, effect.matters, strict=True)
+            if said
+        )
+        findings.append(
+            subject.finding(
+                "warning",
+                "integration-error",
+                f"the error of the integration at the tolerance {effect.tolerance:g} will move the"
+                f" estimate: {moved}",
+                f"set evaluation.tolerance to {effect.needed:g}",
+                "evaluation",
+                "tolerance",
+            )
+        )
+    if statistics.tightened is not None:
+        findings.append(
+            subject.finding(
+                "note",
+                "derivatives-tightened",
+                "no step of the finite differences is exact enough at this tolerance: the"
+                f" derivatives were simulated with {statistics.tightened:g}",
+                "set evaluation.tolerance to that if the search does not get on",
+                "evaluation",
+                "tolerance",
+            )
+        )
+    withheld = statistics.identifiability.withheld
+    if withheld:
+        heedless = statistics.heedless
+        findings.append(
+            subject.finding(
+                "warning",
+                "derivatives-inexact",
+                f"the derivatives are too inexact to predict the error of {', '.join(withheld)}",
+                "give the FMU a finer solver: it does not heed evaluation.tolerance"
+                if heedless
+                else "tighten evaluation.tolerance",
+                "evaluation",
+                "tolerance",
+            )
+        )
     return findings
 
 

@@ -32,7 +32,7 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import CompilationError, FmidentError, shown
+from fmident.errors import CompilationError, FmidentError
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
@@ -193,9 +193,9 @@ def _explain(error: FmidentError) -> str:
 
 def _describe(error: OSError) -> str:
     reason = error.strerror or str(error)
-    said = f"'{shown(str(error.filename))}': {reason}" if error.filename is not None else reason
+    shown = f"'{error.filename}': {reason}" if error.filename is not None else reason
     advice = _ADVICE.get(error.errno or 0)
-    return f"{said}\n  hint: {advice}" if advice else said
+    return f"{shown}\n  hint: {advice}" if advice else shown
 
 
 def _defect(error: Exception) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,9 @@ _LOWER = 0.02
 
 _RELATIVE = 1e-6
 """The same in relation to the cost."""
+
+
+_Statistics = TypeVar("_Statistics", bound=ParameterStatistics)
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def look_around(
     return Jumps(tuple(names), lower)
 
 
-def without_intervals(statistics: ParameterStatistics, lost: Sequence[int]) -> ParameterStatistics:
+def without_intervals(statistics: _Statistics, lost: Sequence[int]) -> _Statistics:
     """Return the statistics without the uncertainty of some parameters.
 
     Parameters

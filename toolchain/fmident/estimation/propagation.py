@@ -95,6 +95,7 @@ class Propagation:
         )
         self._searched: set[str] = set()
         self._starts: dict[str, float] = {}  # the largest from which each was searched
+        self._withheld: set[str] = set()
         self._apart: dict[str, int] = {}  # parameters whose errors are not compared with others'
 
     def add(
@@ -129,6 +130,9 @@ class Propagation:
             self._starts[q.name] = max(self._starts.get(q.name, 0.0), q.initial, key=abs)
         for name in free:
             self._apart.pop(name, None)
+        self._withheld -= set(free)
+        if run.statistics is not None:
+            self._withheld |= set(run.statistics.identifiability.withheld)
         if run.statistics is None or not self.wanted[number]:
             self._chain.forget(free)
             return Carried(None)
@@ -185,7 +189,7 @@ class Propagation:
 
     def applied(self, estimate: ParameterEstimate) -> ParameterEstimate:
         """Return a parameter with the uncertainty that counts what its stage held."""
-        if not self._chain.knows(estimate.name):
+        if not self._chain.knows(estimate.name) or estimate.name in self._withheld:
             return estimate
         names, value = [estimate.name], np.array([estimate.value])
         low, high = self._chain.intervals(names, value)[0]
@@ -200,6 +204,8 @@ class Propagation:
         """Return the joint covariance of parameters, shape (n, n); NaN where it is unknown."""
         found = self._chain.covariance(names)
         for i, first in enumerate(names):
+            if first in self._withheld:
+                found[i, :] = found[:, i] = np.nan
             # What a stage did not count correlates its errors with those of other stages.
             if first in self._apart:
                 others = [self._apart.get(n) != self._apart[first] for n in names]

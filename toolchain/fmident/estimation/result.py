@@ -17,6 +17,7 @@ from fmident.problem.cost import TimeDomain
 from fmident.statistics.identifiability import Identifiability
 
 __all__ = [
+    "DerivativeCheck",
     "EstimationResult",
     "Identifiability",
     "OutputFit",
@@ -121,6 +122,32 @@ class ResidualCheck:
 
     noise_ratio: float
     autocorrelation: float
+
+
+@dataclass(frozen=True)
+class DerivativeCheck:
+    """How the derivatives behind the intervals were verified, and what the integration does.
+
+    Parameters
+    ----------
+    tolerance
+        Of the simulations; ``None`` if unknown.
+    tightened
+        Tolerance of the simulations for the derivatives, where that would not do.
+    heedless
+        Whether the FMU does not heed the tolerance.
+    shifts
+        Parameters that the error of the integration moves by a noticeable part of their standard
+        error, with that part.
+    needed
+        Tolerance with which it would not; ``None`` where it does not.
+    """
+
+    tolerance: float | None = None
+    tightened: float | None = None
+    heedless: bool = False
+    shifts: Mapping[str, float] = field(default_factory=dict)
+    needed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -238,6 +265,8 @@ class EstimationResult:
     stages
         How each stage ended; empty without stages. Cost, identifiability and residuals are
         those of the last one.
+    derivatives
+        How they were verified; ``None`` without intervals.
     generations
         Vectors that a population method evaluated, and their costs.
     """
@@ -268,6 +297,7 @@ class EstimationResult:
     cost_options: Mapping[str, object] = field(default_factory=dict)
     generations: tuple[Generation, ...] = ()
     stages: tuple[StageResult, ...] = ()
+    derivatives: DerivativeCheck | None = None
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

@@ -176,6 +176,7 @@ def run_with_statistics(
         settings=settings,
         series=estimate.series,
         residuals=summary.residuals,
+        derivatives=summary.derivatives,
         cost=problem.cost.name,
         cost_options=problem.cost.options(),
         generations=monitor.generations,

@@ -15,8 +15,8 @@ from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Estimate, Status
 from fmident.estimation.fits import check_fits, check_residuals, output_fits, residual_notes
 from fmident.estimation.jumps import Jumps, look_around, without_intervals
-from fmident.estimation.result import OutputFit, ParameterEstimate, ResidualCheck
-from fmident.estimation.uncertainty import uncertainty
+from fmident.estimation.result import DerivativeCheck, OutputFit, ParameterEstimate, ResidualCheck
+from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
 from fmident.problem.cost import TimeDomain
 from fmident.statistics import Identifiability, ParameterStatistics
@@ -50,6 +50,7 @@ class Summary:
     notes: tuple[str, ...]
     residuals: ResidualCheck | None = None
     statistics: ParameterStatistics | None = None
+    derivatives: DerivativeCheck | None = None
 
 
 def summarise(
@@ -90,7 +91,7 @@ def summarise(
         status = "failed"
         message += f"; but the simulation with these parameters fails: {evaluator.last_failure}"
     held = parameters_at_bound(problem, p)
-    statistics: ParameterStatistics | None = None
+    statistics: VerifiedStatistics | None = None
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
         chosen = f"'{problem.cost.name}'"
@@ -111,7 +112,13 @@ def summarise(
             and (status != "interrupted" or evaluator.knows_jacobian(p))
         ):
             statistics = uncertainty(
-                problem, evaluator, p, held, estimate.residual_weights, estimate.residual_scores
+                problem,
+                evaluator,
+                p,
+                held,
+                estimate.residual_weights,
+                estimate.residual_scores,
+                verify=status != "interrupted",
             )
             if status != "interrupted":
                 named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
@@ -130,6 +137,7 @@ def summarise(
         message = f"interrupted while the intervals were computed; before: {message}"
     if likely and statistics is None and status == "interrupted":
         notes.append("There are no intervals, since the run was interrupted.")
+    derivatives: DerivativeCheck | None = None
     scale = float("nan")
     if statistics is not None:
         scale = float(np.sqrt(statistics.residual_variance))
@@ -144,6 +152,8 @@ def summarise(
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
         notes += _distance_notes(problem, p, statistics, searches)
+        derivatives = _derivative_check(problem, evaluator, statistics)
+        notes += _derivative_notes(derivatives, statistics)
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
@@ -163,12 +173,11 @@ def summarise(
         tuple(notes),
         check,
         statistics,
+        derivatives,
     )
 
 
-def _withhold(
-    problem: Problem, statistics: ParameterStatistics, jumps: Jumps
-) -> ParameterStatistics:
+def _withhold(problem: Problem, statistics: VerifiedStatistics, jumps: Jumps) -> VerifiedStatistics:
     """Return the statistics without intervals that the cost around the estimate contradicts."""
     if not jumps.names:
         return statistics
@@ -309,3 +318,52 @@ def _distance_notes(
             else "A further stage with least-squares goes there."
         )
     ]
+
+
+def _derivative_check(
+    problem: Problem, evaluator: Evaluator, statistics: VerifiedStatistics
+) -> DerivativeCheck:
+    """Return how the derivatives were verified."""
+    effect = statistics.integration
+    shifts: dict[str, float] = {}
+    if effect is not None:
+        shifts = {
+            q.name: float(shift)
+            for q, shift, said in zip(problem.free, effect.shifts, effect.matters, strict=True)
+            if said
+        }
+    return DerivativeCheck(
+        evaluator.tolerance,
+        statistics.tightened,
+        statistics.heedless,
+        shifts,
+        None if effect is None else effect.needed,
+    )
+
+
+def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) -> list[str]:
+    """Say what the tolerance of the simulations does to estimate and intervals."""
+    notes = []
+    if check.tightened is not None:
+        notes.append(
+            "The derivatives behind the intervals were simulated with the tolerance "
+            f"{check.tightened:g}: with {check.tolerance:g}, no step of the finite differences is "
+            "exact enough."
+        )
+    if check.shifts:
+        moved = ", ".join(f"'{name}' by {shift:.2g}" for name, shift in check.shifts.items())
+        notes.append(
+            f"The error of the integration at the tolerance {check.tolerance:g} moves the estimate "
+            f"by a part of its standard errors ({moved}), which the intervals do not count. Set "
+            f"evaluation.tolerance to {check.needed:g} and estimate again."
+        )
+    judged = statistics.identifiability
+    if judged.withheld or judged.undecided:
+        if check.heedless:
+            notes.append(
+                "The FMU does not heed the tolerance, so that more exact derivatives need a finer "
+                "solver in the FMU."
+            )
+        elif check.tightened is None and check.tolerance is None:
+            notes.append("The FMU names no tolerance: give evaluation.tolerance, such as 1e-8.")
+    return notes

@@ -1,7 +1,7 @@
 """Many simulations: executors, the evaluator, finite differences from measured noise."""
 
 from fmident.evaluation.differences import Columns, JacobianError, difference_columns
-from fmident.evaluation.directions import DirectionalDerivatives, directional_derivatives
+from fmident.evaluation.directions import DirectionalDerivatives
 from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executors import (
     AutoExecutor,
@@ -44,7 +44,6 @@ __all__ = [
     "StepSizes",
     "choose_steps",
     "difference_columns",
-    "directional_derivatives",
     "fixed_steps",
     "in_callers_thread",
     "make_executor",

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.derivatives import Derivatives
+from fmident.evaluation.derivatives import Climb, Derivatives
 from fmident.evaluation.differences import JacobianError
 from fmident.evaluation.directions import DirectionalDerivatives
 from fmident.evaluation.executors.base import Done, Executor
@@ -382,6 +382,71 @@ class Evaluator:
             The simulation fails at `p`, or all around it.
         """
         return self._derivatives.along(self._checked(p)[0], directions)
+
+    def climb(
+        self,
+        p: F64,
+        directions: F64,
+        noise: float | None = None,
+        tolerance: float | None = None,
+    ) -> Climb:
+        """Begin with derivatives along directions whose errors are measured, not predicted.
+
+        By central differences with several steps each (see :mod:`fmident.evaluation.ladder`).
+        Counts as one Jacobian.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
+        directions
+            In physical parameters, shape (n, k).
+        noise
+            Root mean square per residual, if more is known of it than what was measured.
+        tolerance
+            Of the integrator, in place of that of the problem.
+
+        Raises
+        ------
+        JacobianError
+            The simulation fails at `p`, or all around it.
+        """
+        return self._derivatives.climb(self._checked(p)[0], directions, noise, tolerance)
+
+    def other_columns(self, p: F64) -> F64 | None:
+        """Return the Jacobian at `p` by far longer steps, to compare; ``None`` without one.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (m, n); NaN in columns that cannot be compared.
+        """
+        return self._derivatives.other_columns(self._checked(p)[0])
+
+    @property
+    def tolerance(self) -> float | None:
+        """Relative tolerance of the simulations; ``None`` where it is not known."""
+        return self._runs.tolerance
+
+    def integration_error(self, p: F64) -> F64 | None:
+        """Return the residuals at `p` minus those at a hundredth of the tolerance, shape (m,).
+
+        One more simulation of each experiment, remembered for the last point.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Zero where the FMU does not heed the tolerance; ``None`` where none is known, or the
+            simulation fails.
+        """
+        return self._derivatives.integration_error(self._checked(p)[0])
+
+    def integration_order(self, p: F64) -> float:
+        """Return the power of the tolerance with which that error falls; NaN where unknown.
+
+        One more simulation of each experiment.
+        """
+        return self._derivatives.integration_order(self._checked(p)[0])
 
     def _most(self) -> int:
         """Return how many searches may run at once for the memory that they need."""

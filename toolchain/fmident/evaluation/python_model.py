@@ -11,8 +11,10 @@ without a compiler and without an FMU::
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,20 +45,26 @@ class PythonExecutor(Executor):
     model
         ``model(times, inputs, **values)`` with times of shape (n,), inputs by name, and the
         values of the parameters' FMU variables and the experiment's start values; returns
-        at least the measured variables.
+        at least the measured variables. One with an argument ``tolerance`` is given that of the
+        simulation, which stands for the integrator's.
         It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
     """
 
     def __init__(self, problem: Problem, model: Model) -> None:
         self._experiments = problem.experiments
         self._model = model
+        self._tolerance = problem.evaluation.tolerance
+        self._heeds = "tolerance" in inspect.signature(model).parameters
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks in order."""
         found: list[Simulated] = []
         for task in tasks:
             experiment = self._experiments[task.experiment]
-            found.append(self._run_one(experiment, output_variables(experiment), task.values))
+            outcome = self._run_one(
+                experiment, output_variables(experiment), task.values, task.tolerance
+            )
+            found.append(outcome)
             if done is not None:
                 done(len(found) - 1, found[-1])
         return found
@@ -71,10 +79,16 @@ class PythonExecutor(Executor):
         return [self._run_one(experiment, variables, chosen) for chosen in values]
 
     def _run_one(
-        self, experiment: Experiment, variables: Sequence[str], values: Mapping[str, float]
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Mapping[str, float],
+        tolerance: float | None = None,
     ) -> Simulated:
         try:
-            given = {**experiment.start_values, **values}
+            given: dict[str, Any] = {**experiment.start_values, **values}
+            if self._heeds:
+                given["tolerance"] = self._tolerance if tolerance is None else tolerance
             found = self._model(experiment.times, experiment.inputs, **given)
         except SimulationError as error:
             return SimulationFailure.of(error, values, experiment.name)

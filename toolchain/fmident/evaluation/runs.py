@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from fmident.evaluation.memory import (
     cost_of,
     root_mean_square,
 )
-from fmident.evaluation.setups import output_variables
+from fmident.evaluation.setups import output_variables, own_tolerance
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.residuals import (
@@ -157,9 +158,22 @@ class Runs:
                 costs[new] = population.costs
         return costs
 
-    def probe(self, points: F64) -> F64:
-        """Return the residuals like :meth:`residuals`, but remember nothing."""
-        return self._run(points, remember=False)
+    def probe(self, points: F64, tolerance: float | None = None) -> F64:
+        """Return the residuals like :meth:`residuals`, but remember nothing.
+
+        Parameters
+        ----------
+        points
+            Shape (k, n).
+        tolerance
+            Of the integrator, in place of that of the problem.
+        """
+        return self._run(points, remember=False, tolerance=tolerance)
+
+    @cached_property
+    def tolerance(self) -> float | None:
+        """Relative tolerance of the simulations; ``None`` where it is not known."""
+        return own_tolerance(self.problem)
 
     def outputs(self, point: F64) -> tuple[Simulated, ...]:
         """Return the FMU's outputs at one point, shape (n,), an item per experiment."""
@@ -254,15 +268,23 @@ class Runs:
         if self._whole is not None:
             self._whole._take_best(best)
 
-    def _run(self, points: F64, *, remember: bool, again: bool = False) -> F64:
+    def _run(
+        self,
+        points: F64,
+        *,
+        remember: bool,
+        again: bool = False,
+        tolerance: float | None = None,
+    ) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed.
 
-        With `again`, they were known in an earlier process.
+        With `again`, they were known in an earlier process. `tolerance` is in place of that of the
+        problem.
         """
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
-        tasks = [task for k in usable for task in self._tasks(points[k])]
+        tasks = [task for k in usable for task in self._tasks(points[k], tolerance)]
         outputs = self._simulate(tasks, remember=remember, again=again)
         for i, k in enumerate(usable):
             rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
@@ -299,9 +321,9 @@ class Runs:
         ]
         return cost_residuals(self.problem, zeros, self.problem.initial)
 
-    def _tasks(self, p: F64) -> list[SimulationTask]:
+    def _tasks(self, p: F64, tolerance: float | None = None) -> list[SimulationTask]:
         return [
-            SimulationTask(i, parameter_values_for(self.problem, experiment, p))
+            SimulationTask(i, parameter_values_for(self.problem, experiment, p), tolerance)
             for i, experiment in enumerate(self.problem.experiments)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from fmident.problem.residuals import parameter_values_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
+    from fmident.evaluation.tasks import SimulationTask
     from fmident.fmu import SimulationSetup
     from fmident.problem.model import Problem
 
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 def output_variables(experiment: Experiment) -> tuple[str, ...]:
     """Return the FMU variables that the experiment's measurements need, each once."""
     return experiment.output_variables
+
+
+def own_tolerance(problem: Problem) -> float | None:
+    """Return the relative tolerance of a problem's simulations; ``None`` if nobody knows it.
+
+    Where the problem gives none, that is the one of the FMU's description.
+    """
+    if problem.evaluation.tolerance is not None or not problem.fmu.is_file():
+        return problem.evaluation.tolerance  # without an FMU, a function of Python
+    from fmident.fmu.fmu import read_description
+
+    return read_description(problem.fmu).default_tolerance
 
 
 def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:
@@ -104,12 +117,30 @@ class SetupTable:
     """
 
     others_kept = 8
+    tolerances_kept = 4
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._next = 0
         self.own = tuple(self._prepare(e, output_variables(e)) for e in problem.experiments)
         self._others: dict[tuple[int, tuple[str, ...]], tuple[Experiment, Prepared]] = {}
+        self._tightened: dict[tuple[int, float], Prepared] = {}
+
+    def of(self, task: SimulationTask) -> Prepared:
+        """Return the setup of a task: of an experiment of the problem, with its own tolerance."""
+        own = self.own[task.experiment]
+        if task.tolerance is None:
+            return own
+        key = (task.experiment, task.tolerance)
+        found = self._tightened.pop(key, None)
+        if found is None:
+            setup = replace(own.setup, tolerance=task.tolerance)
+            found = Prepared(self._next, setup, own.values, own.experiment)
+            self._next += 1
+        self._tightened[key] = found
+        while len(self._tightened) > self.tolerances_kept * len(self.own):
+            del self._tightened[next(iter(self._tightened))]
+        return found
 
     def other(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
         """Return the setup of any experiment; the same object when asked for it again."""
@@ -126,7 +157,8 @@ class SetupTable:
     @property
     def numbers(self) -> frozenset[int]:
         """Numbers that may be asked for again."""
-        return frozenset(p.number for p in (*self.own, *(p for _, p in self._others.values())))
+        others = (p for _, p in self._others.values())
+        return frozenset(p.number for p in (*self.own, *others, *self._tightened.values()))
 
     def _prepare(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
         setup = simulation_setup(self._problem, experiment, variables)

@@ -22,15 +22,18 @@ class SimulationTask:
         Index into the problem's experiments.
     values
         FMU variable to value; what the experiment itself sets is not repeated here.
+    tolerance
+        Of the integrator, in place of that of the problem; ``None`` leaves it.
     """
 
     experiment: int
     values: Mapping[str, float]
+    tolerance: float | None = None
 
     @property
-    def key(self) -> tuple[int, tuple[tuple[str, float], ...]]:
+    def key(self) -> tuple[int, tuple[tuple[str, float], ...], float | None]:
         """Equal for tasks with equal outcome."""
-        return self.experiment, tuple(sorted(self.values.items()))
+        return self.experiment, tuple(sorted(self.values.items())), self.tolerance
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fmident.profiles.model import (
     ProfileResult,
     ProfileVerdict,
 )
-from fmident.profiles.run import ProfileProgress, run_profiles, with_notes
+from fmident.profiles.run import ProfileProgress, compared_with, run_profiles, with_notes
 
 __all__ = [
     "ParameterProfile",
@@ -23,6 +23,7 @@ __all__ = [
     "ProfileProgress",
     "ProfileResult",
     "ProfileVerdict",
+    "compared_with",
     "run_profiles",
     "tau_curve",
     "with_notes",

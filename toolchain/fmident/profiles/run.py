@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
 from fmident.profiles.model import ProfileResult
+from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Plan, Walk, walk_along
 from fmident.statistics import ParameterStatistics
 from fmident.statistics.likelihood import critical_tau, rise_of
@@ -38,6 +39,9 @@ estimate, from which the profiles begin anew."""
 _RESTARTS = 2
 _MOVED = 0.01
 """Part of the standard error by which an estimate may be off before the user is told."""
+
+_OTHER = 0.05
+"""Logarithm of the ratio of two standard errors of the same parameter that is no accident."""
 
 _VANISHING = 10.0
 """Residuals within so many times the noise of the simulation say nothing about the data's."""
@@ -311,3 +315,47 @@ def _lowest(walks: Sequence[Walk]) -> State | None:
 def with_notes(result: ProfileResult, notes: Sequence[str]) -> ProfileResult:
     """Return the result with more notes, before those that it has."""
     return dataclasses.replace(result, notes=(*notes, *result.notes))
+
+
+def compared_with(
+    result: ProfileResult, errors: Mapping[str, float]
+) -> tuple[ProfileResult, list[str]]:
+    """Return profiles judged against the standard errors that an estimation has given, too.
+
+    Parameters
+    ----------
+    result
+        Whose linearised intervals were computed anew.
+    errors
+        Parameter to standard error; NaN where the estimation withheld it.
+
+    Returns
+    -------
+    result
+        A profile that agrees with the new interval, but not with that of the estimation, differs.
+    notes
+        What is to be said of that.
+    """
+    notes, profiles = [], []
+    for found in result.profiles:
+        before, now = errors.get(found.name, np.nan), found.standard_error
+        ratio = now / before if before > 0.0 else np.nan
+        if np.isfinite(ratio) and abs(np.log(ratio)) > _OTHER:
+            notes.append(
+                f"The standard error of '{found.name}' is {before:.3g} in the result, but "
+                f"{now:.3g} by derivatives that were verified now: the interval of the result "
+                "does not hold. Estimate again."
+            )
+            if found.verdict.kind == "agrees":
+                half, value = result.critical_tau * before, found.value
+                verdict = judge(
+                    value,
+                    found.lower,
+                    found.upper,
+                    (value - half, value + half),
+                    result.critical_tau,
+                    "interval of the result",
+                )
+                found = dataclasses.replace(found, verdict=verdict)
+        profiles.append(found)
+    return dataclasses.replace(result, profiles=tuple(profiles)), notes

@@ -20,6 +20,7 @@ def judge(
     upper: ProfileEnd,
     linearised: tuple[float, float],
     critical_tau: float,
+    what: str = "linearised interval",
 ) -> ProfileVerdict:
     """Return the verdict on one parameter.
 
@@ -33,6 +34,8 @@ def judge(
         The linearised interval of the same level.
     critical_tau
         Tau at the ends.
+    what
+        Name of that interval.
     """
     ends = (lower, upper)
     if any(e.outcome == "unfinished" for e in ends):
@@ -50,7 +53,7 @@ def judge(
     for end, side in ((lower, "below"), (upper, "above")):
         if end.outcome != "reached":
             return ProfileVerdict("fails", f"no end {side}: {_short(end)}")
-    return _compare(value, lower.value, upper.value, linearised)
+    return _compare(value, lower.value, upper.value, linearised, what)
 
 
 def _why_open(end: ProfileEnd, flat: bool) -> str:
@@ -66,7 +69,7 @@ def _short(end: ProfileEnd) -> str:
 
 
 def _compare(
-    value: float, low: float, high: float, linearised: tuple[float, float]
+    value: float, low: float, high: float, linearised: tuple[float, float], what: str
 ) -> ProfileVerdict:
     left, right = value - low, high - value
     half = 0.5 * (linearised[1] - linearised[0])
@@ -84,7 +87,7 @@ def _compare(
             f"not symmetric: {_times(longer / shorter)} as far {side} as {other}",
         )
     ratio = (left + right) / (2.0 * half)
-    return ProfileVerdict("differs", f"{_times(ratio)} as wide as the linearised interval")
+    return ProfileVerdict("differs", f"{_times(ratio)} as wide as the {what}")
 
 
 def _times(ratio: float) -> str:

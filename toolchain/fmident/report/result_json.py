@@ -6,6 +6,7 @@ error means that there is none, a ``null`` end of an interval that it is open.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -91,7 +92,11 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "singular_values": result.identifiability.singular_values,
             "undecided": list(result.identifiability.undecided),
             "jumps": list(result.identifiability.jumps),
+            "withheld": list(result.identifiability.withheld),
         },
+        "derivatives": None
+        if result.derivatives is None
+        else dataclasses.asdict(result.derivatives),
         "residuals": None
         if result.residuals is None
         else {

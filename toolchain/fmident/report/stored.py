@@ -14,6 +14,7 @@ from fmident._types import F64
 from fmident.errors import EstimationError
 from fmident.estimation.contract import Status
 from fmident.estimation.result import (
+    DerivativeCheck,
     EstimationResult,
     Identifiability,
     OutputFit,
@@ -77,6 +78,7 @@ def read_result(path: Path) -> StoredResult:
 
 def _result(content: JsonTable) -> EstimationResult:
     judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
+    verified = content.maybe_table("derivatives")
     parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
     estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
     free = sum(not e.fixed for e in estimates)
@@ -95,6 +97,7 @@ def _result(content: JsonTable) -> EstimationResult:
             judged.text("verdict"),
             undecided=judged.texts("undecided", []),
             jumps=judged.texts("jumps", []),
+            withheld=judged.texts("withheld", []),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),
@@ -111,9 +114,23 @@ def _result(content: JsonTable) -> EstimationResult:
         fmu_tool=fmu.text("generation_tool"),
         settings=_plain(content, "settings"),
         stages=tuple(content.each("stages", _stage, [])),
+        derivatives=None if verified is None else _derivatives(verified),
         residuals=None
         if seen is None
         else ResidualCheck(seen.number("noise_ratio"), seen.number("autocorrelation")),
+    )
+
+
+def _derivatives(stored: JsonTable) -> DerivativeCheck:
+    def tolerance(key: str) -> float | None:
+        return None if stored.raw(key, None) is None else stored.number(key)
+
+    return DerivativeCheck(
+        tolerance("tolerance"),
+        tolerance("tightened"),
+        stored.flag("heedless"),
+        stored.named_numbers("shifts"),
+        tolerance("needed"),
     )
 
 

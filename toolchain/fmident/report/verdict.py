@@ -139,6 +139,9 @@ def _doubts(result: EstimationResult) -> list[str]:
     elif judged is not None and judged.undecided:
         names = _names(list(judged.undecided))
         doubts.append(f"the derivatives are too inexact to judge {names}")
+    elif judged is not None and judged.withheld:
+        names = _names(list(judged.withheld))
+        doubts.append(f"the derivatives are too inexact for an interval of {names}")
     elif judged is not None and judged.rank < len(inside):
         lost = [e.name for e in inside if not math.isfinite(e.standard_error)]
         verb = "is" if len(lost) == 1 else "are"
@@ -150,6 +153,13 @@ def _doubts(result: EstimationResult) -> list[str]:
     else:
         doubts += _without_errors(result, inside)
     doubts += _without_errors(result, [e for e in searched if e.stage != last])
+    if result.derivatives is not None and result.derivatives.shifts:
+        shifts = result.derivatives.shifts
+        worst = max(shifts, key=shifts.__getitem__)
+        doubts.append(
+            f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
+            f"set evaluation.tolerance to {result.derivatives.needed:g}"
+        )
     bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
     if bound:
         doubts.append(

@@ -17,6 +17,9 @@ import numpy.typing as npt
 
 from fmident._types import F64
 
+_SAFETY = 1.5
+"""Times the disagreement of two estimates that may be the error of either."""
+
 _NEGLIGIBLE = 1e-4
 """Share of a parameter in a unit null vector below which it counts as not involved."""
 
@@ -57,6 +60,9 @@ class Identifiability:
         identifiable.
     jumps
         Parameters without an interval, since the cost jumps next to the estimate.
+    withheld
+        Parameters that are identifiable, but of which the derivatives are too inexact for a
+        standard error.
     """
 
     singular_values: F64
@@ -65,6 +71,7 @@ class Identifiability:
     determined: tuple[DeterminedCombination, ...] = ()
     undecided: tuple[str, ...] = ()
     jumps: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ def scaled_jacobian_error(column_norms: F64, column_errors: F64) -> float:
 def analyse_rank(
     jacobian: F64,
     column_errors: F64 | None = None,
-    direction_errors: DirectionErrors | None = None,
+    spread: F64 | None = None,
 ) -> RankAnalysis:
     """Decompose a Jacobian and decide its numerical rank.
 
@@ -163,13 +170,14 @@ def analyse_rank(
     column_errors
         Lengths of the errors of the columns, shape (n,), as the finite differences report
         them; ``None`` for an exact Jacobian.
-    direction_errors
-        Of a Jacobian from directional derivatives; takes the place of `column_errors`.
+    spread
+        Difference of two independent estimates of the Jacobian, shape (m, n): its error along any
+        direction is measured; takes the place of `column_errors`.
     """
     rows, columns = jacobian.shape
     norms: F64 = np.linalg.norm(jacobian, axis=0)
-    if direction_errors is not None:
-        column_errors = direction_errors.along(np.eye(columns))
+    if spread is not None:
+        column_errors = np.linalg.norm(spread, axis=0)
     if column_errors is not None:
         norms = np.where(norms <= column_errors, 0.0, norms)
     safe = np.where(norms > 0.0, norms, 1.0)
@@ -182,10 +190,9 @@ def analyse_rank(
     singular[: values.size] = values
     rounding = max(rows, columns) * float(np.finfo(np.float64).eps)
     tolerance = np.full(columns, rounding * float(singular.max(initial=0.0)))
-    if direction_errors is not None:
-        tolerance = np.maximum(
-            tolerance, direction_errors.along(np.where(norms > 0.0, right.T / safe, 0.0).T)
-        )
+    if spread is not None:
+        apart = np.linalg.qr(np.where(norms > 0.0, spread, 0.0) / safe, mode="r")
+        tolerance = np.maximum(tolerance, _SAFETY * np.linalg.norm(apart @ right, axis=0))
     elif column_errors is not None:
         tolerance = np.maximum(tolerance, scaled_jacobian_error(norms, column_errors))
     rank = int(np.count_nonzero(np.cumprod(singular > tolerance)))
@@ -246,6 +253,7 @@ def describe(
     names: Sequence[str],
     combinations: Sequence[DeterminedCombination],
     undecided: Mapping[str, float] | None = None,
+    withheld: Mapping[str, float] | None = None,
 ) -> str:
     """Return the verdict in words.
 
@@ -260,6 +268,9 @@ def describe(
     undecided
         Parameters of which the errors of the Jacobian, not the data, leave open whether they
         are identifiable, with the smallest standard error that they can have.
+    withheld
+        Parameters without a standard error, since the derivatives are too inexact, with the
+        relative change of it from one estimate of the derivatives to another.
     """
     undecided = undecided or {}
     count = len(names)
@@ -309,7 +320,17 @@ def describe(
         rest = [n for n, part in zip(names, analysis.involved, strict=True) if not part]
         if rest:
             sentences.append(f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")
+    if withheld:
+        sizes = [f"{n} by {_percent(doubt)}" for n, doubt in withheld.items()]
+        sentences.append(
+            "The derivatives are too inexact for a standard error of "
+            f"{_listed(list(withheld))}: with other steps it changes ({_listed(sizes)})."
+        )
     return " ".join(sentences)
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %" if share < 1.0 else "more than its size"
 
 
 def _listed(words: Sequence[str]) -> str:

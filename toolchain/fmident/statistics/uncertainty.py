@@ -11,7 +11,6 @@ from scipy import special
 
 from fmident._types import F64
 from fmident.statistics.identifiability import (
-    DirectionErrors,
     Identifiability,
     RankAnalysis,
     analyse_rank,
@@ -19,6 +18,7 @@ from fmident.statistics.identifiability import (
     determined_combinations,
 )
 from fmident.statistics.linearisation import Linearisation
+from fmident.statistics.precision import ALLOWED, standard_error_doubts
 from fmident.statistics.robust import ResidualScores
 
 _POORLY = 0.25
@@ -40,7 +40,7 @@ class ParameterStatistics:
         Shape (n,); NaN likewise.
     intervals
         95 % intervals, shape (n, 2); infinite for parameters that are not identifiable,
-        NaN for those on a bound and where the derivatives are too inexact to tell.
+        NaN for those on a bound and where the derivatives are too inexact.
     residual_variance
         Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``; of a robust
         loss what its scores tell.
@@ -54,6 +54,9 @@ class ParameterStatistics:
         Gauss-Newton step that would still lower the cost, shape (n,); 0 for parameters on a
         bound and along what the data leave open. Intervals hold where it is small in relation
         to the standard errors.
+    doubts
+        Relative change of each standard error from one estimate of the derivatives to another,
+        shape (n,); 0 where that was not measured.
     """
 
     covariance: F64
@@ -65,6 +68,7 @@ class ParameterStatistics:
     identifiability: Identifiability
     linearisation: Linearisation
     remaining_step: F64
+    doubts: F64
 
 
 def parameter_statistics(
@@ -76,7 +80,7 @@ def parameter_statistics(
     sigma_known: bool,
     at_bound: npt.NDArray[np.bool_] | None = None,
     column_errors: F64 | None = None,
-    direction_errors: DirectionErrors | None = None,
+    spread: F64 | None = None,
     scores: ResidualScores | None = None,
     level: float = 0.95,
 ) -> ParameterStatistics:
@@ -107,9 +111,9 @@ def parameter_statistics(
         uncertainty of the others is conditional on them.
     column_errors
         Lengths of the errors of the Jacobian's columns, shape (n,); ``None`` if exact.
-    direction_errors
-        Of a Jacobian from directional derivatives, for the parameters that are not at a bound,
-        in their order; takes the place of `column_errors`.
+    spread
+        Difference of two independent estimates of the Jacobian, shape (m, n): where it leaves more
+        than 3 % of a standard error open, that is withheld. Takes the place of `column_errors`.
     scores
         Of an estimate that minimises a robust loss: they tell the variance, whether or not the
         noise is known.
@@ -123,7 +127,7 @@ def parameter_statistics(
     analysis = analyse_rank(
         jacobian[:, kept],
         None if column_errors is None else column_errors[kept],
-        direction_errors,
+        None if spread is None else spread[:, kept],
     )
     freedom = int(residuals.size) - analysis.rank
     if scores is not None:
@@ -148,11 +152,19 @@ def parameter_statistics(
 
     quantile = t_quantile(level, np.inf if sigma_known else freedom)
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
+    doubts = np.zeros(count)
+    if spread is not None:
+        doubts[kept] = standard_error_doubts(jacobian[:, kept], spread[:, kept], analysis)
+    inexact = doubts > ALLOWED
+    covariance[inexact] = covariance[:, inexact] = np.nan
+    correlation[inexact] = correlation[:, inexact] = np.nan
+    errors[inexact] = np.nan
     lost = np.array(kept, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[kept])]
     intervals[lost] = (-np.inf, np.inf)
 
     undecided: dict[str, float] = {}
-    if direction_errors is not None or column_errors is not None:
+    intervals[inexact] = np.nan
+    if spread is not None or column_errors is not None:
         undecided = _undecided(analysis, kept_names, values[kept], variance)
         open_ones = [kept[kept_names.index(name)] for name in undecided]
         intervals[open_ones] = np.nan
@@ -162,12 +174,14 @@ def parameter_statistics(
         coefficients = np.zeros(count)
         coefficients[kept] = combination.coefficients
         full.append(type(combination)(combination.text, coefficients))
+    withheld = {names[int(j)]: float(doubts[j]) for j in np.flatnonzero(inexact)}
     identifiability = Identifiability(
         analysis.singular_values,
         analysis.rank,
-        describe(analysis, kept_names, combinations, undecided),
+        describe(analysis, kept_names, combinations, undecided, withheld),
         tuple(full),
         tuple(undecided),
+        withheld=tuple(withheld),
     )
     doubtful = np.zeros(count, dtype=np.bool_)
     doubtful[[names.index(name) for name in undecided]] = True
@@ -191,6 +205,7 @@ def parameter_statistics(
         identifiability,
         linearisation,
         linearisation.answer(residuals),
+        doubts,
     )
 
 

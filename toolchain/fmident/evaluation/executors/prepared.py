@@ -38,8 +38,7 @@ class PreparedExecutor(Executor):
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks, as many at a time as the executor runs at once."""
-        own = self._table.own
-        return self._run([(own[task.experiment], task.values) for task in tasks], done)
+        return self._run([(self._table.of(task), task.values) for task in tasks], done)
 
     def run_other(
         self,

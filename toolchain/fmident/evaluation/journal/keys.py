@@ -54,7 +54,7 @@ class SimulationKeys:
 
     def of(self, task: SimulationTask) -> bytes:
         """Return the key of one of the problem's simulations."""
-        return self._key(self._table.own[task.experiment], task.values)
+        return self._key(self._table.of(task), task.values)
 
     def of_other(
         self, experiment: Experiment, variables: Sequence[str], values: Mapping[str, float]
