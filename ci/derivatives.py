@@ -9,7 +9,7 @@ parameters are estimated from data with noise, and the intervals that hold the t
 
 The columns: the standard error that deviates most, over the exact one, and its parameter; the rank
 found and the true one; how many standard errors are withheld; by how many standard errors the error
-of the integration moves an estimate; simulations.
+of the integration moves an estimate, with "!" where the result says so; simulations.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> int:
         rows = []
         if args.coverage:
             print(f"{'case':<14}{'tolerance':>10}  {'mode':<9}{'parameter':<11}"
-                  f"{'held':>6}{'given':>7}{'share':>8}{'withheld':>10}")  # fmt: skip
+                  f"{'held':>6}{'given':>7}{'share':>8}{'warned':>8}{'withheld':>10}")  # fmt: skip
         else:
             print(f"{'case':<14}{'tolerance':>10}  {'mode':<9}{'point':>5}{'ratio':>8}  {'of':<7}"
                   f"{'rank':>5}{'true':>5}{'withheld':>9}{'bias':>7}{'simulations':>12}"
@@ -98,9 +98,10 @@ def _rows(
         if found.faults or not args.faults:
             ratio = f"{found.ratio:.4g}" if found.worst else "-"
             rank = f"{'>=' if found.undecided else ''}{found.rank}"
+            mark = "!" if found.warned else " "
             print(
                 f"{begin}{ratio:>8}  {found.worst:<7}{rank:>5}{found.true_rank:>5}"
-                f"{len(found.withheld) or 'no':>9}{found.bias:>7.2f}{found.simulations:>12}"
+                f"{len(found.withheld) or 'no':>9}{found.bias:>7.2f}{mark}{found.simulations:>11}"
                 f"  {'; '.join(found.faults)}",
                 flush=True,
             )
@@ -121,7 +122,8 @@ def _coverage_rows(
         share = f"{found.share:.1%}" if found.given else "-"
         print(
             f"{case.name:<14}{tolerance:>10.0e}  {mode:<9}{found.name:<11}"
-            f"{found.held:>6}{found.given:>7}{share:>8}{found.withheld:>10}  {fault}",
+            f"{found.held:>6}{found.given:>7}{share:>8}"
+            f"{found.warned:>8}{found.withheld:>10}  {fault}",
             flush=True,
         )
         row: Row = {"case": case.name, "tolerance": tolerance, "mode": mode}

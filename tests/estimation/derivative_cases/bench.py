@@ -29,6 +29,9 @@ from .cases import Case, Point
 LIMIT = 0.03
 """Largest deviation of a standard error that is not withheld."""
 
+BIAS = 0.5
+"""Shift of an estimate by the error of the integration, in standard errors, that must be said."""
+
 
 @dataclass(frozen=True)
 class NoOptions:
@@ -74,6 +77,8 @@ class Finding:
     bias
         By how many standard errors the error of the integration moves the parameter that it moves
         most; NaN where it was not looked at.
+    warned
+        Whether the result says so.
     """
 
     ratio: float
@@ -86,6 +91,7 @@ class Finding:
     simulations: int
     verdict: str
     bias: float = math.nan
+    warned: bool = False
 
     @property
     def rank_is_right(self) -> bool:
@@ -104,6 +110,8 @@ class Finding:
             found.append(f"rank {self.rank}, not {self.true_rank}")
         if self.invented:
             found.append(f"intervals of {', '.join(self.invented)}, which are open")
+        if self.bias > BIAS and not self.warned:
+            found.append("nothing is said of the error of the integration")
         return tuple(found)
 
 
@@ -142,7 +150,14 @@ def look_at(
         result.simulations,
         "" if said is None else said.verdict,
         bias if point == 0 else math.nan,
+        any(warned_of(result, e.name) for e in result.estimates),
     )
+
+
+def warned_of(result: EstimationResult, name: str) -> bool:
+    """Return whether the result says that the error of the integration matters to a parameter."""
+    said = result.derivatives
+    return said is not None and (said.heedless or name in said.shifts)
 
 
 def _bias(evaluator: Evaluator, p: F64, result: EstimationResult) -> float:
@@ -184,6 +199,7 @@ def _judged(
     simulations: int,
     verdict: str,
     bias: float = math.nan,
+    warned: bool = False,
 ) -> Finding:
     """Return how standard errors, not finite where withheld, compare with what is exact."""
     withheld, invented = [], []
@@ -208,6 +224,7 @@ def _judged(
         simulations,
         verdict,
         bias,
+        warned,
     )
 
 
@@ -224,7 +241,10 @@ class Coverage:
     name
         Of the parameter.
     held, given
-        Intervals that held the truth, and all.
+        Intervals that held the truth, and all; without those of which the result warns that the
+        error of the integration moves the parameter.
+    warned
+        Intervals with that warning.
     withheld
         Runs without an interval.
     """
@@ -232,6 +252,7 @@ class Coverage:
     name: str
     held: int
     given: int
+    warned: int
     withheld: int
 
     @property
@@ -260,7 +281,7 @@ def coverage(
 
     estimator = load_plugins().estimators.get("least-squares")
     names = [q.name for q in case.parameters]
-    counts = {name: np.zeros(3, dtype=np.intp) for name in names}
+    counts = {name: np.zeros(4, dtype=np.intp) for name in names}
     for seed in range(seeds):
         noise = np.random.default_rng([seed, 20261122])
         problem = _started(case, case.problem(fmu, tolerance, difference, noise), noise)
@@ -268,9 +289,11 @@ def coverage(
             result = run_estimation(problem, evaluator, estimator())
         for estimate in result.estimates:
             low, high = estimate.interval_95
-            given = _has_interval((low, high))
+            withheld = not _has_interval((low, high))
+            warned = not withheld and warned_of(result, estimate.name)
+            given = not withheld and not warned
             held = given and low <= case.truth[estimate.name] <= high
-            counts[estimate.name] += (held, given, not given)
+            counts[estimate.name] += (held, given, warned, withheld)
     return tuple(Coverage(name, *(int(k) for k in counts[name])) for name in names)
 
 

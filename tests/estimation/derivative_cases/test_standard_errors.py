@@ -73,6 +73,7 @@ GOOD = Finding(1.0, "a", 2, 2, (), (), False, 10, "")
         ({"rank": 3}, "rank 3, not 2"),
         ({"rank": 3, "undecided": True}, "rank 3, not 2"),
         ({"invented": ("b",)}, "intervals of b, which are open"),
+        ({"bias": 0.6}, "nothing is said of the error of the integration"),
     ],
 )
 def test_the_bench_sees_what_is_wrong(changes: dict[str, Any], fault: str) -> None:
@@ -81,6 +82,7 @@ def test_the_bench_sees_what_is_wrong(changes: dict[str, Any], fault: str) -> No
 
 
 def test_what_is_withheld_is_not_wrong() -> None:
+    assert dataclasses.replace(GOOD, bias=0.6, warned=True).faults == ()
     assert dataclasses.replace(GOOD, rank=1, undecided=True).faults == ()
     assert dataclasses.replace(GOOD, rank=1, withheld=("b",)).faults == ()
 
