@@ -100,7 +100,7 @@ def test_every_standard_error_is_right_or_withheld(
     for point in POINTS.get(case.name, (0,)):
         found = look_at(case, fmu, tolerance, mode, point)
         assert found.faults == (), (point, found.verdict)
-        if tolerance == min(TOLERANCES):
+        if tolerance == min(TOLERANCES) and point == 0:
             assert found.withheld == (), (point, found.verdict)
 
 
