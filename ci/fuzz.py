@@ -38,6 +38,9 @@ from robustness import CODES, ROOT, Budget, arguments, environment, make_study, 
 LIMIT_S = 45.0
 """After so long a case is ended by Ctrl-C."""
 
+BASE_LIMIT_S = 300.0
+"""What was not changed may take longer: it must succeed."""
+
 GRACE_S = 20.0
 """After Ctrl-C a command ends within this time."""
 
@@ -354,11 +357,8 @@ class Kinds:
     def catalog(self, folder: Path, random: Random) -> Case:
         """Change the catalogue."""
         path = folder / "catalog.toml"
-        text = (ROOT / "fmus" / "catalog.toml").read_text().replace("../", f"{ROOT}/")
-        pool = [line for line in text.splitlines() if line.strip()]
-        entries = text.split("\n[[")
-        text = "\n[[".join([entries[0], *random.sample(entries[1:], min(2, len(entries) - 1))])
-        text = changed_toml(text, pool, random)
+        whole, text = self._catalog(random)
+        text = changed_toml(text, [line for line in whole.splitlines() if line.strip()], random)
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
         return Case([["validate", "--all", "--catalog", path.name, "--resets", "2"]], path)
 
@@ -401,11 +401,7 @@ class Kinds:
         path = folder / "Fuzzed.mo"
         name, text = "Fuzz.Circuit", _MODEL
         if random.random() < 0.3:
-            text = random.choice(self.sources).read_text()
-            # The class alone: what it uses of its package is in the library that is found.
-            text = re.sub(r"^within.*\n", "", text)
-            found = re.search(r"^\s*(?:model|block|class)\s+(\w+)", text, re.M)
-            name = found[1] if found else "Fuzz"
+            name, text = self._class(random)
         for _ in range(random.choice((1, 1, 2))):
             match random.randrange(4):
                 case 0:
@@ -422,6 +418,47 @@ class Kinds:
                     text = changed_text(text, random)
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
         return Case([["build", path.name, "--class", name, "-o", "out.fmu"]], path)
+
+    def bases(self, kind: str, folder: Path) -> list[list[str]]:
+        """Return commands that must succeed on inputs that nobody has changed."""
+        random = Random(0)
+        (folder / "catalog.toml").write_text(self._catalog(random)[1])
+        name, text = self._class(random)
+        (folder / "Library.mo").write_text(text)
+        (folder / "Everything.mo").write_text(_MODEL)
+        problem, fmu = "problem.toml", "oscillator.fmu"
+        check = ["check", problem, "--quick"]
+        grid = ["plot-cost", problem, "--parameters", "m", "k", "--grid", "3"]
+        build = ["build", "--output"]
+        commands: dict[str, list[list[str]]] = {
+            "problem": [check, ["estimate", problem, "-q"], ["design", problem, "-o", "d.csv"]],
+            "csv": [check, ["simulate", fmu, "--data", "data.csv", "--inputs", "F=force"]],
+            "fmu": [["simulate", fmu, "--stop-time", "0.1", "-o", "out.csv"]],
+            "xml": [check, ["validate", fmu, "--resets", "2", "--timeout", "20"]],
+            "catalog": [["validate", "--all", "--catalog", "catalog.toml", "--resets", "2"]],
+            "result": [["report", "results"], [*grid, "--result", "results"]],
+            "journal": [["estimate", problem, "-q", "-o", "out", "--resume"]],
+            "modelica": [
+                [*build, "a.fmu", "Everything.mo", "--class", "Fuzz.Circuit"],
+                [*build, "b.fmu", "Library.mo", "--class", name],
+            ],
+        }
+        return commands.get(kind, [])
+
+    def _catalog(self, random: Random) -> tuple[str, str]:
+        """Return the catalogue, and the same with two of its entries only."""
+        text = (ROOT / "fmus" / "catalog.toml").read_text().replace("../", f"{ROOT}/")
+        entries = text.split("\n[[")
+        return text, "\n[[".join([entries[0], *random.sample(entries[1:], 2)])
+
+    def _class(self, random: Random) -> tuple[str, str]:
+        """Return a class of the library that stands alone: its name and source."""
+        text = random.choice(self.sources).read_text()
+        # What it uses of its package is in the library that is found.
+        text = re.sub(r"^within.*\n", "", text)
+        found = re.search(r"^\s*(?:model|block|class)\s+(\w+)", text, re.M)
+        assert found is not None
+        return found[1], text
 
     def command(self, folder: Path, random: Random) -> Case:
         """Put a command line together at random."""
@@ -482,6 +519,17 @@ package Fuzz
   equation
     p.v - n.v = R*p.i;
   end Resistor;
+  model Source
+    extends Two;
+    input Real u(unit = "V");
+  equation
+    p.v - n.v = u;
+  end Source;
+  model Ground
+    Pin p;
+  equation
+    p.v = 0;
+  end Ground;
   model Circuit "Everything"
     parameter Integer n = 3;
     parameter Real a[n] = {1.0, 2.0, 3.0};
@@ -489,14 +537,17 @@ package Fuzz
     parameter Boolean damped = true;
     input Real u(unit = "V");
     output Real y;
+    Source source(u = u);
+    Ground ground;
     Resistor r1(R = 5);
     Resistor r2;
     Real x[n](start = zeros(n), each fixed = true);
     Real z(start = 0.1, fixed = true);
   equation
-    r1.p.v = u;
+    connect(source.p, r1.p);
     connect(r1.n, r2.p);
-    r2.n.v = 0;
+    connect(r2.n, source.n);
+    connect(ground.p, source.n);
     for i in 1:n loop
       der(x[i]) = -a[i]*x[i] + (if i > 1 then x[i - 1] else r2.p.v);
     end for;
@@ -589,7 +640,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, folder: Path, command: Sequence[str]) -> Answer:
+    def run(self, folder: Path, command: Sequence[str], limit: float = LIMIT_S) -> Answer:
         """Run a command; end it by Ctrl-C when it takes too long, kill it when that fails."""
         process = self._started()
         words = [base64.b64encode(w.encode("utf-8", "surrogateescape")).decode() for w in command]
@@ -598,7 +649,7 @@ class Worker:
         assert process.stdin is not None
         process.stdin.write(request.encode() + b"\n")
         process.stdin.flush()
-        line = self._line(LIMIT_S)
+        line = self._line(limit)
         stopped = line is None
         if stopped:
             process.send_signal(signal.SIGINT)
@@ -703,8 +754,18 @@ def main() -> int:
         kinds.prepare()
         budget = Budget(given.seconds, given.count)
         worker = Worker()
-        for kind, number in cases(given.only or list(kinds.makers), budget, given.case):
-            folder = Path(name) / "case"
+        chosen = given.only or list(kinds.makers)
+        folder = Path(name) / "case"
+        for kind in chosen if given.case is None else ():
+            shutil.copytree(kinds.sound, folder)
+            for command in kinds.bases(kind, folder):
+                answer = worker.run(folder, command, BASE_LIMIT_S)
+                if answer.code != 0:
+                    last = answer.text.strip().splitlines()[-3:]
+                    findings.append((kind, -1, f"unchanged: {' '.join(command)}: {last}"))
+                    print(f"finding: {findings[-1]}", file=sys.stderr, flush=True)
+            shutil.rmtree(folder)
+        for kind, number in cases(chosen, budget, given.case):
             shutil.copytree(kinds.sound, folder)
             case = kinds.makers[kind](folder, Random(f"{given.seed} {kind} {number}"))
             before = {p.name for p in folder.iterdir()}

@@ -255,7 +255,14 @@ def _estimate_into(
         )
         workspace.keep()
         replace = resume and holds_unfinished(folder)
-        _, failed = write_folder(result, problem, folder, host.reporters, replace=replace)
+        _, failed = write_folder(
+            result,
+            problem,
+            folder,
+            host.reporters,
+            replace=replace,
+            placing=lambda work: workspace.placing(work, result.status),
+        )
         report(failed)
         workspace.finish(result.status)
     return result

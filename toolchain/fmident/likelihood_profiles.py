@@ -166,8 +166,15 @@ def _profile_into(
         found = profile(problem, result, report=report, workspace=workspace, **options)  # type: ignore[arg-type]
         workspace.keep()
         replace = resume and holds_unfinished(folder, FILE_NAME)
-        write_profiles(found, problem, folder, replace=replace)
-        workspace.finish("converged" if found.status == "complete" else found.status)
+        status = "converged" if found.status == "complete" else found.status
+        write_profiles(
+            found,
+            problem,
+            folder,
+            replace=replace,
+            placing=lambda work: workspace.placing(work, status),
+        )
+        workspace.finish(status)
     return found
 
 

@@ -53,3 +53,48 @@ def test_an_error_that_passes_leaves_the_journal(
     with pytest.raises(EstimationError):
         fail(space, hint)
     assert space.folder.exists() is kept
+
+
+@pytest.mark.parametrize(
+    ("status", "moved", "ended"),
+    [("converged", True, True), ("limit", True, True), ("interrupted", True, False),
+     ("converged", False, False)],
+)  # fmt: skip
+def test_a_run_killed_after_its_result_was_placed_has_ended(
+    problem: Problem, tmp_path: Path, status: str, moved: bool, ended: bool
+) -> None:
+    space = Workspace(tmp_path / "r", problem)
+    assert space.journal is not None
+    space.journal.keep(hashlib.sha256(b"a simulation").digest(), np.ones((3, 1)))
+    work = tmp_path / "new"
+    work.mkdir()
+    space.placing(work, status)
+    # Killed before or after the folder is moved; at its place there may be an earlier result.
+    if moved:
+        work.rename(tmp_path / "r")
+    else:
+        (tmp_path / "r").mkdir()
+    space.close()
+    told: list[Diagnostic] = []
+    with Workspace(tmp_path / "r", problem, report=told.extend) as again:
+        aside = again.folder.with_name(".r.run.1")
+        assert aside.exists() is not ended
+        assert bool(told) is not ended
+    assert not again.folder.exists()
+
+
+def test_a_journal_half_discarded_is_not_an_unfinished_run(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Workspace(tmp_path / "r", problem)
+    assert space.journal is not None
+    space.journal.keep(hashlib.sha256(b"a simulation").digest(), np.ones((3, 1)))
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # killed before
+        space.finish("converged")
+        space.close()
+    assert space.folder.exists()
+    told: list[Diagnostic] = []
+    with Workspace(tmp_path / "r", problem, report=told.extend) as again:
+        assert not again.folder.with_name(".r.run.1").exists()
+    assert told == []

@@ -151,7 +151,14 @@ def run(arguments: argparse.Namespace) -> int:
         reporters = [*host.reporters, *_exports(arguments.export)]
         replace = arguments.force or (arguments.resume and holds_unfinished(folder))
         try:
-            kept, failed = write_folder(result, problem, folder, reporters, replace=replace)
+            kept, failed = write_folder(
+                result,
+                problem,
+                folder,
+                reporters,
+                replace=replace,
+                placing=lambda work: workspace.placing(work, result.status),
+            )
         except (EstimationError, KeyboardInterrupt):
             if workspace.resumable:
                 tell(_how_to_go_on(arguments))

@@ -156,18 +156,25 @@ def run(arguments: argparse.Namespace) -> int:
             progress.finish()
             line.finish()
         workspace.keep()
+        status = "converged" if found.status == "complete" else found.status
         if not arguments.quiet:
             say()
             say(profile_summary(found, width()))
             say()
         unfinished = arguments.resume and holds_unfinished(folder, FILE_NAME)
         try:
-            kept = write_profiles(found, problem, folder, replace=arguments.force or unfinished)
+            kept = write_profiles(
+                found,
+                problem,
+                folder,
+                replace=arguments.force or unfinished,
+                placing=lambda work: workspace.placing(work, status),
+            )
         except (EstimationError, KeyboardInterrupt):
             if workspace.resumable:
                 tell(_how_to_go_on(arguments))
             raise
-        workspace.finish("converged" if found.status == "complete" else found.status)
+        workspace.finish(status)
         resumable = workspace.resumable
     if kept is not None:
         tell(f"earlier profiles are kept as '{kept}'")

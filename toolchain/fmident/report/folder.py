@@ -88,6 +88,7 @@ def write_folder(
     reporters: Iterable[Registration[type[Reporter]]],
     *,
     replace: bool = False,
+    placing: Callable[[Path], None] | None = None,
 ) -> tuple[Path | None, tuple[Diagnostic, ...]]:
     """Write a result folder.
 
@@ -104,6 +105,8 @@ def write_folder(
         Who writes. One that fails is left out and reported.
     replace
         Delete an earlier result instead of keeping it.
+    placing
+        As of :func:`place_folder`.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def write_folder(
             write_as_run(problem, work)
         return tuple(_write_all(result, problem, work, reporters))
 
-    return place_folder(folder, fill, replace=replace)
+    return place_folder(folder, fill, replace=replace, placing=placing)
 
 
 _Filled = TypeVar("_Filled")
@@ -138,6 +141,7 @@ def place_folder(
     *,
     replace: bool = False,
     marker: str = FILE_NAME,
+    placing: Callable[[Path], None] | None = None,
 ) -> tuple[Path | None, _Filled]:
     """Fill a new folder and move it to its place in one step.
 
@@ -151,6 +155,8 @@ def place_folder(
         Delete an earlier result instead of keeping it as ``NAME.1``, ``NAME.2``, ...
     marker
         As of :func:`check_target`.
+    placing
+        Told the complete folder immediately before it is moved to its place.
 
     Returns
     -------
@@ -176,6 +182,8 @@ def place_folder(
     try:
         work.chmod(0o755)  # it is made private; a result is an ordinary folder
         filled = fill(work)
+        if placing is not None:
+            placing(work)
         earlier = _place(work, place, replace=replace)
     except OSError as error:
         raise _unwritable(folder, error) from error

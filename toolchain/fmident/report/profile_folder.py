@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,12 @@ _BAD = frozenset({"not-identifiable"})
 
 
 def write_profiles(
-    result: ProfileResult, problem: Problem, folder: Path, *, replace: bool = False
+    result: ProfileResult,
+    problem: Problem,
+    folder: Path,
+    *,
+    replace: bool = False,
+    placing: Callable[[Path], None] | None = None,
 ) -> Path | None:
     """Write a result folder; nothing is seen there until everything has been written.
 
@@ -44,6 +50,8 @@ def write_profiles(
         Where.
     replace
         Delete earlier profiles instead of keeping them as ``NAME.1``, ``NAME.2``, ...
+    placing
+        As of :func:`~fmident.report.folder.place_folder`.
 
     Returns
     -------
@@ -70,7 +78,7 @@ def write_profiles(
         page = render_profiles(result, problem, __version__)
         (work / PAGE).write_text(page, encoding="utf-8")
 
-    kept, _ = place_folder(folder, fill, replace=replace, marker=FILE_NAME)
+    kept, _ = place_folder(folder, fill, replace=replace, marker=FILE_NAME, placing=placing)
     return kept
 
 

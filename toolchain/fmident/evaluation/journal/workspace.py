@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _ABOUT = "run.json"
 _PROBLEM = "problem.toml"
 _ENDED = "ended"
+_PLACED = "placed.json"
 
 _QUICK = 60.0
 """Seconds after which the simulations of a run that ends in an error are worth keeping."""
@@ -123,6 +124,23 @@ class Workspace:
         """Keep the journal even if an error comes up: the estimation itself has ended."""
         self._worth_keeping = True
 
+    def placing(self, work: Path, status: str) -> None:
+        """Note which folder becomes the result, immediately before it is moved to its place.
+
+        A run that is killed between the move and :meth:`finish` has a result: the next run
+        recognises the folder and does not take this one for unfinished.
+
+        Parameters
+        ----------
+        work
+            The complete folder; a rename does not change its number in the file system.
+        status
+            Of the result.
+        """
+        with contextlib.suppress(OSError):  # a full disk: the mark is not worth an error
+            about = {"status": status, "folder": _identity(work)}
+            _write(self.folder / _PLACED, json.dumps(about))
+
     def finish(self, status: str) -> None:
         """Note that the run has ended and its result is written.
 
@@ -143,13 +161,13 @@ class Workspace:
     def discard(self) -> None:
         """Throw the journal away."""
         self._close_journal(synchronise=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._remove()
 
     def close(self) -> None:
         """Let other runs in; what is left can be resumed, unless nothing was simulated."""
         self._close_journal()
         if self.folder.exists() and not _journal_bytes(self.folder):
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
         self._lock.release()
         with contextlib.suppress(OSError):  # it is not empty, as a rule
             for made in self._made:
@@ -159,16 +177,35 @@ class Workspace:
         with contextlib.suppress(OSError):
             (self.folder / _ENDED).write_text(status + "\n", encoding="utf-8")
 
+    def _has_ended(self) -> bool:
+        """Return whether the run that left this folder ended by itself with a result."""
+        if (self.folder / _ENDED).exists():
+            return True
+        try:
+            mark = JsonTable(loads_json((self.folder / _PLACED).read_text(encoding="utf-8")))
+            placed = mark.text("folder") == _identity(self.result)
+            return placed and mark.text("status") != "interrupted"
+        except (OSError, ValueError):
+            return False
+
+    def _remove(self) -> None:
+        # Killed half-way, it must not look like an unfinished run: the simulations go first.
+        for name in (SIMULATIONS, POPULATION):
+            with contextlib.suppress(OSError):
+                (self.folder / name).unlink()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def _open(self, identity: dict[str, Any], problem: Problem, replace: bool) -> None:
         if self.resumed:
             self._check(identity)
-        elif _journal_bytes(self.folder) and not (self.folder / _ENDED).exists():
+        elif _journal_bytes(self.folder) and not self._has_ended():
             self._move_aside(replace)
         else:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
         try:
             self.folder.mkdir(exist_ok=True)
             (self.folder / _ENDED).unlink(missing_ok=True)
+            (self.folder / _PLACED).unlink(missing_ok=True)
             if not self.resumed:
                 about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), "identity": identity}
                 _write(self.folder / _PROBLEM, problem.text)
@@ -247,6 +284,12 @@ class Workspace:
 def unfinished_folder(result: Path) -> Path:
     """Return where the journal of a run is that writes `result`."""
     return result.with_name(f".{result.name}.run")
+
+
+def _identity(folder: Path) -> str:
+    """Return what a folder keeps when it is renamed."""
+    found = folder.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def _journal_bytes(folder: Path) -> int:

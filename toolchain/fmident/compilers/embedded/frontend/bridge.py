@@ -23,12 +23,15 @@ from .sources import SourceMap, SourceTree
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
+CPU_LIMIT_S = 100
+"""Processor time that rumoca may take; the largest models of the catalogue take a tenth of it."""
 TOO_LARGE = 75
 """Exit code of the worker whose answer would be too large."""
 PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
 
+_SIGXCPU = int(getattr(signal, "SIGXCPU", 0))
 _UNREADABLE = "Failed to load source root"
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
@@ -217,12 +220,21 @@ def _environment(scratch: Path) -> dict[str, str]:
     return {**others, "XDG_CACHE_HOME": str(scratch / "cache")}
 
 
+def _too_slow(class_name: str, limit: str) -> CompilationError:
+    return CompilationError(
+        f"{class_name}: rumoca, the front end of the embedded compiler, did not finish within "
+        f"{limit}",
+        hint="look for a loop with very many passes, or for a function that calls itself without "
+        "end; else compile the class with OpenModelica: --compiler openmodelica",
+    )
+
+
 def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
     worker = Path(__file__).with_name("rumoca_worker.py")
     try:
         done = subprocess.run(
             [sys.executable, "-P", str(worker)],
-            input=json.dumps({**request, "memory": MEMORY_BYTES}),
+            input=json.dumps({**request, "memory": MEMORY_BYTES, "seconds": CPU_LIMIT_S}),
             capture_output=True,
             text=True,
             timeout=TIME_LIMIT_S,
@@ -230,10 +242,9 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             env=_environment(scratch),
         )
     except subprocess.TimeoutExpired:
-        raise CompilationError(
-            f"rumoca did not finish within {TIME_LIMIT_S:g} s",
-            hint="compile this class with OpenModelica: --compiler openmodelica",
-        ) from None
+        raise _too_slow(request["class_name"], f"{TIME_LIMIT_S:g} s") from None
+    if done.returncode == -_SIGXCPU:
+        raise _too_slow(request["class_name"], f"{CPU_LIMIT_S} s of processor time")
     if done.returncode in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, TOO_LARGE):
         first = done.stderr.strip().splitlines()[:1] or ["no message"]
         raise CompilationError(

@@ -58,7 +58,7 @@ def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Answer the request of standard input, within the memory that it allows."""
+    """Answer the request of standard input, within the memory and processor time that it allows."""
     request = json.load(sys.stdin)
     try:
         import resource
@@ -67,6 +67,10 @@ def main() -> int:
     else:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
+        seconds = request["seconds"]
+        most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        if most == resource.RLIM_INFINITY or most > seconds:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
     try:
         answer = json.dumps(run(request))
     except MemoryError:
