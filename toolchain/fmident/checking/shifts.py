@@ -7,8 +7,6 @@ lowers the cost of an output far below what the parameters can do.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fmident._types import F64
@@ -16,6 +14,7 @@ from fmident.checking.sensitivities import Sensitivities
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Measurement
 from fmident.errors import Diagnostic
+from fmident.estimation.delays import Place, with_delays
 from fmident.evaluation import Evaluator
 from fmident.problem.residuals import predict, residual_layout, whitened_residuals
 
@@ -29,9 +28,6 @@ _VISIBLE = 0.2
 
 _LONGEST = 0.1
 """Longest shift, in parts of the record."""
-
-Place = tuple[int, int]
-"""Numbers of an experiment and of an output in it."""
 
 
 def shift_findings(
@@ -62,8 +58,8 @@ def shift_findings(
     arrays = [o for o in found if isinstance(o, np.ndarray)]
     if len(arrays) < len(problem.experiments):
         return []
-    delayed = _delayed(subject, delays)
-    after = whitened_residuals(delayed.problem, arrays, _inside(subject, p + together[: p.size])[0])
+    delayed = with_delays(problem, delays)
+    after = whitened_residuals(delayed, arrays, _inside(subject, p + together[: p.size])[0])
     layout = residual_layout(problem)
     findings = []
     for (i, k), delay in delays.items():
@@ -132,18 +128,3 @@ def _inside(subject: Subject, p: F64) -> F64:
     """Return the nearest point inside the bounds, shape (1, n)."""
     nearest: F64 = np.clip(p, subject.problem.lower, subject.problem.upper)[np.newaxis]
     return nearest
-
-
-def _delayed(subject: Subject, delays: dict[Place, float]) -> Subject:
-    """Return the problem with further delays."""
-    experiments = []
-    for i, e in enumerate(subject.problem.experiments):
-        changed = []
-        for k, m in enumerate(e.measurements):
-            more = delays.get((i, k), 0.0)
-            changed.append(
-                m if isinstance(m.delay, str) else replace(m, delay=float(m.delay) + float(more))
-            )
-        experiments.append(replace(e, measurements=tuple(changed)))
-    problem = replace(subject.problem, experiments=tuple(experiments))
-    return replace(subject, problem=problem)

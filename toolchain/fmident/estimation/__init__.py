@@ -28,6 +28,7 @@ from fmident.estimation.result import (
     ResidualCheck,
     StageResult,
     StageUncertainty,
+    UnmodelledDelay,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
 from fmident.estimation.stages import run_stages
@@ -56,6 +57,7 @@ __all__ = [
     "StopEstimation",
     "TimeSeriesEstimate",
     "Tracker",
+    "UnmodelledDelay",
     "build_options",
     "check_influence",
     "check_initial_simulation",

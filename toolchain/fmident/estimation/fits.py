@@ -98,7 +98,7 @@ def check_residuals(
     """
     rank = statistics.identifiability.rank
     ratio = _noise_ratio(residuals, rank) if problem.sigma_known else float("nan")
-    return ResidualCheck(ratio, max((c for _, c in _coloured(fits)), default=0.0))
+    return ResidualCheck(ratio, max((c for _, c in coloured_fits(fits)), default=0.0))
 
 
 def check_fits(problem: Problem, fits: Sequence[OutputFit]) -> ResidualCheck | None:
@@ -119,7 +119,7 @@ def check_fits(problem: Problem, fits: Sequence[OutputFit]) -> ResidualCheck | N
     if problem.sigma_known:
         whitened = np.concatenate([(f.measured - f.fitted) / f.sigma for f in fits])
         ratio = _noise_ratio(whitened[np.isfinite(whitened)], len(problem.free))
-    return ResidualCheck(ratio, max((c for _, c in _coloured(fits)), default=0.0))
+    return ResidualCheck(ratio, max((c for _, c in coloured_fits(fits)), default=0.0))
 
 
 def _noise_ratio(residuals: F64, parameters: int) -> float:
@@ -131,7 +131,7 @@ def _noise_ratio(residuals: F64, parameters: int) -> float:
     return ratio
 
 
-def _coloured(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:
+def coloured_fits(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:
     """Return the fits whose neighbouring residuals are correlated, with the correlation.
 
     Residuals of the size of rounding are left out: data without noise leave nothing else.
@@ -163,7 +163,7 @@ def residual_notes(
     """
     notes = _noise_notes(problem, residuals, statistics)
     notes += _unequal_notes(problem, residuals, fits)
-    coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in _coloured(fits)]
+    coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
         notes.append(

@@ -25,6 +25,7 @@ __all__ = [
     "ResidualCheck",
     "StageResult",
     "StageUncertainty",
+    "UnmodelledDelay",
 ]
 
 
@@ -108,6 +109,32 @@ class OutputFit:
 
 
 @dataclass(frozen=True)
+class UnmodelledDelay:
+    """A delay that the residuals show and the problem does not have.
+
+    Parameters
+    ----------
+    experiment, output
+        Whose it is.
+    delay
+        By which the measured output comes later than the simulated one, s.
+    error
+        Standard error of `delay`, s.
+    step
+        Time between samples, s.
+    left
+        Part of the output's root mean square residual that is left with the delay.
+    """
+
+    experiment: str
+    output: str
+    delay: float
+    error: float
+    step: float
+    left: float
+
+
+@dataclass(frozen=True)
 class ResidualCheck:
     """Whether the model explains the data.
 
@@ -118,10 +145,13 @@ class ResidualCheck:
         noise is not given.
     autocorrelation
         Largest correlation of neighbouring residuals of an output, 0 for white noise.
+    delays
+        Delays that the residuals show and the problem does not have.
     """
 
     noise_ratio: float
     autocorrelation: float
+    delays: tuple[UnmodelledDelay, ...] = ()
 
 
 @dataclass(frozen=True)

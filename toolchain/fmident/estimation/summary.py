@@ -13,7 +13,14 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Estimate, Status
-from fmident.estimation.fits import check_fits, check_residuals, output_fits, residual_notes
+from fmident.estimation.delays import delay_notes, unmodelled_delays
+from fmident.estimation.fits import (
+    check_fits,
+    check_residuals,
+    coloured_fits,
+    output_fits,
+    residual_notes,
+)
 from fmident.estimation.jumps import Jumps, look_around, without_intervals
 from fmident.estimation.result import DerivativeCheck, OutputFit, ParameterEstimate, ResidualCheck
 from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
@@ -157,6 +164,9 @@ def summarise(
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
+        if status != "interrupted" and estimate.residual_weights is None:
+            check = _with_delays(problem, evaluator, p, held, statistics, fits, check)
+            notes += delay_notes(check.delays)
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
     count = p.size
@@ -175,6 +185,27 @@ def summarise(
         statistics,
         derivatives,
     )
+
+
+def _with_delays(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics,
+    fits: Sequence[OutputFit],
+    check: ResidualCheck,
+) -> ResidualCheck:
+    """Return what the residuals say, with the delays that they show."""
+    coloured = [fit for fit, _ in coloured_fits(fits)]
+    if not coloured:
+        return check
+    try:
+        jacobian = statistics.linearisation.jacobian
+        delays = unmodelled_delays(problem, evaluator, p, held, jacobian, coloured)
+    except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
+        return check
+    return dataclasses.replace(check, delays=delays)
 
 
 def _withhold(problem: Problem, statistics: VerifiedStatistics, jumps: Jumps) -> VerifiedStatistics:

@@ -102,6 +102,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         else {
             "noise_ratio": result.residuals.noise_ratio,
             "autocorrelation": result.residuals.autocorrelation,
+            "delays": [dataclasses.asdict(d) for d in result.residuals.delays],
         },
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if not e.fixed],

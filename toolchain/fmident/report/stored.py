@@ -22,6 +22,7 @@ from fmident.estimation.result import (
     ResidualCheck,
     StageResult,
     StageUncertainty,
+    UnmodelledDelay,
 )
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
@@ -117,7 +118,22 @@ def _result(content: JsonTable) -> EstimationResult:
         derivatives=None if verified is None else _derivatives(verified),
         residuals=None
         if seen is None
-        else ResidualCheck(seen.number("noise_ratio"), seen.number("autocorrelation")),
+        else ResidualCheck(
+            seen.number("noise_ratio"),
+            seen.number("autocorrelation"),
+            tuple(seen.each("delays", _delay, [])),
+        ),
+    )
+
+
+def _delay(stored: JsonTable) -> UnmodelledDelay:
+    return UnmodelledDelay(
+        stored.text("experiment"),
+        stored.text("output"),
+        stored.number("delay"),
+        stored.number("error"),
+        stored.number("step"),
+        stored.number("left"),
     )
 
 

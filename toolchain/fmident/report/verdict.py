@@ -13,7 +13,12 @@ import numpy as np
 from fmident.report.numbers import percent, plain
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
+    from fmident.estimation.result import (
+        EstimationResult,
+        OutputFit,
+        ParameterEstimate,
+        ResidualCheck,
+    )
 
 Grade = Literal["good", "doubtful", "bad"]
 
@@ -219,6 +224,8 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
         return ""
     if seen.noise_ratio > 1.0:
         return f"the residuals are {seen.noise_ratio:.3g} times the noise"
+    if seen.delays:
+        return _delayed(seen)
     if seen.autocorrelation > _STRONGLY_COLOURED:
         return (
             "neighbouring residuals are strongly correlated, so that the true uncertainty is "
@@ -232,6 +239,8 @@ def _advice(result: EstimationResult) -> str:
     options = found if isinstance(found, Mapping) else {}
     if result.status == "interrupted":
         return "the search was not at its end: --resume goes on with it"
+    if result.residuals is not None and result.residuals.delays:
+        return _delayed(result.residuals)
     generations = options.get("generations")
     if generations is not None:  # a population does not start from the initial values
         if result.status == "limit" and _used_up(result, generations):
@@ -247,6 +256,16 @@ def _advice(result: EstimationResult) -> str:
         return f"so say {starts} starts: look for what the model lacks, or widen the bounds"
     # The others solve equations of their own or filter: there is no search to begin elsewhere.
     return "look for what the model lacks, such as a delay, an offset or friction"
+
+
+def _delayed(seen: ResidualCheck) -> str:
+    """Return that outputs are delayed, as part of a sentence."""
+    worst = min(seen.delays, key=lambda d: d.left)
+    late = "later" if worst.delay > 0.0 else "earlier"
+    return (
+        f"'{worst.output}' is measured {abs(worst.delay):.2g} s {late} than it is simulated: "
+        "estimate its delay"
+    )
 
 
 def _used_up(result: EstimationResult, allowed: object) -> bool:
