@@ -146,23 +146,31 @@ def test_the_result_says_which_samples_events_pass_and_how_they_were_treated() -
     assert "compares samples near an event with the branch" in note
 
 
+def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+    return {"y": a * np.exp(-k * times)}
+
+
+def inverse(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+    """Coulomb and viscous friction of a motion that is measured."""
+    speed = np.sin(3.0 * times + 0.1)
+    return {"y": a * np.sign(speed) + k * speed}
+
+
+@pytest.mark.parametrize("model", [decay, inverse])
 def test_a_model_without_events_has_the_same_result_to_the_last_bit(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, model: Model
 ) -> None:
     times = np.linspace(0.0, 5.0, 101)
-
-    def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-        return {"y": a * np.exp(-k * times)}
-
     rng = np.random.default_rng(0)
-    data = {"y": decay(times, {}, 2.0, 0.7)["y"] + 0.01 * rng.normal(size=times.size)}
+    data = {"y": model(times, {}, 2.0, 0.7)["y"] + 0.01 * rng.normal(size=times.size)}
     parameters = [Parameter(n, 1.0, 0.1, 5.0, variable=n) for n in ("a", "k")]
-    problem = python_problem(data, times, parameters, sigma=0.01)
+    inputs = {"speed": np.sin(3.0 * times + 0.1)}
+    problem = python_problem(data, times, parameters, sigma=0.01, inputs=inputs)
     found = []
     for usable in (True, False):
         if not usable:
             monkeypatch.setattr(EventMatching, "usable", False)
-        with Evaluator(problem, PythonExecutor(problem, decay)) as evaluator:
+        with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
             found.append(run_estimation(problem, evaluator, LeastSquares()))
     with_events, without = found
     assert with_events.parameters.equals(without.parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from fmident.evaluation import Evaluator, EventMatching, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
@@ -65,6 +66,43 @@ def test_a_break_that_an_input_has_itself_costs_no_simulation() -> None:
     evaluator.residuals(problem.initial)
     assert not any(k.size for k in EventMatching(problem).moving(evaluator, problem.initial))
     assert evaluator.simulations == 1
+
+
+def test_friction_that_an_input_turns_around_costs_no_simulation() -> None:
+    speed = np.sin(7.0 * TIMES + 0.1)
+
+    def inverse(times: np.ndarray, inputs: object, a: float, at: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.sign(speed) + at * speed}
+
+    problem, evaluator = problem_for(inverse, u=speed)
+    matching = EventMatching(problem)
+    assert any(k.size for k in matching.breaks(evaluator.residuals(problem.initial)))
+    assert not any(k.size for k in matching.moving(evaluator, problem.initial))
+    assert evaluator.simulations == 1
+
+
+@pytest.mark.parametrize("share", np.geomspace(2.0, 10.0, 10))
+def test_a_break_that_only_changes_its_size_does_not_move(share: float) -> None:
+    # Breaks of many sizes, around the size from which one is seen for certain. The input is
+    # delayed in the model, so that they are not where it changes its sign.
+    delayed = np.sin(9.0 * (TIMES - 0.07))
+    sizes = share * 4e-3 * np.linspace(0.7, 1.3, TIMES.size)
+
+    def inverse(times: np.ndarray, inputs: object, a: float, at: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.abs(delayed) * sizes + at * (1.0 + times)}
+
+    problem, evaluator = problem_for(inverse, u=np.sin(9.0 * TIMES))
+    assert not any(k.size for k in EventMatching(problem).moving(evaluator, problem.initial))
+    assert evaluator.simulations <= 3
+
+
+@pytest.mark.parametrize("after", [0.4, 1.1, 1.7])
+def test_a_delay_that_is_a_parameter_moves_the_breaks_of_an_input(after: float) -> None:
+    def late(times: np.ndarray, inputs: object, a: float, at: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.sign(np.sin(3.0 * (times - at * after)))}
+
+    problem, evaluator = problem_for(late, u=np.sin(3.0 * TIMES))
+    assert any(k.size for k in EventMatching(problem).moving(evaluator, problem.initial))
 
 
 def test_blurred_residuals_grow_with_the_delay() -> None:

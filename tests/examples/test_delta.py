@@ -57,6 +57,8 @@ def test_every_parameter_is_found_within_its_interval(
     result = fmident.estimate(with_solver(problem, solver))
     assert result.status == "converged"
     assert result.jacobians <= 10
+    # Verified derivatives take one per parameter and one with a tighter tolerance.
+    assert result.simulations <= 60 + len(problem.free) + 1
     table = result.parameters
     assert set(table.index) == set(generate.TRUTH)
     for name, true in generate.TRUTH.items():

@@ -80,12 +80,12 @@ Solve = Callable[[LocalSearch], LocalResult]
 
 
 def breaks_at_start(problem: Problem, evaluator: Evaluator) -> bool:
-    """Return whether simulated outputs break at the initial point, which is simulated already."""
+    """Return whether outputs break by themselves at the initial point, which is simulated."""
     matching = EventMatching(problem)
     if not matching.usable:
         return False
     residuals = evaluator.residuals(problem.initial)
-    return bool(np.isfinite(residuals).all()) and any(k.size for k in matching.breaks(residuals))
+    return bool(np.isfinite(residuals).all()) and matching.may_move(residuals)
 
 
 def past_events(

@@ -19,6 +19,9 @@ signal changes from sample to sample by less, unless it is hardly sampled at all
 _VISIBLE = 1e-3
 """Part of the range of a signal that a defect must have; less does not matter to a search."""
 
+_FAINT_STANDS_OUT, _FAINT_VISIBLE = 2.0, 1e-4
+"""The same for a break that is known from another simulation and may be smaller in this one."""
+
 _BASE = 3
 """Samples of the parabola."""
 
@@ -29,7 +32,7 @@ FEWEST = 2 * (_BASE + 1)
 """Samples of a signal in which a break can be found."""
 
 
-def find_breaks(times: F64, values: F64) -> npt.NDArray[np.intp]:
+def find_breaks(times: F64, values: F64, *, faint: bool = False) -> npt.NDArray[np.intp]:
     """Return the indices k for which a signal breaks between the samples k and k + 1.
 
     Parameters
@@ -38,6 +41,9 @@ def find_breaks(times: F64, values: F64) -> npt.NDArray[np.intp]:
         Shape (n,), increasing.
     values
         A signal without noise, shape (n,).
+    faint
+        Find also those that would not be seen for certain: to tell whether a break that is seen
+        in one simulation is missing in another one.
 
     Returns
     -------
@@ -48,7 +54,10 @@ def find_breaks(times: F64, values: F64) -> npt.NDArray[np.intp]:
     none = np.empty(0, dtype=np.intp)
     if n < FEWEST:
         return none
-    floor = _VISIBLE * float(np.ptp(values))
+    visible, stands_out = _VISIBLE, _STANDS_OUT
+    if faint:
+        visible, stands_out = _FAINT_VISIBLE, _FAINT_STANDS_OUT
+    floor = visible * float(np.ptp(values))
     if not floor > 0.0:
         return none
     left = np.full(n, np.inf)  # left[k]: at k + 1, from k - 2, k - 1, k
@@ -62,7 +71,7 @@ def find_breaks(times: F64, values: F64) -> npt.NDArray[np.intp]:
         before = left[max(k - _CALM, 2) : k]
         after = right[k + 1 : min(k + 1 + _CALM, n - 3)]
         calm = max(float(before.max(initial=0.0)), float(after.max(initial=0.0)))
-        if both[k] > _STANDS_OUT * calm and before.size and after.size:
+        if both[k] > stands_out * calm and before.size and after.size:
             found.append(int(k))
     return np.array(found, dtype=np.intp) if found else none
 

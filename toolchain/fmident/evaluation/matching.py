@@ -12,7 +12,7 @@ it is the cost itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,8 +29,12 @@ _STRIDE = 0.5
 """Distance of the samples from which a branch is continued, as part of how far it is."""
 
 
-_MOVE = 0.05
-"""By how much a parameter is changed to see whether breaks move, relative to its size."""
+_MOVE, _SPREAD = 0.05, 0.4
+"""By how much parameters are changed to see whether breaks move, relative to their size, and by
+which part of that this differs between them, so that their effects do not cancel each other."""
+
+_GOLDEN = 0.6180339887498949
+"""Multiples of it, without the integers, are spread evenly."""
 
 _NOISE = 1.3
 """Mean square of whitened residuals up to which they are noise of the sigma that was given."""
@@ -40,7 +44,8 @@ _NEGLIGIBLE, _COLOURED, _MOSTLY = 1e-4, 0.2, 0.3
 autocorrelation and their part of the signal are no larger than these."""
 
 _HELD = 0.1
-"""Part of the samples at which an input may change that is held in between."""
+"""Part of the samples at which an input may change that is held in between, or change its sign if
+that is more than noise around zero."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,21 @@ class EventMatching:
     @cached_property
     def _given(self) -> tuple[frozenset[int], ...]:
         """Breaks that the inputs have themselves, per series, as indices of its samples."""
+        return self._per_series(_changes)
+
+    @cached_property
+    def _turns(self) -> tuple[frozenset[int], ...]:
+        """Changes of sign of the inputs, where friction may bend an output, in the same way."""
+        return self._per_series(lambda times, values: _sign_changes(values))
+
+    def _per_series(
+        self, changes: Callable[[F64, F64], npt.NDArray[np.intp]]
+    ) -> tuple[frozenset[int], ...]:
+        """Return where any input of its experiment changes, per series, and one sample around."""
         found: list[frozenset[int]] = []
         for experiment in self._problem.experiments:
             times = experiment.times
-            at = [times[_changes(times, x)] for x in experiment.inputs.values()]
+            at = [times[changes(times, x)] for x in experiment.inputs.values()]
             instants = np.concatenate([np.empty(0), *at])
             for _ in experiment.measurements:
                 series = self._series[len(found)]
@@ -132,19 +148,42 @@ class EventMatching:
                 found.append(frozenset(int(i) + d for i in k for d in (-1, 0, 1)))
         return tuple(found)
 
-    def breaks(self, residuals: F64) -> tuple[npt.NDArray[np.intp], ...]:
-        """Return where the simulated outputs break and no input does, per series, as indices."""
+    def breaks(self, residuals: F64, *, faint: bool = False) -> tuple[npt.NDArray[np.intp], ...]:
+        """Return where the simulated outputs break and no input does, per series, as indices.
+
+        Parameters
+        ----------
+        residuals
+            Whitened, finite, shape (m,).
+        faint
+            See `find_breaks`.
+        """
         found = []
         for series, given in zip(self._series, self._given, strict=True):
-            k = find_breaks(series.times, series.predicted(residuals))
+            k = find_breaks(series.times, series.predicted(residuals), faint=faint)
             found.append(np.array([i for i in k if int(i) not in given], dtype=np.intp))
         return tuple(found)
+
+    def may_move(self, residuals: F64) -> bool:
+        """Return whether outputs break other than where an input breaks or changes its sign.
+
+        Parameters
+        ----------
+        residuals
+            Whitened, finite, shape (m,).
+        """
+        return any(
+            int(k) not in turns
+            for own, turns in zip(self.breaks(residuals), self._turns, strict=True)
+            for k in own
+        )
 
     def moving(self, evaluator: Evaluator, p: F64) -> tuple[npt.NDArray[np.intp], ...]:
         """Return the breaks of the simulated outputs at `p` if they move with the parameters.
 
-        Costs nothing where no output breaks by itself, else two simulations per parameter: breaks
-        that stay where they are do not make the cost jump.
+        Costs nothing where no output breaks by itself, else two simulations: breaks that stay
+        where they are do not make the cost jump, whatever becomes of their size. All
+        parameters are changed at once, each by another part of its size.
 
         Returns
         -------
@@ -159,19 +198,33 @@ class EventMatching:
             return ()
         there = self.breaks(base)
         nothing = tuple(np.empty(0, dtype=np.intp) for _ in there)
-        if not any(k.size for k in there):
+        if not self.may_move(base):
             return nothing
         z = evaluator.space.from_physical(p)
-        offsets = _MOVE * np.where(evaluator.space.log | (z == 0.0), 1.0, np.abs(z))
-        points = np.concatenate([z + np.diag(offsets), z - np.diag(offsets)])
-        points = np.clip(points, evaluator.space.lower, evaluator.space.upper)
+        order = np.arange(z.size)
+        parts = 1.0 + _SPREAD * (2.0 * ((order * _GOLDEN) % 1.0) - 1.0)
+        size = np.where(evaluator.space.log | (z == 0.0), 1.0, np.abs(z))
+        offsets = _MOVE * np.where(order % 2, -1.0, 1.0) * parts * size
+        points = np.clip([z + offsets, z - offsets], evaluator.space.lower, evaluator.space.upper)
         physical = evaluator.space.to_physical(points)
         for row in evaluator.probe(np.clip(physical, self._problem.lower, self._problem.upper)):
-            if bool(np.isfinite(row).all()) and any(
-                not np.array_equal(a, b) for a, b in zip(there, self.breaks(row), strict=True)
-            ):
+            if bool(np.isfinite(row).all()) and self._moved(base, row):
                 return there
         return nothing
+
+    def _moved(self, first: F64, second: F64) -> bool:
+        """Return whether an output has a break in one simulation and another in the other one.
+
+        The size of a break changes with the parameters. So one that is seen in one simulation is
+        missing in the other one only if nothing is left of it there; and it has moved only if
+        there is one elsewhere instead.
+        """
+        seen = (self.breaks(first), self.breaks(second))
+        faint = (self.breaks(first, faint=True), self.breaks(second, faint=True))
+        return any(
+            not np.isin(before, faint_after).all() and not np.isin(after, faint_before).all()
+            for before, after, faint_before, faint_after in zip(*seen, *faint, strict=True)
+        )
 
     def where(self, breaks: Sequence[npt.NDArray[np.intp]]) -> list[str]:
         """Return outputs, times and experiments of breaks in words, the earliest first."""
@@ -266,6 +319,12 @@ def _changes(times: F64, values: F64) -> npt.NDArray[np.intp]:
     held = steps.size < _HELD * values.size
     found = find_breaks(times, values)
     return np.union1d(found, steps).astype(np.intp) if held else found
+
+
+def _sign_changes(values: F64) -> npt.NDArray[np.intp]:
+    """Return after which samples an input changes its sign, unless it does so all the time."""
+    steps = np.flatnonzero(np.diff(np.sign(values)) != 0.0)
+    return steps if steps.size < _HELD * values.size else np.empty(0, dtype=np.intp)
 
 
 def _continued(
