@@ -383,3 +383,13 @@ def test_weights_that_are_given_count_as_they_are(case: Case) -> None:
         'x = { column = "position", weight = 1 }\n"q[1]" = { column = "angle", weight = 1 }',
     )
     assert [m.weight for m in problem.experiments[0].measurements] == [1.0, 1.0]
+
+
+def test_columns_without_a_unit_say_what_was_assumed(case: Case) -> None:
+    assert dict(case.load().experiments[0].assumed_units) == {}
+    header = DATA.splitlines()[0]
+    bare = "t,force,torque [N.m],position,angle [deg],spare"
+    (case.folder / "data.csv").write_text(DATA.replace(header, bare))
+    (experiment,) = case.load().experiments
+    assert dict(experiment.assumed_units) == {"t": "s", "force": "N", "position": "m"}
+    assert (experiment.time_column, experiment.time_unit) == ("t", None)

@@ -183,6 +183,7 @@ def estimate(
         FMU that cannot be simulated at the initial parameters, a parameter without effect.
     """
     from fmident.checking import quick_findings, refuse
+    from fmident.estimation.assumed_units import assumed_units
     from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.run import FmuIdentity, run_estimation
     from fmident.evaluation import Evaluator, runs_in_this_process
@@ -216,6 +217,7 @@ def estimate(
         result = _estimate_in_stages(
             problem, host, (*observers, events), identity, executor_of, look
         )
+        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
         events.finished(result)
         return result
     if runs_in_this_process(problem):
@@ -232,6 +234,7 @@ def estimate(
             problem, evaluator, estimator, observers=(*observers, events), fmu=identity
         )
         result = _with_executor(result, executor.report())
+        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
     events.finished(result)
     return result
 

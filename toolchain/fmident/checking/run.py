@@ -40,6 +40,7 @@ from fmident.checking.sensitivities import (
 from fmident.checking.settable import fixed_without_influence
 from fmident.checking.shifts import shift_findings
 from fmident.checking.subject import Subject
+from fmident.checking.time_unit import named_time_findings, time_unit_findings
 from fmident.errors import Diagnostic, ProblemError
 from fmident.estimation.checks import (
     InertParameter,
@@ -132,7 +133,7 @@ def quick_findings(
     *,
     inert_allowed: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what the data and the initial simulation show, without a further simulation.
+    """Return what the data and the initial simulation show; at most a few short simulations more.
 
     Parameters
     ----------
@@ -170,7 +171,11 @@ def start_findings(
     if len(outputs) < len(problem.experiments):
         return ()
     predicted = predict(problem, outputs, problem.initial)
-    return tuple(magnitude_findings(Subject(problem, description), predicted))
+    subject = Subject(problem, description)
+    return (
+        *magnitude_findings(subject, predicted),
+        *time_unit_findings(subject, evaluator, predicted),
+    )
 
 
 def refuse(findings: Sequence[Diagnostic]) -> None:
@@ -187,7 +192,12 @@ def refuse(findings: Sequence[Diagnostic]) -> None:
 
 
 def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]:
-    found = [*sample_findings(subject), *input_findings(subject), *parameter_findings(subject)]
+    found = [
+        *named_time_findings(subject),
+        *sample_findings(subject),
+        *input_findings(subject),
+        *parameter_findings(subject),
+    ]
     if inert_allowed:  # a regression keeps what it cannot determine
         found = [
             replace(d, severity="warning") if d.rule == "too-few-samples" else d for d in found
@@ -232,6 +242,7 @@ class _Check:
             return self._without_simulation(failing, experiments)
         predicted = self._predicted()
         self.findings += magnitude_findings(self.subject, predicted)
+        self.findings += time_unit_findings(self.subject, self.evaluator, predicted)
         inert = self._inert()
         refusal = inert_finding(self.asked, inert)
         if refusal is not None:

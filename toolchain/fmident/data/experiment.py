@@ -127,6 +127,12 @@ class Experiment:
         File the data came from, for messages.
     notes
         What came up when the data were read.
+    time_column
+        Column that the times were read from; empty where they are from no file.
+    time_unit
+        Its unit as the header says; ``None`` where it says none, and s was assumed.
+    assumed_units
+        Columns of the file without a unit, in their order, with the unit that was assumed.
     """
 
     name: str
@@ -136,6 +142,9 @@ class Experiment:
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     source: str = ""
     notes: tuple[Diagnostic, ...] = ()
+    time_column: str = ""
+    time_unit: str | None = None
+    assumed_units: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def output_variables(self) -> tuple[str, ...]:

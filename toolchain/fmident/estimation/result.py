@@ -299,6 +299,9 @@ class EstimationResult:
         How they were verified; ``None`` without intervals.
     generations
         Vectors that a population method evaluated, and their costs.
+    assumed_units
+        Columns of data files that have no unit in their header, with what was assumed: one
+        sentence per experiment.
     """
 
     status: Status
@@ -328,6 +331,7 @@ class EstimationResult:
     generations: tuple[Generation, ...] = ()
     stages: tuple[StageResult, ...] = ()
     derivatives: DerivativeCheck | None = None
+    assumed_units: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

@@ -111,35 +111,53 @@ def _experiment(
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
     measurements = measurements_of(drafts, grid)
     section.finish()
-    notes = (*main.notes, *_notes_on_units(section, description, main, drafts))
-    return Experiment(name, times, inputs, measurements, starts, str(path), notes)
+    assumed = _assumed_units(section, description, main, drafts)
+    notes = (*main.notes, *_notes_on_units(section, main, assumed))
+    return Experiment(
+        name,
+        times,
+        inputs,
+        measurements,
+        starts,
+        str(path),
+        notes,
+        main.time_column,
+        main.table.units.get(main.time_column),
+        assumed,
+    )
 
 
-def _notes_on_units(
+def _assumed_units(
     section: Section, description: ModelDescription, main: Sampled, drafts: Sequence[OutputDraft]
-) -> list[Diagnostic]:
-    """Say which columns have no unit where others of the file have one: it may be forgotten."""
+) -> dict[str, str]:
+    """Return the columns in use that have no unit, with the one that is assumed."""
     units = main.table.units
-    if not any(units.values()):
-        return []
     named = [(e, description.by_name[n]) for n, e in section.table("inputs", {}).items()]
     entries = section.table("outputs").items()
     for draft, (_, entry) in zip(drafts, entries, strict=True):
         if draft.file is None:
             named.append((entry, draft.variable))
-    taken: dict[str, str] = {}
+    taken = {main.time_column: "s"} if units.get(main.time_column) is None else {}
     for entry, variable in named:
         column = entry if isinstance(entry, str) else entry["column"]
         explicit = not isinstance(entry, str) and ("unit" in entry or "gain" in entry)
         if not explicit and units.get(column) is None and variable.unit not in (None, "", "1"):
-            taken.setdefault(column, f"'{column}' as {variable.unit}")
-    if not taken:
+            taken.setdefault(column, str(variable.unit))
+    return taken
+
+
+def _notes_on_units(
+    section: Section, main: Sampled, assumed: Mapping[str, str]
+) -> list[Diagnostic]:
+    """Say which columns have no unit where others of the file have one: it may be forgotten."""
+    taken = [f"'{c}' as {unit}" for c, unit in assumed.items() if c != main.time_column]
+    if not taken or not any(main.table.units.values()):
         return []
     return [
         Diagnostic(
             "note",
             f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
-            + ", ".join(taken.values()),
+            + ", ".join(taken),
             location=section.source.where(section.keys),
             hint="write the unit behind the name in the header, such as 'force [N]'",
             rule="column-without-unit",

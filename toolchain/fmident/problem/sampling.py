@@ -32,12 +32,15 @@ class Sampled:
         Which rows of the table these are, shape (n,).
     notes
         What came up when the data were prepared.
+    time_column
+        Its name.
     """
 
     table: Table
     times: F64
     rows: npt.NDArray[np.int64]
     notes: tuple[Diagnostic, ...] = ()
+    time_column: str = ""
 
     def values(self, column: str) -> F64:
         """Return a column at the rows in use, shape (n,)."""
@@ -59,7 +62,8 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
         Name of the time column, if the user said so.
     """
     table = read_table(path, section.as_dict(), reader=reader)
-    times = time_axis(table, time_column(table, time))
+    column = time_column(table, time)
+    times = time_axis(table, column)
     table, notes = prepared(section, table, times)  # before the cut, whose ends it would see
     rows = np.arange(times.size, dtype=np.int64)
     window = section.pair("window")
@@ -80,7 +84,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     rows = rows[::every]
     if rows.size < 2:
         raise section.error(f"with every = {every}, fewer than two rows are left", "every")
-    return Sampled(table, times[rows], rows, notes)
+    return Sampled(table, times[rows], rows, notes, column)
 
 
 @contextmanager

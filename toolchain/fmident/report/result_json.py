@@ -84,6 +84,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "generation_tool": result.fmu_tool,
         },
         "experiments": _experiments(result.fits),
+        "assumed_units": list(result.assumed_units),
         "identifiability": None
         if result.identifiability is None
         else {

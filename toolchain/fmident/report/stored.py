@@ -115,6 +115,7 @@ def _result(content: JsonTable) -> EstimationResult:
         fmu_tool=fmu.text("generation_tool"),
         settings=_plain(content, "settings"),
         stages=tuple(content.each("stages", _stage, [])),
+        assumed_units=content.texts("assumed_units", []),
         derivatives=None if verified is None else _derivatives(verified),
         residuals=None
         if seen is None

@@ -39,6 +39,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         _parameters(result, width),
         _stages(result, width),
         _fits(result, width),
+        "\n".join(wrap(text, width) for text in result.assumed_units),
         "\n".join(wrap(reason, width, "  - ") for reason in judgement.reasons),
         "\n".join(wrap(f"note: {note}", width) for note in result.notes),
         wrap(
