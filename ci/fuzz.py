@@ -70,6 +70,9 @@ TOKENS = (
     "<!--", "1_000", "+5", "0b1", "1,5", "1.5.2", "1e5 ", "²", "٣", "\u00b5", "[", "]", "{", "}",
 )  # fmt: skip
 
+_LIBRARY = ROOT / "modelica" / "Mechanisms"
+_CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+
 COMMANDS = {
     "build": ["Mechanisms.Oscillators.MassSpringDamper", "--output", "--option", "--tolerance"],
     "check": ["problem.toml", "--quick", "--set", "--json"],
@@ -264,7 +267,7 @@ class Kinds:
         documented += (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
         blocks = re.findall(r"```toml\n(.*?)```", documented, re.DOTALL)
         self.pool = [line for block in blocks for line in block.splitlines() if line.strip()]
-        sources = sorted((ROOT / "modelica").glob("*/**/*.mo"))
+        sources = sorted(_LIBRARY.glob("**/*.mo"))
         self.sources = [p for p in sources if re.search(r"^\s+experiment\(", p.read_text(), re.M)]
         self.makers: dict[str, Callable[[Path, Random], Case]] = {
             "problem": self.problem,
@@ -285,6 +288,7 @@ class Kinds:
         run([*fmident, "-o", "results"], self.sound)
         # A run that a limit has ended can be resumed.
         run([*fmident, "-o", "out", "--set", "estimator.max_iterations=1"], self.sound)
+        shutil.copyfile(self.sound / "oscillator.fmu", self.sound / f"{_CLASS}.fmu")
 
     def problem(self, folder: Path, random: Random) -> Case:
         """Change the problem file."""
@@ -357,7 +361,7 @@ class Kinds:
     def catalog(self, folder: Path, random: Random) -> Case:
         """Change the catalogue."""
         path = folder / "catalog.toml"
-        whole, text = self._catalog(random)
+        whole, text = self._catalog()
         text = changed_toml(text, [line for line in whole.splitlines() if line.strip()], random)
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
         return Case([["validate", "--all", "--catalog", path.name, "--resets", "2"]], path)
@@ -398,10 +402,12 @@ class Kinds:
 
     def modelica(self, folder: Path, random: Random) -> Case:
         """Change a class of the library, or one that has everything in it."""
-        path = folder / "Fuzzed.mo"
-        name, text = "Fuzz.Circuit", _MODEL
+        source, name, text = "Fuzzed.mo", "Fuzz.Circuit", _MODEL
+        path = folder / source
         if random.random() < 0.3:
-            name, text = self._class(random)
+            source = _LIBRARY.name
+            name, path = self._class(folder, random)
+            text = path.read_text()
         for _ in range(random.choice((1, 1, 2))):
             match random.randrange(4):
                 case 0:
@@ -417,14 +423,13 @@ class Kinds:
                 case _:
                     text = changed_text(text, random)
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
-        return Case([["build", path.name, "--class", name, "-o", "out.fmu"]], path)
+        return Case([["build", source, "--class", name, "-o", "out.fmu"]], path)
 
     def bases(self, kind: str, folder: Path) -> list[list[str]]:
         """Return commands that must succeed on inputs that nobody has changed."""
         random = Random(0)
-        (folder / "catalog.toml").write_text(self._catalog(random)[1])
-        name, text = self._class(random)
-        (folder / "Library.mo").write_text(text)
+        (folder / "catalog.toml").write_text(self._catalog()[1])
+        name, _ = self._class(folder, random)
         (folder / "Everything.mo").write_text(_MODEL)
         problem, fmu = "problem.toml", "oscillator.fmu"
         check = ["check", problem, "--quick"]
@@ -440,25 +445,22 @@ class Kinds:
             "journal": [["estimate", problem, "-q", "-o", "out", "--resume"]],
             "modelica": [
                 [*build, "a.fmu", "Everything.mo", "--class", "Fuzz.Circuit"],
-                [*build, "b.fmu", "Library.mo", "--class", name],
+                [*build, "b.fmu", _LIBRARY.name, "--class", name],
             ],
         }
         return commands.get(kind, [])
 
-    def _catalog(self, random: Random) -> tuple[str, str]:
-        """Return the catalogue, and the same with two of its entries only."""
+    def _catalog(self) -> tuple[str, str]:
+        """Return the catalogue, and the same with the entry of our FMU only."""
         text = (ROOT / "fmus" / "catalog.toml").read_text().replace("../", f"{ROOT}/")
-        entries = text.split("\n[[")
-        return text, "\n[[".join([entries[0], *random.sample(entries[1:], 2)])
+        head, *entries = text.split("\n[[fmus]]")
+        return text, "\n[[fmus]]".join([head, next(e for e in entries if f'"{_CLASS}"' in e)])
 
-    def _class(self, random: Random) -> tuple[str, str]:
-        """Return a class of the library that stands alone: its name and source."""
-        text = random.choice(self.sources).read_text()
-        # What it uses of its package is in the library that is found.
-        text = re.sub(r"^within.*\n", "", text)
-        found = re.search(r"^\s*(?:model|block|class)\s+(\w+)", text, re.M)
-        assert found is not None
-        return found[1], text
+    def _class(self, folder: Path, random: Random) -> tuple[str, Path]:
+        """Copy the library; return name and file of one of its classes."""
+        shutil.copytree(_LIBRARY, folder / _LIBRARY.name)
+        path = random.choice(self.sources).relative_to(_LIBRARY.parent)
+        return ".".join(path.with_suffix("").parts), folder / path
 
     def command(self, folder: Path, random: Random) -> Case:
         """Put a command line together at random."""

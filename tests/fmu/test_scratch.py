@@ -43,6 +43,23 @@ def test_a_folder_goes_when_it_is_closed_or_forgotten() -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_nobody_holds_goes_unless_it_is_kept(
+    kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ScratchFolder("purpose")
+    assert folder.path.name.startswith(f"{PREFIX}purpose-")
+    folder.keep()  # what a killed process leaves is the same without the mark
+    if not kept:
+        (folder.path / ".kept").unlink()
+    os.utime(folder.path, (0.0, 0.0))
+    monkeypatch.setattr(scratch, "_swept", set())
+    with ScratchFolder():
+        assert folder.path.exists() is kept
+    folder.close()  # does nothing any more
+    assert folder.path.exists() is kept
+
+
 def test_ctrl_c_in_the_middle_of_the_removal_leaves_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,6 @@ import argparse
 import itertools
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from fmident.cli.console import out, out_now, tell, tell_all
 from fmident.errors import DataError, EstimationError, Location, ProblemError
+from fmident.fmu.scratch import ScratchFolder
 from fmident.toml_file import loads, parse_toml
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
             f"{name} ends after {len(first)} lines: a header and two rows are needed",
             hint="--patience waits longer for a file that grows",
         )
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fmident-follow-")))
+    folder = stack.enter_context(ScratchFolder("follow")).path
     head = folder / "first-rows.csv"
     head.write_text("".join(line.rstrip("\r\n") + "\n" for _, line in first), encoding="utf-8")
     return head

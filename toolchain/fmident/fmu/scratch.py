@@ -22,11 +22,19 @@ PREFIX = "fmident-scratch-"
 _YOUNG = 60.0
 """Seconds for which an unlocked folder is left alone: it may be about to be locked."""
 
+_KEPT = ".kept"
+"""A file in a folder that is never swept."""
+
 _swept: set[str] = set()
 
 
 class ScratchFolder:
     """A folder of this process, removed with it; a context manager.
+
+    Parameters
+    ----------
+    purpose
+        A word for its name, for people who find it.
 
     Attributes
     ----------
@@ -39,9 +47,10 @@ class ScratchFolder:
         It cannot be made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: str = "") -> None:
         _sweep(tempfile.gettempdir())
-        self.path, descriptor = make_locked(PREFIX)
+        self.path, descriptor = make_locked(f"{PREFIX}{purpose}-" if purpose else PREFIX)
+        self._descriptor = descriptor
         try:
             self._finalizer = weakref.finalize(self, remove_locked, self.path, descriptor)
         except BaseException:  # Ctrl-C
@@ -51,6 +60,14 @@ class ScratchFolder:
     def close(self) -> None:
         """Remove the folder and what is in it."""
         self._finalizer()
+
+    def keep(self) -> None:
+        """Leave the folder where it is for good, for somebody to look at."""
+        if self._finalizer.detach() is not None:
+            with contextlib.suppress(OSError):
+                (self.path / _KEPT).touch()
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -82,4 +99,6 @@ def _is_ours(entry: os.DirEntry[str], late: float) -> bool:
     except OSError:
         return False
     own = found.st_uid == os.geteuid()
-    return own and stat.S_ISDIR(found.st_mode) and found.st_mtime < late
+    if not (own and stat.S_ISDIR(found.st_mode) and found.st_mtime < late):
+        return False
+    return not Path(entry.path, _KEPT).exists()

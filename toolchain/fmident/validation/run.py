@@ -21,6 +21,7 @@ from typing import IO, Any
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
 from fmident.fmu.family import end_family
+from fmident.fmu.scratch import ScratchFolder
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks import SIMULATION, checks_of
 from fmident.validation.description import check_description
@@ -154,8 +155,8 @@ class _Child:
     def __init__(self, plan: FmuPlan, first: int) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
         # What the child unpacks goes with this folder, however the child ends.
-        self._folder = tempfile.TemporaryDirectory(prefix="fmident-check-")
-        place = self._folder.name
+        self._folder = ScratchFolder("check")
+        place = str(self._folder.path)
         life, self._life = os.pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(life)],
@@ -230,20 +231,20 @@ class _Child:
         """End the process and those that it has started."""
         if self._process.poll() is None:
             self._process.kill()
-        end_family(self._process.pid, self._folder.name)
+        end_family(self._process.pid, str(self._folder.path))
 
     def end(self) -> None:
         """End the process and free what belongs to it."""
         self.kill()
         self._process.wait()
-        end_family(self._process.pid, self._folder.name)
+        end_family(self._process.pid, str(self._folder.path))
         self._reader.join(1.0)
         assert self._process.stdout is not None
         if not self._reader.is_alive():  # else somebody holds the other end: it would wait for that
             self._process.stdout.close()
         os.close(self._life)
         self._said.close()
-        self._folder.cleanup()
+        self._folder.close()
 
 
 def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:

@@ -180,7 +180,7 @@ def test_same_model_same_bytes(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
     with zipfile.ZipFile(paths[0]) as archive:
         for name in archive.namelist():
-            assert b"fmident-c-" not in archive.read(name), name  # the temporary folder
+            assert b"fmident-scratch-" not in archive.read(name), name  # the temporary folder
 
 
 @pytest.mark.usefixtures("tools")

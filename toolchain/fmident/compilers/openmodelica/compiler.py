@@ -7,7 +7,6 @@ import functools
 import hashlib
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,6 +59,7 @@ from fmident.compilers.openmodelica.wrapper import (
 )
 from fmident.compilers.staleness import encode_record, make_record
 from fmident.errors import CompilationError, Diagnostic
+from fmident.fmu.scratch import ScratchFolder
 
 
 class OpenModelicaCompiler(Compiler):
@@ -86,8 +86,8 @@ class OpenModelicaCompiler(Compiler):
         options = parse_options(request.options)
         plan = plan_loading(request.class_name, request.sources)
         deadline = Deadline(options.timeout)
-        with tempfile.TemporaryDirectory(prefix="fmident-openmodelica-") as name:
-            folder = Path(name).resolve()
+        with ScratchFolder("openmodelica") as scratch:
+            folder = scratch.path.resolve()
             with open_session(options, folder, request.sources, deadline) as session:
                 build = _Build(request, options, plan, folder, session)
                 fmu, description = build.run()

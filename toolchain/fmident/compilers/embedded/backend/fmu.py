@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from fmident.compilers.embedded.backend.toolchain import (
 )
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import CompilationError
+from fmident.fmu.scratch import ScratchFolder
 
 DEFAULT_TOLERANCE = 1e-6
 
@@ -79,15 +78,12 @@ def build_fmu(
     runtime = [f.read_text() for f in sorted(RUNTIME.glob("*.[ch]"))]
     guid = content_guid(description, *code.values(), *runtime, str(optimization))
     code = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in code.items()}
-    folder = Path(tempfile.mkdtemp(prefix="fmident-c-"))
-    try:
-        binary = compile_binary(toolchain, folder, code, optimization=optimization)
-    except CompilationError:
-        raise  # the folder stays, the error names it
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shutil.rmtree(folder, ignore_errors=True)
+    with ScratchFolder("c") as folder:
+        try:
+            binary = compile_binary(toolchain, folder.path, code, optimization=optimization)
+        except CompilationError:
+            folder.keep()  # the error names it
+            raise
     system, suffix = platform_folder()
     library = f"binaries/{system}/{model_identifier(model.name)}{suffix}"
     members = {

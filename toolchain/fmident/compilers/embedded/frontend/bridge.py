@@ -9,13 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import CompilationError
+from fmident.fmu.scratch import ScratchFolder
 
 from .complaints import diagnose
 from .limits import MEMORY_BYTES
@@ -65,16 +65,17 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
     CompilationError
         With the places that rumoca names, or the best that can be found.
     """
-    with tempfile.TemporaryDirectory(prefix="fmident-") as scratch:
-        stage = _Stage(Path(scratch), tree, others)
-        answer = _run(stage.request(class_name), Path(scratch))
+    with ScratchFolder("rumoca") as folder:
+        scratch = folder.path
+        stage = _Stage(scratch, tree, others)
+        answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
         if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
-            answer = _run(stage.plain_request(class_name), Path(scratch))
+            answer = _run(stage.plain_request(class_name), scratch)
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
-            probed = _run(stage.probe(class_name, int(unbalanced.group(1))), Path(scratch))
+            probed = _run(stage.probe(class_name, int(unbalanced.group(1))), scratch)
             if "flat" in probed:
                 return Flattened(probed["flat"], stage.sources(probed), unbalanced.group(0))
         found = diagnose(

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from typing import Any
 
 from fmident.errors import EstimationError
 from fmident.evaluation.executors.dask.connection import import_distributed
+from fmident.fmu.scratch import ScratchFolder
 
 START_SECONDS = 60.0
 """Workers that are not up after this time are given up."""
@@ -71,7 +70,8 @@ class LocalCluster:
     """
 
     def __init__(self, workers: int) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="fmident-dask-"))
+        self._scratch = ScratchFolder("dask")
+        self._folder = self._scratch.path
         self._started = 0
         self._losses: deque[float] = deque(maxlen=LOSSES)
         self._workers: list[_Worker] = []
@@ -139,7 +139,7 @@ class LocalCluster:
                 process.wait()
         self._workers.clear()
         self._cluster.close(timeout=_CLOSE_SECONDS)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
     def _start_one(self) -> None:
         folder = self._folder / str(self._started)
