@@ -94,6 +94,16 @@ def test_a_class_that_is_refused_costs_its_own_row(project: Path, capsys: Captur
     assert "Lib.mo:13" in shown
 
 
+def test_the_bundled_library_is_found(project: Path, capsys: Capture) -> None:
+    library = LIBRARY.replace(
+        "model Spring\n", "model Spring\n    extends Mechanisms.Icons.MassSpringDamper;\n"
+    )
+    assert library != LIBRARY
+    (project / "modelica" / "Lib.mo").write_text(library)
+    assert main(["build", "--all"]) == 0
+    assert rows(capsys.readouterr().out) == {"Lib.Spring": "built"}
+
+
 def test_what_no_compiler_here_can_build_is_left_out(project: Path, capsys: Capture) -> None:
     catalog = project / "fmus" / "catalog.toml"
     catalog.write_text(CATALOG + ELSEWHERE)

@@ -14,6 +14,7 @@ from fmident.catalog import Interface, ReferenceExperiment, Signal, SmokeExperim
 from fmident.cli import main
 from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
+from fmident.validation.checks import FOLLOWING
 from fmident.validation.description import check_description
 from fmident.validation.plan import Reference, read_trajectory
 
@@ -285,3 +286,33 @@ def test_growth_that_new_processes_bound_is_a_finding_about_the_tool(flawed: Bui
 def test_growth_that_nothing_bounds_fails(flawed: BuildFlawed) -> None:
     report = run(plan(flawed("LEAKS_MUCH"), resets=12))
     assert [c.name for c in report.checks if not c.passed] == ["memory"]
+
+
+def test_parameters_without_effect_are_not_frozen_where_no_input_moves(
+    flawed: BuildFlawed,
+) -> None:
+    interface = replace(INTERFACE, identifiable={"k": "1", "dead": "1"})
+    moving = by_name(run(plan(flawed(), interface=interface, only=("parameters",))))
+    assert not moving["parameters"].passed
+    assert "'dead': frozen in the FMU" in moving["parameters"].detail
+    still = replace(SMOKE, inputs={"u": Signal(0.0, ())})
+    found = by_name(run(plan(flawed(), interface=interface, smoke=still, only=("parameters",))))
+    assert found["parameters"].skipped
+    assert "no input moves in any of the experiments" in found["parameters"].detail
+    assert "frozen" not in found["parameters"].detail
+
+
+def test_step_sizes_are_not_compared_where_no_output_moves(flawed: BuildFlawed) -> None:
+    still = replace(SMOKE, inputs={"u": Signal(0.0, ())})
+    found = by_name(run(plan(flawed("EULER"), smoke=still, only=("step sizes",))))
+    assert found["step sizes"].skipped
+    assert "no output moves" in found["step sizes"].detail
+
+
+def test_a_simulation_that_fails_is_reported_once(flawed: BuildFlawed) -> None:
+    report = run(plan(flawed("REFUSES")))
+    failed = [c for c in report.checks if not c.passed]
+    assert [c.name for c in failed] == ["simulation"]
+    following = [c for c in report.checks if c.name in FOLLOWING]
+    assert [c.detail for c in following] == ["not tried: 'simulation' failed"] * len(FOLLOWING)
+    assert all(c.skipped for c in following)

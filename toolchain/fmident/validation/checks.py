@@ -22,7 +22,7 @@ CheckFunction = Callable[[Bench], Check]
 SIMULATION = "simulation"
 """When native code dies in this check, those behind it are not tried."""
 
-FOLLOWING = ("repeatability", "memory", "step sizes")
+FOLLOWING = ("parameters", "repeatability", "memory", "step sizes")
 """They run the same experiment: where it fails, they would give the same cause once more."""
 
 
