@@ -75,6 +75,9 @@ def effort(
     simulations = None
     if estimator is not None:
         simulations = estimator.expected_simulations(options, problem)
+        if simulations is not None and estimator.descends:
+            # Derivatives behind the intervals are verified: one more of each, and one tolerance.
+            simulations += experiments * (moved + 1)
     return EffortCheck(
         seconds_per_simulation=experiments * seconds_each,
         seconds_per_jacobian=experiments * columns * seconds_each,

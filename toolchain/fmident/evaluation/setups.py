@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def own_tolerance(problem: Problem) -> float | None:
 
     Where the problem gives none, that is the one of the FMU's description.
     """
-    if problem.evaluation.tolerance is not None or not problem.fmu.is_file():
+    if problem.evaluation.tolerance is not None or not is_zipfile(problem.fmu):
         return problem.evaluation.tolerance  # without an FMU, a function of Python
     from fmident.fmu.fmu import read_description
 
