@@ -66,7 +66,7 @@ def arm(phase: str) -> None:
     elif phase == "iterations":
         on_call(monitor.RunMonitor, "iteration", lambda *_, **__: True)
     elif phase == "intervals":
-        on_call(summary, "uncertainty", lambda *_: True, None)
+        on_call(summary, "uncertainty", lambda *_, **__: True, None)
     elif phase == "writing":
         # The numbers are written by then, and the page is not.
         on_call(plots, "svg_of", lambda *_: True, None)

@@ -190,7 +190,8 @@ def test_a_leak_that_frequent_new_experiments_hide_is_found(
         for k in range(16):
             experiment = Experiment(f"e{k}", np.linspace(0.0, 2.0, 21), {}, ())
             executor.run_other(experiment, ["x"], [{"kind": float(faults.LEAK)}])
-        assert executor.report().renewals == 2
+        # Each new experiment runs twice, to see whether a reset does for it.
+        assert executor.report().renewals == 4
 
 
 def test_renewal_after_a_number_of_runs(fmu: Path, reference: list[Simulated]) -> None:
@@ -365,7 +366,8 @@ def test_a_crash_at_the_end_of_the_worker_disturbs_nobody(faulty: BuildFaults) -
     with ProcessExecutor(make_problem(path, renew_after=3)) as executor:
         found = executor.run(GOOD)
         assert all(hasattr(o, "shape") for o in found)
-        assert executor.report().crashes == 0
+        # That of the trial of the reset; each simulation has a process of its own then.
+        assert executor.report().crashes == 1
     assert executor.pids == ()
 
 

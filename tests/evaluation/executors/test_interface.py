@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("twin")
     data = {"time": TIMES, "u": 0.0 * TIMES + 1.0, "x": 1.0 - np.exp(-TRUE * TIMES)}
     pd.DataFrame(data).to_csv(folder / "data.csv", index=False)
-    build_twin(folder)
+    build_twin(folder).rename(folder / "twin.fmu")
     return folder
 
 

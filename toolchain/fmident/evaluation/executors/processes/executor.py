@@ -446,8 +446,9 @@ class ProcessExecutor(PreparedExecutor):
         if worker.sentence is None or greedy:
             self._crashes += 1
         if head.command is Command.TRY_RESET or (head.index is None and self._trying):
-            # The crash will come again in a simulation, which can then tell of it.
-            self._trying, self._verdict = False, ResetVerdict()
+            # The crash will come again in a simulation, which can then report it. What was not
+            # seen to be clean is not used again.
+            self._trying, self._verdict = False, ResetVerdict(reinstantiate=True, new_process=True)
         elif head.index is not None:
             if head.command is Command.SETUP and not batch.withdraw(head.index):
                 return  # another worker, which had learned meanwhile, has taken it
