@@ -242,7 +242,11 @@ def test_cma_ends_where_only_the_noise_of_the_simulation_moves_the_cost(run: Run
     assert found.status == "converged"
     assert "relative_tolerance" in found.message
     best = np.polynomial.Polynomial.fit(times, measured, 1).convert().coef
-    np.testing.assert_allclose([found.values["a"], found.values["b"]], best, atol=1e-4)
+    off = np.array([found.values["a"], found.values["b"]]) - best
+    # The cost rises by this much from its minimum; residuals of one with noise of 1e-5 each, both
+    # in units of sigma, let the cost scatter by sqrt(200) * 1e-5 in this simulation.
+    rise = 0.5 * np.sum(((off[0] + off[1] * times) / 0.1) ** 2)
+    assert rise < np.sqrt(times.size) * 1e-6 / 0.1
     longer = run(problem, noisy, estimator("cma-es"), {**options, "relative_tolerance": 0.0})
     assert longer.simulations > 3 * found.simulations
 
