@@ -130,7 +130,8 @@ def summarise(
             if status != "interrupted":
                 named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
                 statistics = dataclasses.replace(statistics, identifiability=named)
-            if estimate.residual_weights is None and estimate.residual_scores is None:
+            plain_residuals = estimate.residual_weights is None and estimate.residual_scores is None
+            if status != "interrupted" and plain_residuals:
                 jumps = look_around(problem, evaluator, p, held, statistics)
                 statistics = _withhold(problem, statistics, jumps)
                 notes += _jump_notes(problem, p, cost, jumps)
