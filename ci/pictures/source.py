@@ -2,6 +2,8 @@
 
 Read are names, bases, components, connections and annotations; equations are passed over. The
 grammar is that of the Modelica Language Specification 3.4, appendix B, as far as it reaches these.
+
+Past 500 lines, since scanner and grammar are read together.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from .sources import SourceMap, SourceTree
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
 CPU_LIMIT_S = 100
-"""Processor time that rumoca may take; the largest models of the catalogue take a tenth of it."""
+"""Processor time that rumoca may take, s."""
 TOO_LARGE = 75
 """Exit code of the worker whose answer would be too large."""
 PROBE = "FmidentProbe"

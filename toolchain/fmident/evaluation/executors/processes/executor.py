@@ -116,8 +116,8 @@ class ProcessExecutor(PreparedExecutor):
         if self._crashes:
             times = "once" if self._crashes == 1 else f"{self._crashes} times"
             notes.append(
-                f"a worker process died {times} of what the FMU does; each time one simulation"
-                " failed, and another worker took over"
+                f"a worker process died {times} of what the FMU does, in a simulation or in the"
+                " trial of its reset; another worker took over"
             )
         return ExecutorReport(
             "processes",
