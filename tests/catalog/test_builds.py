@@ -142,5 +142,8 @@ def test_our_catalogue_builds_and_validates(
     assert built == 0, capsys.readouterr().out
     junit = tmp_path / "junit.xml"
     command = ["validate", "--all", "--catalog", catalog, "--folder", folder, "--junit", str(junit)]
+    capsys.readouterr()
     assert main(command) == 0, capsys.readouterr().out
-    assert len(list(tmp_path.glob("*.fmu"))) == 20
+    count = len(list(tmp_path.glob("*.fmu")))
+    assert f"{count} of {count} FMUs passed" in capsys.readouterr().out
+    assert count >= 20

@@ -322,14 +322,15 @@ def test_noise_of_the_simulation_beyond_the_data(check: Check, problem: Problem)
 def test_effort_of_the_estimator(check: Check, problem: Problem) -> None:
     report = check(problem, estimator=LeastSquares(), options=LeastSquaresOptions(starts=4))
     assert report.effort is not None
-    assert report.effort.simulations == 7 + 2 * 3 + 4 * 5 * 4
+    verification = 3 + 1  # another step of each parameter, another tolerance
+    assert report.effort.simulations == 7 + 2 * 3 + 4 * 5 * 4 + verification
     assert report.effort.seconds == pytest.approx(
         report.effort.simulations * report.effort.seconds_per_simulation
     )
     assert report.effort.seconds_per_jacobian == pytest.approx(
         3 * report.effort.seconds_per_simulation
     )
-    assert "should need about 93 simulations" in " ".join(check_page(report).split())
+    assert "should need about 97 simulations" in " ".join(check_page(report).split())
     assert Estimator.expected_simulations(LeastSquares(), LeastSquaresOptions(), problem) is None
 
 

@@ -173,7 +173,11 @@ def test_four_stages_against_the_answers_to_each_sample_alone() -> None:
             y = dataclasses.replace(y, values=values)
             experiments.append(Experiment(e.name, e.times[every], {}, (y,)))
         exact = EvaluationSettings(check=False, relative_step=1e-6)
-        problem = dataclasses.replace(problem, experiments=tuple(experiments), evaluation=exact)
+        # The search may leave no more than the differences between its answers can bear.
+        search = EstimatorSettings("least-squares", {"step_tolerance": 1e-10})
+        problem = dataclasses.replace(
+            problem, experiments=tuple(experiments), evaluation=exact, estimator=search
+        )
         stages = (
             stage_of(problem, "1", free=["a", "b"], experiments=["one"]),
             stage_of(problem, "2", free=["c", "d"], experiments=["second"]),

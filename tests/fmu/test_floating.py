@@ -6,6 +6,7 @@ import ctypes
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,17 @@ pytestmark = [
         platform.machine() not in ("x86_64", "AMD64"), reason="fixtures set the state of x86"
     ),
 ]
+
+
+@pytest.fixture(autouse=True)
+def standard() -> Iterator[None]:
+    """Begin with the standard state: imports of other tests may have changed this process's."""
+    c = ctypes.PyDLL(None)
+    before = ctypes.create_string_buffer(64)  # fenv_t has 32 bytes
+    c.fegetenv(before)
+    c.fesetenv(ctypes.c_void_p(-1))  # FE_DFL_ENV
+    yield
+    c.fesetenv(before)
 
 
 def is_standard() -> bool:

@@ -99,7 +99,8 @@ def past_events(
 ) -> LocalResult:
     """Return the best of all searches, with one more where events move with the parameters.
 
-    Costs nothing, and changes nothing, for models without events.
+    Costs nothing, and changes nothing, for models without events, nor where the search has ended
+    by a limit of the user's own: a first stage, say, that need not be exact.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def past_events(
     """
     best = min(results, key=lambda r: r.cost)
     matching = EventMatching(problem)
-    if not matching.usable:
+    if not matching.usable or (best.status == "limit" and _is_short(options)):
         return best
     found = matching.moving(evaluator, best.parameters)
     if breaks and not any(k.size for k in found):
@@ -135,10 +136,10 @@ def past_events(
     shown = "; ".join(places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
-    text = f"Events move with the parameters ({shown}), which makes the cost jump. "
+    text = f"Events move with the parameters ({shown}), which can make the cost jump. "
     if best.cost < usual:
         text += (
-            "The usual search stopped at such jumps. One that takes the record in growing parts "
+            "The usual search stopped there. One that takes the record in growing parts "
             "and compares samples near an event with the branch that they were measured on, before "
             f"the event or after it, lowered the cost from {usual:.4g} to {best.cost:.4g}."
         )
@@ -146,6 +147,15 @@ def past_events(
         text += "No lower cost was found on either side of the jumps near the estimate."
     progress.monitor.note(text)
     return best
+
+
+def _is_short(options: LeastSquaresOptions) -> bool:
+    """Return whether the user has asked for less than a whole search."""
+    usual = LeastSquaresOptions()
+    return (
+        options.max_iterations < usual.max_iterations
+        or options.cost_tolerance > usual.cost_tolerance
+    )
 
 
 def _better(first: LocalResult, second: LocalResult | None) -> LocalResult:
