@@ -9,7 +9,7 @@ import pytest
 
 from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
-from fmident.problem.model import Parameter, Problem
+from fmident.problem.model import EvaluationSettings, Parameter, Problem
 from fmident.statistics import analyse_rank, scaled_jacobian_error
 
 TIMES = np.linspace(0.0, 4.0, 2000)
@@ -133,3 +133,25 @@ def _finer(problem: Problem, factor: float) -> tuple:
     measurement = experiment.measurements[0]
     finer = replace(measurement, sigma=np.array(SIGMA * factor))
     return (replace(experiment, measurements=(finer,)),)
+
+
+def test_data_that_the_same_coarse_simulation_has_made_leave_no_standard_errors() -> None:
+    def coarse(
+        times: np.ndarray, inputs: object, a: float, b: float, tolerance: float
+    ) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-b * times) + tolerance * np.sin(7.0 * times)}
+
+    measured = coarse(TIMES, {}, *TRUTH, tolerance=1e-2)["y"]
+    parameters = [Parameter("a", 2.0, variable="a"), Parameter("b", 3.0, variable="b")]
+    settings = EvaluationSettings(check=False, tolerance=1e-2)
+    problem = python_problem({"y": measured}, TIMES, parameters, evaluation=settings)
+    found = uncertainty(problem, Evaluator(problem, PythonExecutor(problem, coarse)), TRUTH, HELD)
+    effect = found.integration
+    assert effect is not None
+    assert np.array_equal(found.standard_errors, [0.0, 0.0])
+    assert np.isfinite(effect.shifts).all()
+    # What is left of the error then is no more than what never matters, and the next decade is.
+    moved = np.abs(effect.shifts * np.finfo(np.float64).eps * TRUTH)
+    assert effect.needed is not None
+    rest = np.max(moved / TRUTH) * effect.needed / effect.tolerance
+    assert 0.1 * 0.5e-4 < rest <= 0.5e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -187,3 +188,19 @@ def test_where_the_cost_jumps_there_is_no_interval_and_the_verdict_says_so() -> 
     assert "the cost jumps next to the estimate" in verdict(found).headline
     assert any("no intervals for 'g', 'e'" in note for note in found.notes)
     assert np.isnan(found.covariance).all()
+
+
+def test_the_memory_of_a_search_past_events_grows_with_the_samples_and_not_their_square() -> None:
+    times = np.linspace(0.0, 3.0, 2000)
+    measured = {"h": ball(times, {}, 9.81, 0.7)["h"]}
+    parameters = [Parameter("g", 9.3, 5.0, 15.0, "g"), Parameter("e", 0.72, 0.5, 0.95, "e")]
+    problem = python_problem(measured, times, parameters, sigma=1e-3)
+    tracemalloc.start()
+    try:
+        with Evaluator(problem, PythonExecutor(problem, ball)) as evaluator:
+            result = run_estimation(problem, evaluator, LeastSquares())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert any("Events move" in note for note in result.notes)
+    assert most < 0.5 * times.size**2 * times.itemsize

@@ -195,7 +195,7 @@ def _beside(
         z = space.from_physical(best.parameters)
         size = np.where(space.log | (z == 0.0), 1.0, np.abs(z))
         jacobian = evaluator.jacobian(best.parameters) * space.derivative(best.parameters)
-        _, _, right = np.linalg.svd(jacobian * size, full_matrices=True)
+        _, right = _singular(jacobian * size)
         ways = np.vstack([np.eye(z.size), right]) if z.size > 1 else np.eye(1)
         points = np.array(
             [z + side * reach * way * size for way in ways for reach in _BESIDE for side in (-1, 1)]
@@ -212,6 +212,16 @@ def _beside(
             return best
         best = _better(best, found)
     return best
+
+
+def _singular(jacobian: F64) -> tuple[F64, F64]:
+    """Return all singular values, (n,), and right singular vectors, the rows, (n, n)."""
+    # The R factor is small; the left vectors of all rows would take the memory of their square.
+    triangle = np.linalg.qr(jacobian, mode="r")
+    _, values, right = np.linalg.svd(triangle, full_matrices=True)
+    lengths = np.zeros(jacobian.shape[1])
+    lengths[: values.size] = values
+    return lengths, right
 
 
 @dataclass(frozen=True)
@@ -268,10 +278,7 @@ class EventSearch:
                     if found[1] < cost:
                         z, cost, jacobian = found
             before = 2.0 * cost / rows
-            _, values, right = np.linalg.svd(jacobian * self._size, full_matrices=True)
-            lengths = np.zeros(z.size)
-            lengths[: values.size] = values
-            open_directions = (lengths, right)
+            open_directions = _singular(jacobian * self._size)
             yield self._space.to_physical(z)
 
     def _parts(self, blurred: bool) -> Iterator[_Part]:

@@ -383,11 +383,13 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             "exact enough."
         )
     if check.shifts:
-        moved = ", ".join(f"'{name}' by {shift:.2g}" for name, shift in check.shifts.items())
+        moved = ", ".join(
+            f"'{name}' by {shift:.2g} standard errors" for name, shift in check.shifts.items()
+        )
         notes.append(
             f"The error of the integration at the tolerance {check.tolerance:g} moves the estimate "
-            f"by a part of its standard errors ({moved}), which the intervals do not count. Set "
-            f"evaluation.tolerance to {check.needed:g} and estimate again."
+            f"({moved}), which the intervals do not count. Set evaluation.tolerance to "
+            f"{check.needed:g} and estimate again."
         )
     judged = statistics.identifiability
     if judged.withheld or judged.undecided:

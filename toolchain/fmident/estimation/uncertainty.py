@@ -183,17 +183,17 @@ def _effect(
     tolerance = evaluator.tolerance
     if tolerance is None:
         return None
-    moved = found.linearisation.answer(error)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shifts = np.abs(moved) / found.standard_errors
+    moved = np.abs(found.linearisation.answer(error))
     size = np.maximum(np.abs(p), np.abs(problem.initial))
-    matters = (np.nan_to_num(shifts) > _SHIFTED) & (np.abs(moved) > _MATTERS * size)
+    # Data that the same simulation has made leave no residuals, and no standard errors.
+    least = _EPS * np.where(size > 0.0, size, 1.0)
+    shifts = moved / np.maximum(found.standard_errors, least)
+    matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
     needed = None
     if bool(matters.any()):
         order = evaluator.integration_order(p)
-        worst = float(shifts[matters].max())
-        needed = _decade(tolerance * (0.5 * _SHIFTED / worst) ** (1.0 / order))
-        needed = max(needed, _TIGHTEST)
+        enough = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
+        needed = _decade(max(tolerance * (0.5 * float(enough.min())) ** (1.0 / order), _TIGHTEST))
     return IntegrationEffect(tolerance, shifts, matters, needed)
 
 
