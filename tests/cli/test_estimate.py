@@ -99,6 +99,15 @@ def test_place_of_a_wrong_option_in_the_file(study: Study, capsys: Capture) -> N
     assert f"problem.toml:{line}: [estimator]: option 'solver'" in capsys.readouterr().err
 
 
+def test_a_value_out_of_range_is_reported_with_its_line(study: Study, capsys: Capture) -> None:
+    path = study.folder / "problem.toml"
+    text = path.read_text().replace("[estimator]\n", "[estimator]\nseed = 3\nloss_scale = -1.0\n")
+    path.write_text(text)
+    line = text.splitlines().index("loss_scale = -1.0") + 1
+    assert main(["estimate", str(path)]) == 2
+    assert f"problem.toml:{line}" in capsys.readouterr().err
+
+
 def test_the_same_in_python(study: Study) -> None:
     problem = fmident.load_problem("problem.toml")
     result = fmident.estimate(problem)

@@ -182,6 +182,10 @@ class SimulationError(FmidentError):
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
     outputs
         What was computed before, ndarray of shape (k, outputs), where that is known.
+    timed_out
+        Whether it was ended for the time that it took: with more time it may succeed.
+    says_time
+        Whether the message says `time` already.
     """
 
     def __init__(
@@ -193,12 +197,16 @@ class SimulationError(FmidentError):
         hint: str | None = None,
         ended: float | None = None,
         outputs: F64 | None = None,
+        timed_out: bool = False,
+        says_time: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.time = time
         self.log = tuple(log)
         self.ended = ended
         self.outputs = outputs
+        self.timed_out = timed_out
+        self.says_time = says_time
 
 
 class CompilationError(FmidentError):
@@ -229,7 +237,26 @@ class DataError(FmidentError):
 
 
 class ProblemError(FmidentError):
-    """A problem description that is wrong or contradicts the FMU or the data."""
+    """A problem description that is wrong or contradicts the FMU or the data.
+
+    Parameters
+    ----------
+    message, location, hint
+        As for every :class:`FmidentError`.
+    key
+        Key of the problem file that it is about, where the place is not known yet.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        location: Location | None = None,
+        hint: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(message, location=location, hint=hint)
+        self.key = key
 
 
 class EstimationError(FmidentError):

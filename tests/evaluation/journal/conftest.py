@@ -26,7 +26,7 @@ def decay(times: F64, inputs: Mapping[str, F64], k: float, a: float) -> dict[str
     if k > 90.0:
         raise SimulationError("k is too large", time=0.5, log=("first", "second"), hint="less")
     if k > 80.0:
-        raise SimulationError("the simulation took longer than 1 s of wall-clock time")
+        raise SimulationError("the simulation took longer than 1 s", timed_out=True)
     return {"y": a * np.exp(-k * times)}
 
 

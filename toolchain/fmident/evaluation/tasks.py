@@ -58,6 +58,10 @@ class SimulationFailure:
         Whether the same simulation would fail again. It may not when it took too long or too
         much memory, or when its worker was killed from outside: with other limits, or on
         another day, it may succeed, so nobody should remember it.
+    timed_out
+        Whether it took too long.
+    says_time
+        Whether the message says `time` already.
     """
 
     message: str
@@ -67,30 +71,32 @@ class SimulationFailure:
     experiment: str = ""
     hint: str | None = None
     final: bool = True
+    timed_out: bool = False
+    says_time: bool = False
 
     @classmethod
     def of(
         cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
     ) -> SimulationFailure:
         """Return the failure that an exception of the FMU engine tells of."""
-        final = not ran_out_of_time(error.message)
         return cls(
-            error.message, error.time, dict(values), error.log, experiment, error.hint, final
+            error.message,
+            error.time,
+            dict(values),
+            error.log,
+            experiment,
+            error.hint,
+            final=not error.timed_out,
+            timed_out=error.timed_out,
+            says_time=error.says_time,
         )
 
     def __str__(self) -> str:
-        # The engine's messages say the time already.
-        told = self.time is None or " t = " in self.message
-        where = "" if told else f" at {self.time:g} s"
+        where = "" if self.time is None or self.says_time else f" at {self.time:g} s"
         which = f" in experiment '{self.experiment}'" if self.experiment else ""
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
         given = f" with {values}" if values else ""
         return f"{self.message}{where}{which}{given}"
-
-
-def ran_out_of_time(message: str) -> bool:
-    """Return whether the engine's message says that the time limit ended the simulation."""
-    return "wall-clock" in message
 
 
 Simulated: TypeAlias = F64 | SimulationFailure

@@ -146,6 +146,8 @@ def _read(place: Path, outcome: Mapping[str, Any], end: str) -> Apart:
             log=log,
             hint=outcome["hint"],
             ended=outcome["ended"],
+            timed_out=outcome["timed_out"],
+            says_time=outcome["says_time"],
         )
     remark = f"the native code of the FMU {end}, while it was being freed" if end else ""
     return Apart(np.load(place / OUTPUTS), log, failure, remark)

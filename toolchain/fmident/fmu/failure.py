@@ -24,7 +24,7 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         What to do next.
     ended
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
-    out_of_time
+    timed_out
         Whether only the time limit has ended it.
 
     Attributes
@@ -40,13 +40,13 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         time: float,
         hint: str | None = None,
         ended: float | None = None,
-        out_of_time: bool = False,
+        timed_out: bool = False,
     ) -> None:
         self.message = message
         self.time = time
         self.hint = hint
         self.ended = ended
-        self.out_of_time = out_of_time
+        self.timed_out = timed_out
         self.outputs: F64 | None = None
         super().__init__(message)
 
@@ -112,4 +112,6 @@ def simulation_error(
         hint=hint,
         ended=failure.ended,
         outputs=failure.outputs,
+        timed_out=failure.timed_out,
+        says_time=not failure.timed_out,
     )

@@ -137,6 +137,8 @@ def check_survives(
             log=outcome["log"],
             hint=outcome["hint"],
             ended=outcome["ended"],
+            timed_out=outcome["timed_out"],
+            says_time=outcome["says_time"],
         )
     wall_time = time.perf_counter() - began
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
@@ -205,6 +207,8 @@ def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> 
         f"the native code of the FMU '{description.name}' {end}, {where}{when}"
         + (f"; its last words: {said}" if said else ""),
         time=reached if stage == "step" else None,
+        timed_out=hung,
+        says_time=True,
         log=[str(record) for record in records],
         hint="allow more time if the model is that slow"
         if hung

@@ -41,6 +41,8 @@ def main(folder: str, life: str) -> None:
             "hint": error.hint,
             "time": getattr(error, "time", None),
             "ended": getattr(error, "ended", None),
+            "timed_out": getattr(error, "timed_out", False),
+            "says_time": getattr(error, "says_time", False),
             "log": list(getattr(error, "log", ())),
         }
     partial = place / (RESULT + ".part")

@@ -82,7 +82,7 @@ class ReuseCheck:
         # An FMU that refuses its reset has been instantiated anew already.
         if not checks or self._holder.instantiations != made:
             return found
-        if isinstance(found, RunFailed) and found.out_of_time:
+        if isinstance(found, RunFailed) and found.timed_out:
             return found
         fresh = self._anew(once, forget)
         if _same(found, fresh):
@@ -90,7 +90,7 @@ class ReuseCheck:
             if not isinstance(fresh, RunFailed):
                 passed.add(names)
             return fresh
-        if isinstance(fresh, RunFailed) and fresh.out_of_time:
+        if isinstance(fresh, RunFailed) and fresh.timed_out:
             return fresh
         again = self._anew(once, forget)
         self._holder.never_reset()

@@ -270,7 +270,7 @@ class Simulator:
                     f"the simulation took longer than {time_limit:g} s of wall-clock time",
                     time=reached,
                     hint="allow more time, or a larger communication step",
-                    out_of_time=True,
+                    timed_out=True,
                 )
 
         run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)

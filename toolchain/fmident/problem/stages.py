@@ -46,10 +46,13 @@ def stage_of(
             raise ProblemError(
                 f"stage '{name}' names the experiment '{experiment}', which does not exist",
                 hint=did_you_mean(experiment, known, kind="experiment"),
+                key="experiments",
             )
     if not chosen:
         raise ProblemError(
-            f"stage '{name}' has no experiments", hint="leave 'experiments' out to use all"
+            f"stage '{name}' has no experiments",
+            hint="leave 'experiments' out to use all",
+            key="experiments",
         )
     searched = free_names(problem, name, free, chosen)
     parameters = tuple(_within(q, chosen, fixed=q.name not in searched) for q in problem.parameters)
@@ -82,7 +85,7 @@ def free_names(
         found.update(matching)
     if not found:
         raise ProblemError(
-            f"stage '{stage}' searches no parameter", hint="name at least one in 'free'"
+            f"stage '{stage}' searches no parameter", hint="name at least one in 'free'", key="free"
         )
     return found
 
@@ -131,13 +134,16 @@ def _not_free(problem: Problem, stage: str, name: str, usable: Sequence[str]) ->
         return ProblemError(
             f"stage '{stage}' searches '{name}', which is fixed",
             hint="remove 'fixed = true': a stage holds what it does not name",
+            key="free",
         )
     if name in known:
         return ProblemError(
             f"stage '{stage}' searches '{name}', which acts on none of its experiments",
             hint="use another experiment, or leave the parameter out",
+            key="free",
         )
     return ProblemError(
         f"stage '{stage}' searches '{name}', but there is no such parameter",
         hint=did_you_mean(name, usable, kind="parameter"),
+        key="free",
     )

@@ -75,10 +75,9 @@ def _stage(
             problem, name, free=free, experiments=experiments, cost=cost, estimator=estimator
         )
     except ProblemError as error:
-        for key in ("free", "experiments"):
-            if section.has(key) and (key != "experiments" or "experiment '" in error.message):
-                error.location = section.source.where((*section.keys, key))
-        error.location = error.location or section.source.where(section.keys)
+        key = error.key
+        keys = section.keys if key is None or not section.has(key) else (*section.keys, key)
+        error.location = error.location or section.source.where(keys)
         raise
     return _with_starts(section, stage)
 

@@ -82,10 +82,21 @@ def build_dataclass(
     try:
         return kind(**values)
     except ValueError as error:
-        blamed = next((key for key in raw if f"'{key}'" in str(error)), None)
         raise ProblemError(
-            f"{table}: options of '{name}': {error}", location=where(blamed)
+            f"{table}: options of '{name}': {error}", location=where(_blamed(kind, values))
         ) from error
+
+
+def _blamed(kind: type[Any], values: Mapping[str, Any]) -> str | None:
+    """Return the one option without which the others are accepted; ``None`` if there is none."""
+    found = []
+    for key in values:
+        try:
+            kind(**{name: value for name, value in values.items() if name != key})
+        except (ValueError, TypeError):
+            continue
+        found.append(key)
+    return found[0] if len(found) == 1 else None
 
 
 def _convert(value: Any, hint: Any) -> tuple[bool, Any]:

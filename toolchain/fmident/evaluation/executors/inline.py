@@ -124,7 +124,7 @@ class InProcessExecutor(PreparedExecutor):
                 prepared.setup, values, time_limit=self._settings.timeout
             )
         except SimulationError as error:
-            self._timeouts += "wall-clock" in error.message
+            self._timeouts += error.timed_out
             return SimulationFailure.of(error, values, prepared.experiment)
         return refuse_not_finite(outputs, values, prepared.experiment)
 

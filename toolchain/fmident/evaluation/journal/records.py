@@ -239,6 +239,7 @@ def _plain(failure: SimulationFailure) -> dict[str, Any]:
         "log": list(failure.log),
         "experiment": failure.experiment,
         "hint": failure.hint,
+        "says_time": failure.says_time,
     }
 
 
@@ -250,4 +251,5 @@ def _failure(told: dict[str, Any]) -> SimulationFailure:
         tuple(told["log"]),
         told["experiment"],
         told["hint"],
+        says_time=told.get("says_time", False),
     )

@@ -220,6 +220,8 @@ def _told(error: Any) -> bytes:
         "hint": error.hint,
         "time": getattr(error, "time", None),
         "log": list(getattr(error, "log", ()))[-100:],
+        "timed_out": getattr(error, "timed_out", False),
+        "says_time": getattr(error, "says_time", False),
     }
     return json.dumps(told).encode()
 

@@ -14,7 +14,7 @@ from fmident.errors import EstimationError, FmuError, Location
 from fmident.evaluation.executors.base import Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.processes.batch import Batch
-from fmident.evaluation.executors.processes.failures import crash, failure_of
+from fmident.evaluation.executors.processes.failures import End, crash, failure_of
 from fmident.evaluation.executors.processes.protocol import Command, Reply
 from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
 from fmident.evaluation.executors.resident import GROWTH_LIMIT
@@ -329,7 +329,7 @@ class ProcessExecutor(PreparedExecutor):
         prepared, values = batch.work[sent.index]
         if body:
             failure = failure_of(json.loads(body), bytes(worker.printed), values, prepared)
-            self._timeouts += "wall-clock" in failure.message
+            self._timeouts += failure.timed_out
             return failure
         shape = (prepared.setup.times.size, len(prepared.setup.output_names))
         return refuse_not_finite(worker.outputs(sent, shape), values, prepared.experiment)
@@ -393,15 +393,16 @@ class ProcessExecutor(PreparedExecutor):
         """Kill workers that hang or hold too much; let go those that are done."""
         now, limit = time.monotonic(), self._settings.memory_limit
         for worker in self._workers:
-            if not worker.outstanding or worker.sentence is not None:
+            if not worker.outstanding or worker.killed is not None:
                 continue
             if now > self._deadline(worker):
                 self._timeouts += 1
                 head = worker.outstanding[0].command
                 allowed = self._settings.timeout if head is Command.RUN else self._start_limit
-                worker.kill(f"did not answer within {allowed:g} s")
+                worker.kill(End(f"did not answer within {allowed:g} s", "timeout"))
             elif limit is not None and worker.ready and worker.memory() > limit:
-                worker.kill(f"took more memory than the limit of {limit / 1e6:.0f} MB")
+                exceeded = f"took more memory than the limit of {limit / 1e6:.0f} MB"
+                worker.kill(End(exceeded, "memory"))
         for worker in [w for w in self._workers if w.retiring and not w.outstanding]:
             self._workers.remove(worker)
             self._renewals += 1
@@ -438,12 +439,12 @@ class ProcessExecutor(PreparedExecutor):
             batch.retried.add(head.index)
             batch.put_back(head.index)
             return
-        greedy = worker.sentence is not None and "memory" in worker.sentence
+        greedy = end.cause == "memory"
         if greedy and head.run > 1 and head.index is not None and batch.spare(head.index):
             # What the runs before have left behind may have been too much, not this one.
             self._renewals += 1
             return
-        if worker.sentence is None or greedy:
+        if worker.killed is None or greedy:
             self._crashes += 1
         if head.command is Command.TRY_RESET or (head.index is None and self._trying):
             # The crash will come again in a simulation, which can then report it. What was not

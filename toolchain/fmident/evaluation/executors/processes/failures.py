@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fmident.evaluation.setups import Prepared
-from fmident.evaluation.tasks import SimulationFailure, ran_out_of_time
+from fmident.evaluation.tasks import SimulationFailure
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import output_records, own_words
+from fmident.fmu.guard import end_of_process
 from fmident.fmu.log import decode
 
 _CRASH_HINT = (
     "this is an error in the FMU: try other parameter values, narrower bounds, or export it"
     " again with another tool or version"
 )
+
+
+_HINTS = {
+    "timeout": "allow more time with [evaluation] timeout, or narrow the bounds",
+    "memory": "raise [evaluation] memory_limit_mb, or look for what makes the FMU grow",
+}
+
+
+@dataclass(frozen=True)
+class End:
+    """How a worker ended.
+
+    Parameters
+    ----------
+    text
+        What happened, to follow the name of the FMU.
+    cause
+        ``"killed"`` is from outside; ``"timeout"`` and ``"memory"`` are limits of the executor.
+    """
+
+    text: str
+    cause: Literal["crash", "killed", "timeout", "memory"] = "crash"
+
+    @classmethod
+    def of(cls, code: int) -> End:
+        """Return the end of a process with an exit code, negative for a signal."""
+        return cls(end_of_process(code), "killed" if code == -signal.SIGKILL else "crash")
 
 
 @dataclass(frozen=True)
@@ -32,12 +61,15 @@ class Crash:
         What to do next.
     final
         Whether the same simulation would crash again, as far as one can tell.
+    timed_out
+        Whether it was ended for the time that it took.
     """
 
     message: str
     log: tuple[str, ...]
     hint: str
     final: bool = True
+    timed_out: bool = False
 
     def failure(
         self, values: Mapping[str, float], prepared: Prepared, step: int = -1
@@ -45,26 +77,29 @@ class Crash:
         """Return the failure of the simulation that it was busy with, in a communication step."""
         time = float(prepared.setup.times[step]) if step >= 0 else None
         return SimulationFailure(
-            self.message, time, dict(values), self.log, prepared.experiment, self.hint, self.final
+            self.message,
+            time,
+            dict(values),
+            self.log,
+            prepared.experiment,
+            self.hint,
+            self.final,
+            self.timed_out,
         )
 
 
-def crash(end: str, log: bytes, printed: bytes, description: ModelDescription) -> Crash:
+def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -> Crash:
     """Say how a worker ended, from the trace that it left."""
     records = decode(log, description.by_reference)
     records += output_records(printed.decode("utf-8", "replace"))
     said = own_words(records)
-    hint = _CRASH_HINT
-    if "within" in end:
-        hint = "allow more time with [evaluation] timeout, or narrow the bounds"
-    elif "limit" in end:
-        hint = "raise [evaluation] memory_limit_mb, or look for what makes the FMU grow"
     return Crash(
-        f"the native code of the FMU '{description.name}' {end}"
+        f"the native code of the FMU '{description.name}' {end.text}"
         + (f"; its last words: {said}" if said else ""),
         tuple(str(record) for record in records),
-        hint,
-        hint == _CRASH_HINT and "SIGKILL" not in end,
+        _HINTS.get(end.cause, _CRASH_HINT),
+        final=end.cause == "crash",
+        timed_out=end.cause == "timeout",
     )
 
 
@@ -83,5 +118,7 @@ def failure_of(
         (*told["log"], *(str(record) for record in records)),
         prepared.experiment,
         told["hint"],
-        not ran_out_of_time(message),
+        final=not told["timed_out"],
+        timed_out=told["timed_out"],
+        says_time=told["says_time"],
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident._types import F64
+from fmident.evaluation.executors.processes.failures import End
 from fmident.evaluation.executors.processes.protocol import (
     PRINTED,
     SLOTS,
@@ -31,7 +32,6 @@ from fmident.evaluation.executors.processes.protocol import (
 )
 from fmident.evaluation.executors.resident import ResidentSize
 from fmident.fmu.family import end_family
-from fmident.fmu.guard import end_of_process
 from fmident.fmu.log import BUFFER_BYTES
 from fmident.fmu.program import FAILED_STEP
 
@@ -95,8 +95,8 @@ class Worker:
         Whether it gets no more work.
     tried
         Whether it has run the trial of the reset.
-    sentence
-        Why the executor killed it, in words, if it did.
+    killed
+        Why the executor killed it, if it did.
     resident, grown
         Private memory at the last answer, and by how much simulations have made it grow, bytes.
     printed
@@ -111,7 +111,7 @@ class Worker:
         self.runs = self.resident = self.grown = 0
         self._before = 0
         self._warm = False
-        self.sentence: str | None = None
+        self.killed: End | None = None
         self.printed = bytearray()
         self.slots: Slots | None = None
         self._names: dict[tuple[str, ...], int] = {}
@@ -297,15 +297,15 @@ class Worker:
         self.finish()
         return True
 
-    def kill(self, sentence: str | None = None) -> None:
+    def kill(self, end: End | None = None) -> None:
         """End the process at once."""
-        self.sentence = self.sentence or sentence
+        self.killed = self.killed or end
         if self._process.poll() is None:  # else the number may be another's by now
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
 
-    def finish(self) -> str:
+    def finish(self) -> End:
         """Wait for the end of the process, free everything, say how it ended.
 
         May be called again, as after an interrupted call.
@@ -319,7 +319,7 @@ class Worker:
         self.listen()
         self._release()
         self.memory.close()
-        return self.sentence or end_of_process(self._process.returncode)
+        return self.killed or End.of(self._process.returncode)
 
     def __del__(self) -> None:
         # Ctrl-C can strike between the start of a worker and its being known to anybody, or
