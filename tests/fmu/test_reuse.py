@@ -148,3 +148,29 @@ def test_a_new_instance_that_is_not_clean_either_needs_a_new_process(fmu_folder:
         verdict = try_reset(simulator, [(setup(), {"k": 3.0})])
     assert verdict.new_process
     assert "not even when it is instantiated anew" in verdict.note
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_with_the_values_of_the_run_before_does_not_count_for_others(
+    fmu_folder: Path, kind: str, reference: Reference
+) -> None:
+    given = setup()
+    path = forgetful(fmu_folder, kind, "PARAMETERS")
+    with open_fmu(path) as fmu, fmu.simulator(input_update="after_step") as simulator:
+        for k in (3.0, 3.0, 3.0, 0.5, 3.0):
+            found = simulator.simulate(given, {"k": k})
+            np.testing.assert_array_equal(found, reference(kind, given, {"k": k}))
+
+
+def test_a_trial_that_could_compare_nothing_leaves_the_check_to_the_runs(
+    fmu_folder: Path, reference: Reference
+) -> None:
+    given = setup()
+    with (
+        open_fmu(forgetful(fmu_folder, "cs2", "PARAMETERS")) as fmu,
+        fmu.simulator(input_update="after_step") as simulator,
+    ):
+        assert not try_reset(simulator, [(given, {"k": 1e308})]).note
+        for k in (3.0, 0.5):
+            found = simulator.simulate(given, {"k": k})
+            np.testing.assert_array_equal(found, reference("cs2", given, {"k": k}))

@@ -74,9 +74,10 @@ def try_reset(
     ResetVerdict
         Without a complaint if the first run fails: that is for others to tell.
     """
-    verdict = _Attempt(simulator, trials, time_limit, at_run).verdict()
+    attempt = _Attempt(simulator, trials, time_limit, at_run)
+    verdict = attempt.verdict()
     for setup, _ in trials:
-        simulator.trust_reset(setup)
+        simulator.trust_reset(setup, trusted=attempt.compared)
     return verdict
 
 
@@ -92,6 +93,7 @@ class _Attempt:
         self._trials = [(_shortened(setup, LONGEST), values) for setup, values in trials]
         self._time_limit = time_limit
         self._at_run = at_run
+        self.compared = False
 
     def outputs(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
         """Run; return ``None`` when that fails."""
@@ -122,6 +124,7 @@ class _Attempt:
             first, _ = self._first(setup, values)
         if first is None:
             return ResetVerdict()
+        self.compared = True
         moved = _moved(values)
         aside = [(setup, moved)] if moved else []
         others = [(s, v, self._after_reset(s, v)) for s, v in (*aside, *self._trials[1:])]

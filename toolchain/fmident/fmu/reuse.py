@@ -7,12 +7,13 @@ less: states, inputs, values that were computed from parameters, outputs of the 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 
 from fmident._types import F64
+from fmident.fmu.description import Value
 from fmident.fmu.failure import RunFailed, note
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.setup import SimulationSetup
@@ -23,6 +24,9 @@ Outcome = F64 | RunFailed
 
 class ReuseCheck:
     """Compares the first run of each setup on a used instance with the same run on a new one.
+
+    A run with the values of the run before says nothing of what a reset forgets of values: it is
+    compared as well, but does not count for other values.
 
     Parameters
     ----------
@@ -35,16 +39,20 @@ class ReuseCheck:
     def __init__(self, holder: InstanceHolder, policy: Reuse) -> None:
         self._holder = holder
         self._checks = policy == "checked"
-        # By setup, the names of values with which a reset has proven itself.
         self._trusted: weakref.WeakSet[SimulationSetup] = weakref.WeakSet()
-        self._passed: weakref.WeakKeyDictionary[SimulationSetup, set[frozenset[str]]]
+        # By setup, the names of values with which a reset has proven itself, and whether with
+        # other values than those of the run before.
+        self._passed: weakref.WeakKeyDictionary[SimulationSetup, dict[frozenset[str], bool]]
         self._passed = weakref.WeakKeyDictionary()
+        self._before: Mapping[str, Value] = {}
         if policy == "never":
             holder.never_reset()
 
-    def trust(self, setup: SimulationSetup | None = None) -> None:
-        """Check no more, in one setup or in all."""
-        if setup is None:
+    def trust(self, setup: SimulationSetup | None = None, *, trusted: bool = True) -> None:
+        """Check no more, in one setup or in all; or check again in one."""
+        if setup is not None and not trusted:
+            self._trusted.discard(setup)
+        elif setup is None:
             self._checks = False
         else:
             self._trusted.add(setup)
@@ -52,7 +60,7 @@ class ReuseCheck:
     def run(
         self,
         setup: SimulationSetup,
-        names: frozenset[str],
+        values: Mapping[str, Value],
         once: Callable[[], Outcome],
         forget: Callable[[], None],
     ) -> Outcome:
@@ -62,8 +70,8 @@ class ReuseCheck:
         ----------
         setup
             What is simulated.
-        names
-            Of the values that are set.
+        values
+            That are set.
         once
             Runs it.
         forget
@@ -74,8 +82,10 @@ class ReuseCheck:
         ndarray or RunFailed
             What a new instance gives.
         """
-        passed = self._passed.setdefault(setup, set())
-        known = names in passed or setup in self._trusted
+        passed, names = self._passed.setdefault(setup, {}), frozenset(values)
+        other = self._before != values
+        self._before = values
+        known = setup in self._trusted or (names in passed and (passed[names] or not other))
         checks = self._checks and self._holder.resets and not known
         made = self._holder.instantiations
         found = once()
@@ -88,7 +98,7 @@ class ReuseCheck:
         if _same(found, fresh):
             self._holder.instantiations = made  # that for the comparison was not necessary
             if not isinstance(fresh, RunFailed):
-                passed.add(names)
+                passed[names] = other
             return fresh
         if isinstance(fresh, RunFailed) and fresh.timed_out:
             return fresh

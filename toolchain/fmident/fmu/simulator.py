@@ -229,9 +229,7 @@ class Simulator:
 
         counts = self._steps, self._warnings
         try:
-            found = protected(
-                lambda: self._reuse.run(setup, frozenset(merged), once, self._again(counts))
-            )
+            found = protected(lambda: self._reuse.run(setup, merged, once, self._again(counts)))
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
@@ -353,12 +351,13 @@ class Simulator:
         """Whether the next run begins with a reset, rather than with a new instance."""
         return self._holder.resets
 
-    def trust_reset(self, setup: SimulationSetup | None = None) -> None:
+    def trust_reset(self, setup: SimulationSetup | None = None, *, trusted: bool = True) -> None:
         """Do not check any more what a reset brings back, in one setup or in all.
 
-        For callers that have compared runs themselves.
+        For callers that have compared runs themselves; with ``trusted=False`` a setup is checked
+        again.
         """
-        self._reuse.trust(setup)
+        self._reuse.trust(setup, trusted=trusted)
 
     def try_inputs(
         self,
