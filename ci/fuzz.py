@@ -87,7 +87,7 @@ COMMANDS = {
     "validate": ["oscillator.fmu", "--resets", "2", "--tube", "--timeout", "5", "--reference"],
     "profile": ["problem.toml", "--parameters", "k", "--level", "-q", "-o", "out"],
     "plot-cost": ["problem.toml", "--parameters", "m", "k", "--grid", "3", "--range"],
-    "design": ["problem.toml", "-o", "out.csv"],
+    "design": ["design.toml", "-o", "out.csv"],
     "plugins": [],
     "doctor": [],
 }  # fmt: skip
@@ -274,6 +274,7 @@ class Kinds:
         self.sources = [p for p in sources if re.search(r"^\s+experiment\(", p.read_text(), re.M)]
         self.makers: dict[str, Callable[[Path, Random], Case]] = {
             "problem": self.problem,
+            "design": self.design,
             "csv": self.csv,
             "fmu": self.fmu,
             "xml": self.xml,
@@ -291,6 +292,7 @@ class Kinds:
         run([*fmident, "-o", "results"], self.sound)
         # A run that a limit has ended can be resumed.
         run([*fmident, "-o", "out", "--set", "estimator.max_iterations=1"], self.sound)
+        (self.sound / "design.toml").write_text(_DESIGN)
         shutil.copyfile(self.sound / "oscillator.fmu", self.sound / f"{_CLASS}.fmu")
 
     def problem(self, folder: Path, random: Random) -> Case:
@@ -302,10 +304,16 @@ class Kinds:
             ["check", "problem.toml", "--quick"],
             ["estimate", "problem.toml", "-q"],
             ["estimate", "problem.toml", "--follow", "data.csv", "--print-every", "50"],
-            ["design", "problem.toml", "-o", "out.csv"],
             ["plot-cost", "problem.toml", "--parameters", "m", "k", "--grid", "3"],
         ))  # fmt: skip
         return Case([command], path)
+
+    def design(self, folder: Path, random: Random) -> Case:
+        """Change the file of a design of an experiment."""
+        path = folder / "design.toml"
+        text = changed_toml(path.read_text(), self.pool, random)
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        return Case([["design", "design.toml", "-o", "out.csv"]], path)
 
     def csv(self, folder: Path, random: Random) -> Case:
         """Change the data."""
@@ -439,7 +447,8 @@ class Kinds:
         grid = ["plot-cost", problem, "--parameters", "m", "k", "--grid", "3"]
         build = ["build", "--output"]
         commands: dict[str, list[list[str]]] = {
-            "problem": [check, ["estimate", problem, "-q"], ["design", problem, "-o", "d.csv"]],
+            "problem": [check, ["estimate", problem, "-q"]],
+            "design": [["design", "design.toml", "-o", "d.csv"]],
             "csv": [check, ["simulate", fmu, "--data", "data.csv", "--inputs", "F=force"]],
             "fmu": [["simulate", fmu, "--stop-time", "0.1", "-o", "out.csv"]],
             "xml": [check, ["validate", fmu, "--resets", "2", "--timeout", "20"]],
@@ -495,6 +504,24 @@ def _odd_members(path: Path, random: Random) -> None:
         with contextlib.suppress(UnicodeEncodeError, ValueError):
             file.writestr(info, b"x" * random.choice((0, 10, 10_000_000)))
 
+
+_DESIGN = """
+[model]
+fmu = "oscillator.fmu"
+[parameters.k]
+initial = 300.0
+[parameters.d]
+initial = 0.5
+[outputs]
+x = 1e-3
+[design]
+duration = 2.0
+rate = 100.0
+[sine]
+input = "F"
+amplitude = 10.0
+omega = [1.0, 35.0]
+"""
 
 _MODEL = """\
 package Fuzz
