@@ -30,10 +30,12 @@ _LEFT = pytest.StashKey[list[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the folder of the FMUs that are kept, which worker processes inherit."""
+    """Choose what processes of a test run inherit: where FMUs are kept, whether bytecode is."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell has started this run in the background; tests of Ctrl-C would wait forever.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Many tests start Python: it would compile all modules of fmident each time.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     cache = getattr(config, "cache", None)
     if cache is not None:
         os.environ[VARIABLE] = str(cache.mkdir("fmident-fmus"))
