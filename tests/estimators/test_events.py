@@ -204,3 +204,42 @@ def test_the_memory_of_a_search_past_events_grows_with_the_samples_and_not_their
         tracemalloc.stop()
     assert any("Events move" in note for note in result.notes)
     assert most < 0.5 * times.size**2 * times.itemsize
+
+
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
+def test_a_robust_loss_has_no_interval_on_a_jump_either(loss: str) -> None:
+    times = np.linspace(0.0, 10.0, 200)
+
+    def switching(times: np.ndarray, inputs: object, f: float, g: float) -> dict[str, np.ndarray]:
+        return {"y": g * np.sign(np.sin(f * times))}
+
+    noise = 0.01 * np.random.default_rng(0).normal(size=times.size)
+    measured = {"y": switching(times, {}, 3.0, 1.5)["y"] + noise}
+    parameters = [Parameter("f", 2.9, 1.0, 9.0, "f"), Parameter("g", 1.0, variable="g")]
+    problem = python_problem(measured, times, parameters, sigma=0.01)
+    with Evaluator(problem, PythonExecutor(problem, switching)) as evaluator:
+        result = run_estimation(problem, evaluator, LeastSquares(), {"loss": loss})
+    f, g = result.estimates
+    assert np.isnan(f.interval_95).all()
+    assert g.interval_95[0] < 1.5 < g.interval_95[1]
+    assert result.identifiability is not None
+    assert result.identifiability.jumps == ("f",)
+    # No tolerance of the simulations helps against a jump.
+    assert not any("evaluation.tolerance" in note for note in result.notes)
+
+
+def test_a_lower_cost_beyond_a_jump_is_found_where_samples_are_far_apart() -> None:
+    times = np.linspace(0.0, 10.0, 200)
+
+    def step(times: np.ndarray, inputs: object, at: float, g: float) -> dict[str, np.ndarray]:
+        return {"y": np.where(times < at, 0.0, g)}
+
+    noise = 0.01 * np.random.default_rng(0).normal(size=times.size)
+    measured = {"y": step(times, {}, 0.07, 1.5)["y"] + noise}
+    parameters = [Parameter("at", 0.2, 0.01, 9.0, "at"), Parameter("g", 1.0, variable="g")]
+    problem = python_problem(measured, times, parameters, sigma=0.01)
+    with Evaluator(problem, PythonExecutor(problem, step)) as evaluator:
+        result = run_estimation(problem, evaluator, LeastSquares())
+    # The sample at 0.05 s lies before the step, that at 0.1 s behind it.
+    assert times[1] < result.estimates[0].value <= times[2]
+    assert result.cost_final < times.size

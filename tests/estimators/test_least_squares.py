@@ -425,3 +425,17 @@ def test_gain_offset_and_delay_are_estimated_with_the_model(
         assert table.loc[name, "value"] == pytest.approx(
             value, abs=4.0 * table.loc[name, "standard_error"]
         )
+
+
+@SOLVERS
+def test_a_start_where_nothing_acts_is_no_convergence(
+    solver: str, make_problem: Make, run: Run
+) -> None:
+    def even(times: np.ndarray, inputs: object, a: float, b: float) -> dict[str, np.ndarray]:
+        return {"y": a**2 * times + b**2}
+
+    parameters = [Parameter(n, 0.0, -5.0, 5.0, variable=n) for n in ("a", "b")]
+    problem = make_problem(even, {"a": 2.0, "b": 1.0}, parameters, noise=0.01)
+    result = run(problem, even, LeastSquares(), {"solver": solver})
+    assert result.status == "limit"
+    assert result.message.startswith("there is no direction to go: the influence of a, b")

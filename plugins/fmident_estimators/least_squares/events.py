@@ -60,7 +60,7 @@ _WORSE, _EXPLAINED = 4.0, 1e-3
 """A part is not explained when its mean square is this many times that of the part before, and
 its residuals are more than this part of the measured signals."""
 
-_BESIDE = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+_BESIDE = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 """Distances on both sides of an estimate where a jump may hide a lower cost, relative to the size
 of the parameters."""
 

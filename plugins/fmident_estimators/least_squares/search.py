@@ -397,12 +397,18 @@ class LocalSearch:
         assert self._rest is not None
         found = self._rest[1]
         size, tolerance = self._size(z), self.options.step_tolerance
-        lost = self._without_influence(p)
+        silent = self._without_influence(p)
+        lost = self._named(silent & self._acted) if self._acted is not None else ""
         self._plateau = bool(lost)
         if lost:
-            verb = "has" if len(lost) == 1 else "have"
             return "limit", (
-                f"the search ended on a plateau: {', '.join(lost)} {verb} lost all influence there"
+                f"the search ended on a plateau: the influence of {lost} cannot be told from zero"
+                " there any more"
+            )
+        if bool(silent.all()):
+            return "limit", (
+                f"there is no direction to go: the influence of {self._named(silent)} cannot be"
+                " told from zero"
             )
         if found.insignificant(size, tolerance):
             return "converged", message
@@ -417,13 +423,14 @@ class LocalSearch:
             return "converged", f"the noise of the simulation hides further descent ({left})"
         return "limit", f"{message}, but {left}"
 
-    def _without_influence(self, p: F64) -> list[str]:
-        """Return the parameters that acted at the start of the search and act no more."""
+    def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
+        """Return which parameters have no influence that can be seen, shape (n,)."""
         jacobian = self._evaluator.jacobian(p) * self.space.derivative(p)
-        silent = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
-        if self._acted is None:
-            return []
-        return [n for n, gone in zip(self._names, silent & self._acted, strict=True) if gone]
+        silent: npt.NDArray[np.bool_] = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
+        return silent
+
+    def _named(self, chosen: npt.NDArray[np.bool_]) -> str:
+        return ", ".join(n for n, one in zip(self._names, chosen, strict=True) if one)
 
     def _refined(self, p: F64, jacobian: F64) -> tuple[F64, Errors]:
         """Return a Jacobian by central differences along its singular directions, and its errors.

@@ -74,6 +74,7 @@ def look_around(
     p: F64,
     held: npt.NDArray[np.bool_],
     statistics: ParameterStatistics,
+    weights: F64 | None = None,
 ) -> Jumps:
     """Look at the cost on both sides of an estimate if events move with the parameters.
 
@@ -87,22 +88,30 @@ def look_around(
         Which parameters lie on a bound, shape (n,).
     statistics
         At `p`.
+    weights
+        Of the whitened residuals, shape (m,), where a robust loss was minimised: held, they make a
+        sum of squares of it. No other point is called lower then.
     """
     if not any(k.size for k in EventMatching(problem).moving(evaluator, p)):
         return Jumps(())
-    least = evaluator.cost(p)
-    variance = max(statistics.residual_variance, float(np.finfo(np.float64).tiny))
+    variance = statistics.residual_variance
+    if weights is not None:
+        variance *= float(np.mean(weights**2))
+    variance = max(variance, float(np.finfo(np.float64).tiny))
     lines = [_Line.of(problem, p, int(j), statistics) for j in np.flatnonzero(~held)]
     if not lines:
         return Jumps(())
     points = np.vstack([line.points for line in lines])
-    costs = evaluator.costs(points)
+    least = float(_costs(evaluator, p[np.newaxis], weights)[0])
+    costs = _costs(evaluator, points, weights)
     ends = np.cumsum([len(line.points) for line in lines])
     names = [
         problem.free[line.column].name
         for line, seen in zip(lines, np.split(costs, ends[:-1]), strict=True)
         if line.contradicts(seen, least, variance)
     ]
+    if weights is not None:
+        return Jumps(tuple(names))
     # Near the estimate a lower cost is a matter of its precision, not of a jump.
     off = np.concatenate([np.arange(len(x.points)) >= x.places.size for x in lines])
     costs = np.where(off, costs, np.inf)
@@ -111,6 +120,14 @@ def look_around(
     if costs[best] < least - max(_LOWER * variance, _RELATIVE * least):
         lower = (points[best], float(costs[best]))
     return Jumps(tuple(names), lower)
+
+
+def _costs(evaluator: Evaluator, points: F64, weights: F64 | None) -> F64:
+    """Return half the sums of squares at points, (k, n) -> (k,); infinite where they fail."""
+    if weights is None:
+        return evaluator.costs(points)
+    costs = 0.5 * np.sum((weights * evaluator.residuals_many(points)) ** 2, axis=1)
+    return np.where(np.isfinite(costs), costs, np.inf)
 
 
 def without_intervals(statistics: _Statistics, lost: Sequence[int]) -> _Statistics:

@@ -130,9 +130,10 @@ def summarise(
             if status != "interrupted":
                 named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
                 statistics = dataclasses.replace(statistics, identifiability=named)
-            plain_residuals = estimate.residual_weights is None and estimate.residual_scores is None
-            if status != "interrupted" and plain_residuals:
-                jumps = look_around(problem, evaluator, p, held, statistics)
+            if status != "interrupted" and estimate.residual_weights is None:
+                scores = estimate.residual_scores
+                weights = None if scores is None else scores.weights(evaluator.residuals(p))
+                jumps = look_around(problem, evaluator, p, held, statistics, weights)
                 statistics = _withhold(problem, statistics, jumps)
                 notes += _jump_notes(problem, p, cost, jumps)
                 if jumps.lower is not None and status == "converged":
@@ -392,7 +393,8 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             f"{check.needed:g} and estimate again."
         )
     judged = statistics.identifiability
-    if judged.withheld or judged.undecided:
+    # Where the cost jumps, no tolerance makes a derivative.
+    if {*judged.withheld, *judged.undecided} - {*judged.jumps}:
         if check.heedless:
             notes.append(
                 "The FMU does not heed the tolerance, so that more exact derivatives need a finer "

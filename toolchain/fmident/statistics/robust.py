@@ -43,6 +43,22 @@ class ResidualScores:
         residuals: F64 = self.values / self._mean_slope
         return residuals
 
+    def weights(self, residuals: F64) -> F64:
+        """Return the factors on residuals whose sum of squares has the slope of the loss, (m,).
+
+        Held while the parameters move, they make a parabola that lies above the loss and touches
+        it here (Huber and Ronchetti, section 7.8).
+
+        Parameters
+        ----------
+        residuals
+            Those of the scores, shape (m,).
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squared = np.where(residuals != 0.0, self.values / residuals, self.slopes)
+        found: F64 = np.sqrt(np.maximum(squared, 0.0))
+        return found
+
     def variance(self, parameters: int) -> float:
         """Return the factor on ``(J^T J)^-1`` for a number of determined parameters.
 
