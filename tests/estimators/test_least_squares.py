@@ -439,3 +439,15 @@ def test_a_start_where_nothing_acts_is_no_convergence(
     result = run(problem, even, LeastSquares(), {"solver": solver})
     assert result.status == "limit"
     assert result.message.startswith("there is no direction to go: the influence of a, b")
+
+
+@pytest.mark.parametrize("sigma", [None, 0.1])
+def test_as_many_samples_as_parameters_tell_the_noise_only_where_it_is_given(
+    sigma: float | None, run: Run
+) -> None:
+    measured = {"y": np.array([3.0, 2.0])}
+    problem = python_problem(measured, np.array([0.0, 1.0]), free(), sigma=sigma)
+    result = run(problem, decay, LeastSquares())
+    said = any("2 parameters and 2 samples leave no residuals" in n for n in result.notes)
+    assert said == (sigma is None)
+    assert np.isfinite(result.estimates[0].interval_95).all() == (sigma is not None)

@@ -313,6 +313,14 @@ def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: b
 def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[str]:
     """Name parameters that are identifiable in principle but not from these data."""
     notes = []
+    rank = statistics.identifiability.rank
+    if statistics.degrees_of_freedom <= 0 < rank and not problem.sigma_known:
+        samples = rank + statistics.degrees_of_freedom
+        notes.append(
+            f"There are no intervals: {rank} {'parameter' if rank == 1 else 'parameters'} and "
+            f"{samples} {'sample' if samples == 1 else 'samples'} leave no residuals that tell the "
+            "size of the noise. Give each output its sigma, or more samples."
+        )
     for q, value, error in zip(problem.free, p, statistics.standard_errors, strict=True):
         size = max(abs(value), abs(q.initial))
         if np.isfinite(error) and size > 0.0 and error > size:
