@@ -76,6 +76,25 @@ def test_from_a_result(study: Study, estimated: Path, capsys: Capture, monkeypat
     assert not (study.folder / ".out.run").exists()
 
 
+def test_an_interval_of_the_result_that_does_not_hold_is_reported(
+    study: Study, estimated: Path, capsys: Capture
+) -> None:
+    """As version 0.1 gave it for a fermentation: 14 times too narrow."""
+    path = estimated / "result.json"
+    found = json.loads(path.read_text())
+    found["parameters"]["k"]["standard_error"] /= 14.0
+    path.write_text(json.dumps(found))
+    capsys.readouterr()
+    assert profiled(study, "--result", str(estimated)) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the interval of the result does not hold. Estimate again." in said
+    assert "All 3 profiles agree" not in said
+    profiles = content(study)["profiles"]
+    verdicts = profiles if isinstance(profiles, dict) else {p["name"]: p for p in profiles}
+    assert verdicts["k"]["verdict"] == "differs"
+    assert verdicts["m"]["verdict"] == verdicts["d"]["verdict"] == "agrees"
+
+
 def test_without_a_result_the_problem_is_estimated_first(study: Study, capsys: Capture) -> None:
     assert profiled(study, "--parameters", "k", "--level", "68.27%") == 0
     said = capsys.readouterr()
