@@ -279,7 +279,7 @@ def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) ->
     with DaskExecutor(problem, patience=30.0, warn=help_out) as executor:
         # The second worker gets the FMU in the middle of the batch.
         assert_same(executor.run(tasks, kill_the_last_one), inline(problem, plain))
-        executor._patience._limit = 3.0
+        executor._trouble._limit = 3.0
         with pytest.raises(EstimationError, match="has no workers, for 3 s"):
             executor.run(tasks, kill_the_last_one)
     assert len(told) == 3

@@ -12,7 +12,7 @@ import pytest
 from fmident.errors import EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask
 from fmident.evaluation.executors.dask.batch import Batch
-from fmident.evaluation.executors.dask.parcels import Chunk, Missing, Ran, Refused, Tally
+from fmident.evaluation.executors.dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
 from fmident.evaluation.executors.dask.sizing import ChunkSizes
 
 distributed = pytest.importorskip("distributed")
@@ -62,7 +62,7 @@ class Cluster:
 
 def ran(chunk: Chunk, count: int | None = None) -> Ran:
     tasks = chunk.tasks[:count]
-    return Ran([np.array([[task.values["a"]]]) for task in tasks], 1e-3, Tally(renewals=1))
+    return Ran([np.array([[task.values["a"]]]) for task in tasks], 1e-3, WorkerCounts(renewals=1))
 
 
 def batch_of(cluster: Cluster, count: int, known: float | None = 1e-3, **more: Any) -> Batch:
@@ -93,7 +93,7 @@ def test_chunks_come_back_in_order() -> None:
     cluster = Cluster(ran)
     batch = batch_of(cluster, 50)
     assert numbers(batch.run()) == list(range(50))
-    assert batch.tally.renewals == len(cluster.chunks) < 50
+    assert batch.counts.renewals == len(cluster.chunks) < 50
     assert all(chunk.batch == "batch" and chunk.seconds > 0.0 for chunk in cluster.chunks)
 
 
@@ -127,7 +127,7 @@ def test_a_cancelled_chunk_is_sent_again_after_a_look() -> None:
     batch = batch_of(cluster, 9)
     assert numbers(batch.run()) == list(range(9))
     assert cluster.looks == 1
-    assert batch.tally.again == 1
+    assert batch.counts.again == 1
 
 
 def test_a_simulation_that_takes_its_workers_along_is_found() -> None:

@@ -20,7 +20,7 @@ from fmident.errors import EstimationError, FmidentError
 from fmident.evaluation import SimulationTask
 from fmident.evaluation.executors.dask import DaskExecutor
 from fmident.evaluation.executors.dask.connection import check_versions
-from fmident.evaluation.executors.dask.parcels import Parcel
+from fmident.evaluation.executors.dask.shipments import Shipment
 from fmident.evaluation.executors.dask.sizing import SECONDS, ChunkSizes
 
 from ...fmu.build import Fixture, build, compiler
@@ -218,7 +218,7 @@ def test_versions_are_compared() -> None:
         assert caught.value.hint
 
 
-# ------------------------------------------------------------------- sizes and parcels
+# ------------------------------------------------------------------- sizes and shipments
 
 
 def cut(sizes: ChunkSizes, tasks: Sequence[SimulationTask], slots: int) -> list[int]:
@@ -260,23 +260,23 @@ def test_experiments_of_unlike_length_are_told_apart() -> None:
     assert max(cut(sizes, tasks, 1)) <= 3
 
 
-def test_a_worker_keeps_parcels_up_to_a_limit(tmp_path: Path) -> None:
-    from fmident.evaluation.executors.dask.worker import Depot
+def test_a_worker_keeps_shipments_up_to_a_limit(tmp_path: Path) -> None:
+    from fmident.evaluation.executors.dask.worker import WorkerStore
 
-    depot = Depot(limit=250)
+    depot = WorkerStore(limit=250)
     depot.folder = tmp_path
-    parcels = [Parcel.of(f"{k}.fmu", bytes([k]) * 100) for k in range(3)]
-    keys = [p.key for p in parcels]
-    for parcel in parcels[:2]:
-        depot.receive(parcel)
+    shipments = [Shipment.of(f"{k}.fmu", bytes([k]) * 100) for k in range(3)]
+    keys = [p.key for p in shipments]
+    for shipment in shipments[:2]:
+        depot.receive(shipment)
     assert depot.missing(keys) == (keys[2],)
     assert depot.missing(keys[:1]) == ()  # so it was used later than the second one
-    depot.receive(parcels[2])
+    depot.receive(shipments[2])
     assert depot.missing(keys) == (keys[1],)
     assert sorted(p.parent.name for p in tmp_path.glob("*/*.fmu")) == sorted([keys[0], keys[2]])
     with pytest.raises(FmidentError, match="damaged"):
-        depot.receive(replace(parcels[1], content=b"else"))
+        depot.receive(replace(shipments[1], content=b"else"))
 
 
 def test_the_name_of_a_parcel_leads_nowhere_else() -> None:
-    assert Parcel.of("../../etc/some.fmu", b"").name == "some.fmu"
+    assert Shipment.of("../../etc/some.fmu", b"").name == "some.fmu"

@@ -1,7 +1,7 @@
 """Simulations on a Dask cluster, or on Dask workers of this machine.
 
 Nothing here imports ``distributed`` before a :class:`DaskExecutor` is made. Reading order:
-``parcels`` (what travels), ``executor`` (this side), ``batch`` (one batch on its way),
+``shipments`` (what travels), ``executor`` (this side), ``batch`` (one batch on its way),
 ``worker`` (the other side); ``connection`` and ``local`` find or start a cluster.
 """
 

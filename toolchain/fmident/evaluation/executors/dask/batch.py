@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import EstimationError
-from fmident.evaluation.executors.dask.parcels import Chunk, Missing, Ran, Refused, Tally
+from fmident.evaluation.executors.dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
 from fmident.evaluation.executors.dask.sizing import ChunkSizes
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 
@@ -65,7 +65,7 @@ class Batch:
     slots
         Tells how many simulations the cluster runs at once; may change meanwhile.
     supply
-        Sends parcels to a worker: address, keys.
+        Sends shipments to a worker: address, keys.
     look
         Looks whether the cluster is still there: raises or waits.
     explain
@@ -77,7 +77,7 @@ class Batch:
 
     Attributes
     ----------
-    tally
+    counts
         What went on in the workers.
     """
 
@@ -104,7 +104,7 @@ class Batch:
         self._explain = explain
         self._done = done
         self._name_of = name_of
-        self.tally = Tally()
+        self.counts = WorkerCounts()
         self._next = 0
         self._again: deque[_Part] = deque()
         self._flying: dict[Future, _Part] = {}
@@ -200,7 +200,7 @@ class Batch:
             case _Lost():
                 self._look()
                 time.sleep(0.05)  # the connection is being made again
-                self.tally += Tally(again=1)
+                self.counts += WorkerCounts(again=1)
                 self._retry(part, "the cluster cancels every simulation")
             case BaseException():
                 self._failed(part, answer)
@@ -214,7 +214,7 @@ class Batch:
             return
         self._sizes.observe(self._tasks[part.begin : end], ran.seconds)
         self._outcomes[part.begin : end] = [_writable(o) for o in ran.outcomes]
-        self.tally += ran.tally
+        self.counts += ran.counts
         self._settle(part.begin, end)
         if end < part.end:
             self._again.append(_Part(end, part.end))

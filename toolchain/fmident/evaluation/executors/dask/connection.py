@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
 )
 
 
-class Patience:
+class TroubleTimeout:
     """Bears with trouble that may pass, tells of it once, and gives up after a while.
 
     Parameters
@@ -142,14 +142,14 @@ def connect(
 def greet_workers(
     client: Client, keys: Sequence[str], place: Location | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Compare versions with all workers; return which parcels each of them lacks.
+    """Compare versions with all workers; return which shipments each of them lacks.
 
     Parameters
     ----------
     client
         Of the scheduler.
     keys
-        Of the parcels.
+        Of the shipments.
     place
         Of the scheduler's address in the problem file.
 
@@ -170,7 +170,7 @@ def ask_workers(
     place: Location | None = None,
     workers: Sequence[str] | None = None,
 ) -> dict[str, tuple[str, ...]]:
-    """Return which parcels workers lack, all or certain ones; as :func:`greet_workers`."""
+    """Return which shipments workers lack, all or certain ones; as :func:`greet_workers`."""
     from fmident.evaluation.executors.dask.worker import greet
 
     chosen = None if workers is None else list(workers)

@@ -15,16 +15,16 @@ from fmident.errors import Diagnostic, EstimationError, Location
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.executors.dask.connection import (
-    Patience,
+    TroubleTimeout,
     ask_workers,
     connect,
     greet_workers,
     import_distributed,
 )
-from fmident.evaluation.executors.dask.parcels import (
+from fmident.evaluation.executors.dask.shipments import (
     Chunk,
-    Parcel,
-    Tally,
+    Shipment,
+    WorkerCounts,
     pack_other,
     pack_problem,
 )
@@ -102,16 +102,16 @@ class DaskExecutor(Executor):
         sizes = [s.times.size * len(s.output_names) * _FLOAT for s in setups]
         self._problem = problem
         self._sizes = ChunkSizes(sizes)
-        self._fmu = Parcel.of(problem.fmu.name, problem.fmu.read_bytes())
+        self._fmu = Shipment.of(problem.fmu.name, problem.fmu.read_bytes())
         self._study = pack_problem(problem)
-        self._parcels = {p.key: p for p in (self._fmu, self._study)}
+        self._shipments = {p.key: p for p in (self._fmu, self._study)}
         self._others: OrderedDict[str, ChunkSizes] = OrderedDict()
-        self._patience = Patience(patience, warn or _warn)
+        self._trouble = TroubleTimeout(patience, warn or _warn)
         self._address = scheduler or problem.evaluation.scheduler
         self._workers = workers or problem.evaluation.workers
         self._place = _place(problem, "executor" if self._address is None else "scheduler")
         self._slots, self._asked = 0, 0.0
-        self._tally = Tally()
+        self._counts = WorkerCounts()
         self._closed = False
         import_distributed(self._place)
         self._local: LocalCluster | None = None
@@ -161,21 +161,21 @@ class DaskExecutor(Executor):
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         simulation_setup(self._problem, experiment, variables)  # refuses what cannot be
-        parcel = pack_other(experiment, variables)
-        sizes = self._others.pop(parcel.key, None)
+        shipment = pack_other(experiment, variables)
+        sizes = self._others.pop(shipment.key, None)
         if sizes is None:
             sizes = ChunkSizes([experiment.times.size * len(variables) * _FLOAT])
-        self._others[parcel.key] = sizes
-        self._parcels[parcel.key] = parcel
+        self._others[shipment.key] = sizes
+        self._shipments[shipment.key] = shipment
         while len(self._others) > _OTHERS:
             old, _ = self._others.popitem(last=False)
-            del self._parcels[old]
+            del self._shipments[old]
         tasks = [SimulationTask(0, dict(v)) for v in values]
-        return self._run(tasks, parcel.key, sizes, name_of=lambda _: experiment.name)
+        return self._run(tasks, shipment.key, sizes, name_of=lambda _: experiment.name)
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
-        total = self._tally
+        total = self._counts
         lost = f"simulations were run again since a Dask worker was lost, {total.again} times"
         notes = (*total.notes, *((lost,) if total.again else ()))
         return ExecutorReport(
@@ -231,7 +231,7 @@ class DaskExecutor(Executor):
         try:
             return batch.run()
         finally:
-            self._tally += batch.tally
+            self._counts += batch.counts
 
     def _begin(self) -> None:
         """Wait for a worker, compare versions, send what the workers lack."""
@@ -239,15 +239,15 @@ class DaskExecutor(Executor):
         while self._count_slots(fresh=True) == 0:
             self._look()
             time.sleep(0.1)
-        self._send(greet_workers(self._client, tuple(self._parcels), self._place))
+        self._send(greet_workers(self._client, tuple(self._shipments), self._place))
 
     def _supply(self, worker: str, keys: Sequence[str]) -> None:
-        """Send parcels to a worker that lacks them, after a look at its version."""
+        """Send shipments to a worker that lacks them, after a look at its version."""
         assert self._client is not None
         self._send(ask_workers(self._client, keys, self._place, (worker,)))
 
     def _send(self, lacking: Mapping[str, Sequence[str]]) -> None:
-        from fmident.evaluation.executors.dask.worker import receive_parcels
+        from fmident.evaluation.executors.dask.worker import receive_shipments
 
         assert self._client is not None
         groups: dict[tuple[str, ...], list[str]] = {}
@@ -255,9 +255,9 @@ class DaskExecutor(Executor):
             if keys:
                 groups.setdefault(tuple(keys), []).append(worker)
         for keys, workers in groups.items():
-            parcels = [self._parcels[key] for key in keys]
+            shipments = [self._shipments[key] for key in keys]
             with contextlib.suppress(OSError):  # lost on the way: it will not ask again
-                self._client.run(receive_parcels, parcels, workers=workers, on_error="ignore")
+                self._client.run(receive_shipments, shipments, workers=workers, on_error="ignore")
 
     # ---------------------------------------------------------------- the cluster
 
@@ -296,19 +296,19 @@ class DaskExecutor(Executor):
                 hint="start the cluster again, then go on with 'fmident estimate --resume'",
             )
         if self._client.status != "running":
-            self._patience.trouble(
+            self._trouble.trouble(
                 f"the connection to the Dask scheduler{self._at} is lost",
                 "is the scheduler still running?",
             )
         elif self._count_slots(fresh=True) == 0:
-            self._patience.trouble(
+            self._trouble.trouble(
                 f"the Dask scheduler{self._at} has no workers",
                 "new ones are being started"
                 if self._local is not None
                 else f"start some with 'dask worker {self._address}'",
             )
         else:
-            self._patience.fine()
+            self._trouble.fine()
 
     def _explain(self, error: BaseException) -> None:
         """Raise a better error if a worker that came later has other versions."""

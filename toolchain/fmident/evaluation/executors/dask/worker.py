@@ -19,15 +19,15 @@ from fmident import __version__
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.dask.isolation import interrupt, open_executor
-from fmident.evaluation.executors.dask.parcels import (
+from fmident.evaluation.executors.dask.shipments import (
     Answer,
     Chunk,
     Missing,
     OtherExperiment,
-    Parcel,
     Ran,
     Refused,
-    Tally,
+    Shipment,
+    WorkerCounts,
     unpack,
 )
 from fmident.evaluation.tasks import Simulated
@@ -35,7 +35,7 @@ from fmident.evaluation.tasks import Simulated
 PLUGIN = "fmident"
 
 STORE_BYTES = 2_000_000_000
-"""Parcels that one worker keeps; the one not used for longest goes first."""
+"""Shipments that one worker keeps; the one not used for longest goes first."""
 
 STUDIES = 4
 """Pairs of problem and FMU with warm executors that one worker keeps."""
@@ -50,7 +50,7 @@ _CALLED_OFF = 64
 
 
 class _GoneError(Exception):
-    """A parcel that was dropped for others since it was looked for."""
+    """A shipment that was dropped for others since it was looked for."""
 
 
 @dataclass
@@ -62,13 +62,13 @@ class _Study:
     used: float = 0.0
 
 
-class Depot(WorkerPlugin):  # type: ignore[misc]
-    """Parcels and warm executors of one Dask worker.
+class WorkerStore(WorkerPlugin):  # type: ignore[misc]
+    """Shipments and warm executors of one Dask worker.
 
     Parameters
     ----------
     limit
-        Bytes of parcels to keep.
+        Bytes of shipments to keep.
     """
 
     def __init__(self, limit: int = STORE_BYTES) -> None:
@@ -101,28 +101,28 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
         _close(idle)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # ------------------------------------------------------------------- parcels
+    # ------------------------------------------------------------------- shipments
 
     def missing(self, keys: Sequence[str]) -> tuple[str, ...]:
-        """Return those keys whose parcels are not here."""
+        """Return those keys whose shipments are not here."""
         with self._lock:
             for key in keys:
                 if key in self._sizes:
                     self._sizes.move_to_end(key)
             return tuple(key for key in keys if key not in self._sizes)
 
-    def receive(self, parcel: Parcel) -> None:
-        """Keep a parcel, and drop old ones when there are too many bytes."""
-        if not parcel.is_sound:
-            raise FmidentError(f"'{parcel.name}' was damaged on its way to the worker")
+    def receive(self, shipment: Shipment) -> None:
+        """Keep a shipment, and drop old ones when there are too many bytes."""
+        if not shipment.is_sound:
+            raise FmidentError(f"'{shipment.name}' was damaged on its way to the worker")
         with self._lock:
-            if parcel.key in self._sizes:
+            if shipment.key in self._sizes:
                 return
-            path = self.folder / parcel.key / parcel.name
+            path = self.folder / shipment.key / shipment.name
             path.parent.mkdir(mode=0o700)
-            path.write_bytes(parcel.content)
-            self._sizes[parcel.key] = path, len(parcel.content)
-            held = {key for study in self._studies for key in study} | {parcel.key}
+            path.write_bytes(shipment.content)
+            self._sizes[shipment.key] = path, len(shipment.content)
+            held = {key for study in self._studies for key in study} | {shipment.key}
             total = sum(size for _, size in self._sizes.values())
             for key in [k for k in self._sizes if k not in held]:
                 if total <= self._limit:
@@ -154,8 +154,8 @@ class Depot(WorkerPlugin):  # type: ignore[misc]
                 each = (time.perf_counter() - begin) / size
                 size = max(1, int(_SLICE / max(each, 1e-6)))
             seconds = time.perf_counter() - start
-            tally = Tally.between(before, executor.report())
-        return Ran(outcomes, seconds, tally)
+            counts = WorkerCounts.between(before, executor.report())
+        return Ran(outcomes, seconds, counts)
 
     def _run_slice(
         self, executor: Executor, chunk: Chunk, begin: int, size: int
@@ -261,8 +261,8 @@ def _close(executors: Sequence[Executor]) -> None:
 def run_chunk(chunk: Chunk) -> Answer:
     """Run a chunk, or say why not. The task of the cluster."""
     worker = get_worker()
-    depot: Depot | None = worker.plugins.get(PLUGIN)
-    missing = chunk.parcels if depot is None else depot.missing(chunk.parcels)
+    depot: WorkerStore | None = worker.plugins.get(PLUGIN)
+    missing = chunk.shipments if depot is None else depot.missing(chunk.shipments)
     if depot is None or missing:
         return Missing(worker.address, missing)
     try:
@@ -274,15 +274,15 @@ def run_chunk(chunk: Chunk) -> Answer:
 
 
 async def greet(keys: Sequence[str], dask_worker: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the version of fmident there and which parcels the worker lacks."""
+    """Return the version of fmident there and which shipments the worker lacks."""
     return __version__, (await _depot(dask_worker)).missing(keys)
 
 
-async def receive_parcels(parcels: Sequence[Parcel], dask_worker: Any) -> None:
-    """Keep parcels."""
+async def receive_shipments(shipments: Sequence[Shipment], dask_worker: Any) -> None:
+    """Keep shipments."""
     depot = await _depot(dask_worker)
-    for parcel in parcels:
-        depot.receive(parcel)
+    for shipment in shipments:
+        depot.receive(shipment)
 
 
 async def call_off(batch: str, dask_worker: Any) -> None:
@@ -297,8 +297,8 @@ async def release_study(fmu: str, problem: str, dask_worker: Any) -> None:
     await asyncio.to_thread(depot.release, fmu, problem)
 
 
-async def _depot(worker: Any) -> Depot:
+async def _depot(worker: Any) -> WorkerStore:
     if PLUGIN not in worker.plugins:
-        await worker.plugin_add(Depot(), name=PLUGIN, catch_errors=False)
-    depot: Depot = worker.plugins[PLUGIN]
+        await worker.plugin_add(WorkerStore(), name=PLUGIN, catch_errors=False)
+    depot: WorkerStore = worker.plugins[PLUGIN]
     return depot

@@ -26,7 +26,7 @@ class Batch:
     ----------
     waiting
         Indices of the tasks that no worker has got, in order.
-    spared
+    for_fresh_worker
         Indices of tasks that wait for a worker that has run nothing yet, in order.
     retried
         Indices of tasks that a worker died of nothing with.
@@ -39,9 +39,9 @@ class Batch:
     ) -> None:
         self.work = work
         self.waiting = deque(range(len(work)))
-        self.spared: deque[int] = deque()
+        self.for_fresh_worker: deque[int] = deque()
         self.retried: set[int] = set()
-        self._once_spared: set[int] = set()
+        self._moved_to_fresh: set[int] = set()
         self.refusal: FmuError | None = None
         self._found: dict[int, Simulated | None] = {}
         self._done = done
@@ -65,12 +65,12 @@ class Batch:
 
     def first(self, *, fresh: bool) -> int | None:
         """Return the next task for a worker, which may have run nothing yet; it still waits."""
-        queue = self.spared if fresh and self.spared else self.waiting
+        queue = self.for_fresh_worker if fresh and self.for_fresh_worker else self.waiting
         return queue[0] if queue else None
 
     def withdraw(self, index: int) -> bool:
         """Take a task that waits out of its queue; return whether it was there."""
-        for queue in (self.waiting, self.spared):
+        for queue in (self.waiting, self.for_fresh_worker):
             if index in queue:
                 queue.remove(index)
                 return True
@@ -78,14 +78,14 @@ class Batch:
 
     def put_back(self, index: int) -> None:
         """Have a task wait again, before the others."""
-        (self.spared if index in self._once_spared else self.waiting).appendleft(index)
+        (self.for_fresh_worker if index in self._moved_to_fresh else self.waiting).appendleft(index)
 
-    def spare(self, index: int) -> bool:
+    def move_to_fresh_worker(self, index: int) -> bool:
         """Have a task wait for a fresh worker; return whether it had not had one before."""
-        if index in self._once_spared:
+        if index in self._moved_to_fresh:
             return False
-        self._once_spared.add(index)
-        self.spared.append(index)
+        self._moved_to_fresh.add(index)
+        self.for_fresh_worker.append(index)
         return True
 
     def refuse(self, index: int, error: FmuError) -> None:

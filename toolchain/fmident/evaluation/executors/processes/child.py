@@ -40,7 +40,7 @@ def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
 
     lifeline.tie(life)
     family.adopt()
-    _be_modest()
+    _limit_core_files_and_memory()
     server = _Server(replies, slots, log)
     try:
         server.serve(commands)
@@ -49,7 +49,7 @@ def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
     os._exit(0)
 
 
-def _be_modest() -> None:
+def _limit_core_files_and_memory() -> None:
     """Write no core file, and be the first to go when memory is short."""
     import contextlib
     import resource

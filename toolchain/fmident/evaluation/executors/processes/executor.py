@@ -168,7 +168,7 @@ class ProcessExecutor(PreparedExecutor):
             worker.finish()
         try:
             while batch.unfinished:
-                self._hire(batch)
+                self._start_worker(batch)
                 self._feed(batch)
                 self._wait(batch)
                 self._look_after()
@@ -183,7 +183,7 @@ class ProcessExecutor(PreparedExecutor):
             raise batch.refusal
         return batch.outcomes
 
-    def _hire(self, batch: Batch) -> None:
+    def _start_worker(self, batch: Batch) -> None:
         """Start as many workers as there is work for."""
         able = sum(not w.retiring for w in self._workers)
         wanted = min(self.simultaneous, batch.unfinished)
@@ -209,18 +209,18 @@ class ProcessExecutor(PreparedExecutor):
             if idle and not self._trying and batch.waiting:
                 self._trying = True
                 for prepared in self._table.own:
-                    self._teach(idle[0], prepared, None)
+                    self._send_setup(idle[0], prepared, None)
                 numbers = json.dumps([prepared.number for prepared in self._table.own])
                 idle[0].send(Sent(Command.TRY_RESET), body=numbers.encode())
             return
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
             for worker in able:
-                if not batch.waiting and not batch.spared:
+                if not batch.waiting and not batch.for_fresh_worker:
                     return
                 if len(worker.outstanding) == held and not self._spent(worker):
                     self._assign(worker, batch)
-        if batch.spared and all(w.runs or w.retiring for w in self._workers):
+        if batch.for_fresh_worker and all(w.runs or w.retiring for w in self._workers):
             # Only used workers are left, and these have nothing else to do.
             for worker in able:
                 worker.retiring = worker.retiring or not worker.outstanding
@@ -237,7 +237,7 @@ class ProcessExecutor(PreparedExecutor):
         if worker.outstanding and not (roomy and prepared.number in worker.known):
             return
         if prepared.number not in worker.known:
-            self._teach(worker, prepared, index)
+            self._send_setup(worker, prepared, index)
             return
         # A power of two, so that the memory is not mapped anew for each setup a little larger.
         worker.make_room(1 << max(room - 1, 4095).bit_length())
@@ -245,7 +245,7 @@ class ProcessExecutor(PreparedExecutor):
         more = pickle.dumps(others) if others else b""
         worker.run(index, prepared.number, names, numbers, more)
 
-    def _teach(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
+    def _send_setup(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
         """Send a setup, and have it forget those that nobody will ask for again."""
         for number in worker.known - self._table.numbers:
             worker.tell(Command.FORGET, 0, number)
@@ -264,7 +264,7 @@ class ProcessExecutor(PreparedExecutor):
             poll.register(worker.replies, select.POLLIN)
             poll.register(worker.output, select.POLLIN)
         listeners = {w.output: w for w in self._workers}
-        events = poll.poll(1000.0 * self._patience())
+        events = poll.poll(1000.0 * self._poll_timeout())
         for descriptor, event in events:
             if descriptor in listeners:
                 if event & select.POLLIN:
@@ -275,11 +275,11 @@ class ProcessExecutor(PreparedExecutor):
                 for sent, kind, body in worker.answers():
                     self._take(worker, sent, kind, body, batch)
             except EOFError:
-                self._bury(worker, batch)
+                self._handle_worker_exit(worker, batch)
         if not events:
             # A process that the FMU has started may hold the other end of the pipe of a dead one.
             for worker in [w for w in self._workers if w.dead]:
-                self._bury(worker, batch)
+                self._handle_worker_exit(worker, batch)
 
     def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
         """See to one answer."""
@@ -295,7 +295,7 @@ class ProcessExecutor(PreparedExecutor):
                 raise error
             # Else a batch before has asked, and was told by another worker.
         elif sent.command is Command.OPEN:
-            self._welcome(worker)
+            self._mark_ready(worker)
         elif sent.command is Command.TRY_RESET:
             self._trying, worker.tried = False, True
             self._verdict = ResetVerdict(**json.loads(body))
@@ -310,7 +310,7 @@ class ProcessExecutor(PreparedExecutor):
             batch.finish(sent.index, self._outcome(worker, sent, body, batch))
         self._weigh(worker, sent)
 
-    def _welcome(self, worker: Worker) -> None:
+    def _mark_ready(self, worker: Worker) -> None:
         """Take on a worker that has loaded the FMU."""
         limit = self._settings.memory_limit
         if limit is not None and worker.resident >= limit:
@@ -356,7 +356,7 @@ class ProcessExecutor(PreparedExecutor):
 
     # --------------------------------------------------------- when things go wrong
 
-    def _patience(self) -> float:
+    def _poll_timeout(self) -> float:
         """Return the seconds until somebody must be looked after."""
         now = time.monotonic()
         busy = [w for w in self._workers if w.outstanding]
@@ -410,7 +410,7 @@ class ProcessExecutor(PreparedExecutor):
             self._leaving.append(worker)
         self._leaving = [w for w in self._leaving if not w.gone()]
 
-    def _bury(self, worker: Worker, batch: Batch) -> None:
+    def _handle_worker_exit(self, worker: Worker, batch: Batch) -> None:
         """Charge the death of a worker to the simulation that it was busy with."""
         self._workers.remove(worker)
         records, begun, printed = worker.log(), worker.begun(), worker.printed
@@ -439,12 +439,17 @@ class ProcessExecutor(PreparedExecutor):
             batch.retried.add(head.index)
             batch.put_back(head.index)
             return
-        greedy = end.cause == "memory"
-        if greedy and head.run > 1 and head.index is not None and batch.spare(head.index):
+        over_limit = end.cause == "memory"
+        if (
+            over_limit
+            and head.run > 1
+            and head.index is not None
+            and batch.move_to_fresh_worker(head.index)
+        ):
             # What the runs before have left behind may have been too much, not this one.
             self._renewals += 1
             return
-        if worker.killed is None or greedy:
+        if worker.killed is None or over_limit:
             self._crashes += 1
         if head.command is Command.TRY_RESET or (head.index is None and self._trying):
             # The crash will come again in a simulation, which can then report it. What was not

@@ -36,7 +36,7 @@ from fmident.fmu.log import BUFFER_BYTES
 from fmident.fmu.program import FAILED_STEP
 
 _SCRIPT = Path(__file__).with_name("child.py")
-_FAREWELL = 2.0
+_EXIT_TIMEOUT = 2.0
 """Seconds that a worker has to free its FMU and go, before it is killed."""
 
 
@@ -284,7 +284,7 @@ class Worker:
             self._ends.remove(self._commands)
             os.close(self._commands)
         self.outstanding.clear()
-        self._leaves = time.monotonic() + _FAREWELL
+        self._leaves = time.monotonic() + _EXIT_TIMEOUT
 
     def gone(self) -> bool:
         """Return whether a dismissed worker has ended; kill it when it takes too long."""
@@ -311,7 +311,7 @@ class Worker:
         May be called again, as after an interrupted call.
         """
         try:
-            self._process.wait(_FAREWELL)
+            self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait()

@@ -1,6 +1,6 @@
 """What travels between the estimation and the workers of a cluster.
 
-Everything large is a parcel: bytes named by their SHA-256 that a worker gets once and keeps.
+Everything large is a shipment: bytes named by their SHA-256 that a worker gets once and keeps.
 Chunks, the tasks of the cluster, hold such names and the values of the parameters only.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Shipment:
     """A file that workers keep.
 
     Parameters
@@ -41,8 +41,8 @@ class Parcel:
     content: bytes
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> Parcel:
-        """Return the parcel of a file's content."""
+    def of(cls, name: str, content: bytes) -> Shipment:
+        """Return the shipment of a file's content."""
         return cls(hashlib.sha256(content).hexdigest(), Path(name).name, content)
 
     @property
@@ -66,9 +66,9 @@ class Chunk:
     Parameters
     ----------
     fmu, problem
-        Keys of the parcels with the FMU and the problem.
+        Keys of the shipments with the FMU and the problem.
     other
-        Key of the parcel with an :class:`OtherExperiment` that takes the place of the
+        Key of the shipment with an :class:`OtherExperiment` that takes the place of the
         problem's, or ``None``.
     batch
         Names the batch, so that the rest of it can be called off.
@@ -86,13 +86,13 @@ class Chunk:
     tasks: tuple[SimulationTask, ...]
 
     @property
-    def parcels(self) -> tuple[str, ...]:
-        """Keys of all parcels it needs."""
+    def shipments(self) -> tuple[str, ...]:
+        """Keys of all shipments it needs."""
         return tuple(key for key in (self.fmu, self.problem, self.other) if key is not None)
 
 
 @dataclass(frozen=True)
-class Tally:
+class WorkerCounts:
     """What went on in the workers.
 
     Parameters
@@ -110,7 +110,7 @@ class Tally:
     again: int = 0
 
     @classmethod
-    def between(cls, before: ExecutorReport, after: ExecutorReport) -> Tally:
+    def between(cls, before: ExecutorReport, after: ExecutorReport) -> WorkerCounts:
         """Return what came between two reports of one executor."""
         return cls(
             after.renewals - before.renewals,
@@ -119,8 +119,8 @@ class Tally:
             after.notes,
         )
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: WorkerCounts) -> WorkerCounts:
+        return WorkerCounts(
             self.renewals + other.renewals,
             self.crashes + other.crashes,
             self.timeouts + other.timeouts,
@@ -139,18 +139,18 @@ class Ran:
         One per task, fewer when time was up.
     seconds
         Time taken by the simulations, s.
-    tally
+    counts
         What went on.
     """
 
     outcomes: list[Simulated]
     seconds: float
-    tally: Tally
+    counts: WorkerCounts
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A chunk that was not run, since the worker lacks parcels."""
+    """A chunk that was not run, since the worker lacks shipments."""
 
     worker: str
     keys: tuple[str, ...]
@@ -167,8 +167,8 @@ class Refused:
 Answer: TypeAlias = Ran | Missing | Refused
 
 
-def pack_problem(problem: Problem) -> Parcel:
-    """Return the parcel of what a worker needs of a problem."""
+def pack_problem(problem: Problem) -> Shipment:
+    """Return the shipment of what a worker needs of a problem."""
     # Nothing that simulations do not need, such as a cost, whose plugin a worker may lack.
     slim = Problem(
         Path(problem.fmu.name),
@@ -181,16 +181,16 @@ def pack_problem(problem: Problem) -> Parcel:
     return _pack("problem", slim)
 
 
-def pack_other(experiment: Experiment, variables: Sequence[str]) -> Parcel:
-    """Return the parcel of an experiment that need not be one of the problem's."""
+def pack_other(experiment: Experiment, variables: Sequence[str]) -> Shipment:
+    """Return the shipment of an experiment that need not be one of the problem's."""
     slim = replace(experiment, measurements=(), notes=())
     return _pack("experiment", OtherExperiment(slim, tuple(variables)))
 
 
 def unpack(content: bytes) -> Any:
-    """Return the object of a parcel that is no FMU."""
+    """Return the object of a shipment that is no FMU."""
     return pickle.loads(content)
 
 
-def _pack(name: str, thing: object) -> Parcel:
-    return Parcel.of(f"{name}.pickle", pickle.dumps(thing, protocol=5))
+def _pack(name: str, thing: object) -> Shipment:
+    return Shipment.of(f"{name}.pickle", pickle.dumps(thing, protocol=5))
