@@ -109,6 +109,21 @@ def test_files_that_cannot_be_written_are_named(
     assert capsys.readouterr().err == "error: 'out.csv': Permission denied\n"
 
 
+def test_a_path_that_is_too_long_is_not_echoed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def fail(arguments: object) -> int:
+        (tmp_path / ("7" * 5000)).stat()
+        return 0
+
+    monkeypatch.setattr("fmident.cli.plugins.run", fail)
+    assert main(["plugins"]) == 2
+    said = capsys.readouterr().err
+    assert "File name too long" in said
+    assert "choose a shorter name" in said
+    assert len(said) < 500
+
+
 def test_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     fail_with(monkeypatch, KeyboardInterrupt())
     assert main(["doctor"]) == 130

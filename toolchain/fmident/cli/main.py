@@ -32,7 +32,7 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import CompilationError, FmidentError
+from fmident.errors import CompilationError, FmidentError, shown
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
@@ -192,10 +192,10 @@ def _explain(error: FmidentError) -> str:
 
 
 def _describe(error: OSError) -> str:
-    reason = error.strerror or str(error)
-    shown = f"'{error.filename}': {reason}" if error.filename is not None else reason
+    reason = error.strerror or shown(str(error))
+    text = reason if error.filename is None else f"'{shown(error.filename)}': {reason}"
     advice = _ADVICE.get(error.errno or 0)
-    return f"{shown}\n  hint: {advice}" if advice else shown
+    return f"{text}\n  hint: {advice}" if advice else text
 
 
 def _defect(error: Exception) -> str:
