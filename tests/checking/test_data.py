@@ -307,7 +307,7 @@ def test_a_sign(check: Check) -> None:
 def test_a_huge_ratio_counts_without_the_same_shape(check: Check) -> None:
     start = {"m": 5.0, "c": 4.0, "k": 4.0}
     text = message(check(problem_with(factor=2000.0, start=start)), "magnitude-suspicious")
-    assert "times as much as the other: a unit (mm for m, N for kN)" in text
+    assert "times as much as the simulated one: a unit (mm for m, N for kN)" in text
 
 
 def test_degrees_celsius(check: Check) -> None:

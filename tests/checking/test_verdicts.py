@@ -94,7 +94,7 @@ def test_sums_of_parameters_are_named(check: Check) -> None:
     report = check(problem, line)
     assert report.sensitivities.determined == ("a + 2*b",)
     assert "not-identifiable" in rules(report)
-    assert "The same holds at 3 other points" in report.findings[0].message
+    assert "Nor can all of them be told apart at 3 other points" in report.findings[0].message
 
 
 def test_a_special_initial_point_is_told_from_a_property_of_the_model(check: Check) -> None:

@@ -184,6 +184,7 @@ def rest(
     step = np.zeros(count)
     gradient = jacobian.T @ residuals
     held = ((low >= 0.0) & (gradient > 0.0)) | ((high <= 0.0) & (gradient < 0.0))
+    met = False
     while True:
         free = np.flatnonzero(seen & ~held)
         step[free] = 0.0
@@ -207,8 +208,20 @@ def rest(
         outside = ((step < low) | (step > high)) & ~held
         if not bool(outside.any()):
             break
-        step = np.clip(step, low, high)
-        held |= outside
+        if met or not values.size:
+            step = np.clip(step, low, high)
+            held |= outside
+            continue
+        # Cutting a long step off at each bound can lead uphill: find the least cost in the box.
+        met = True
+        scale = safe[free]
+        inside, sides = _least_inside(
+            values[:, np.newaxis] * right[: kept.size][kept],
+            -(left.T @ (basis.T @ target))[kept],
+            (low[free] * scale, high[free] * scale),
+        )
+        step[free] = np.where(sides < 0, low[free], np.where(sides > 0, high[free], inside / scale))
+        held[free[sides != 0]] = True
     left_over = residuals + jacobian @ step
     variance = float(left_over @ left_over) / max(rows - count, 1)
     return Rest(
@@ -220,3 +233,25 @@ def rest(
         held,
         0.5 * max(float(residuals @ residuals - left_over @ left_over), 0.0),
     )
+
+
+def _least_inside(matrix: F64, target: F64, room: tuple[F64, F64]) -> tuple[F64, F64]:
+    """Return the step with the least squares of `matrix @ step - target` inside the room.
+
+    Parameters
+    ----------
+    matrix, target
+        Shapes (k, n) and (k,).
+    room
+        Largest step down and up, shape (n,) each.
+
+    Returns
+    -------
+    step, sides
+        Shape (n,) each; sides are -1 and 1 on the lower and the upper bound, else 0 (Stark and
+        Parker, Bounded-variable least squares, Computational Statistics 10, 1995).
+    """
+    from scipy.optimize import lsq_linear  # here, since it is dear to import and seldom needed
+
+    found = lsq_linear(matrix, target, bounds=room, method="bvls")
+    return np.asarray(found.x, dtype=np.float64), np.asarray(found.active_mask, dtype=np.float64)

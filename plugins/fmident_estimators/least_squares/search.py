@@ -418,7 +418,7 @@ class LocalSearch:
                 "the search cannot go on: every further step leads to where the simulation "
                 f"fails ({self._evaluator.last_failure})"
             )
-        left = f"one of {found.length:.2g} standard errors is left to go"
+        left = f"a step of {found.length:.2g} standard errors is left to go"
         if found.hidden_by_noise():
             return "converged", f"the noise of the simulation hides further descent ({left})"
         return "limit", f"{message}, but {left}"

@@ -125,7 +125,7 @@ def _judge(
     varying = float(np.std(x) / np.std(y))
     ratio = math.copysign(varying, likeness)
     size = max(varying, 1.0 / varying)
-    larger = "measured" if varying > 1.0 else "simulated"
+    larger, smaller = ("measured", "simulated") if varying > 1.0 else ("simulated", "measured")
     if abs(likeness) >= _SAME_SHAPE:
         factor = unit_factor(ratio)
         if m.unit and not m.unit_given and m.gain == 1.0:
@@ -134,8 +134,9 @@ def _judge(
             return subject.finding(
                 "warning",
                 "unit-suspicious",
-                f"the {larger} '{m.name}' of experiment '{e.name}' has the shape of the other but"
-                f" is {size:.4g} times as large: {factor.large} instead of {factor.small}?",
+                f"the {larger} '{m.name}' of experiment '{e.name}' has the shape of the"
+                f" {smaller} one but is {size:.4g} times as large:"
+                f" {factor.large} instead of {factor.small}?",
                 f"the FMU's values are in{unit or ' no unit'}; write the unit of the column into"
                 " the header, or correct the initial values",
                 *place,
@@ -154,7 +155,7 @@ def _judge(
             "warning",
             "magnitude-suspicious",
             f"the {larger} '{m.name}' of experiment '{e.name}' varies {size:.3g} times as much as"
-            " the other: a unit (mm for m, N for kN), or initial values that are far away",
+            f" the {smaller} one: a unit (mm for m, N for kN), or initial values that are far away",
             f"the FMU's values are in{unit or ' no unit'}; write the unit of the column into the"
             " header",
             *place,

@@ -141,7 +141,7 @@ def identifiability_findings(
             special = full == tried
             points = f"{tried} other point{'' if tried == 1 else 's'} in the bounds"
             where = (
-                f" The same holds at {points}."
+                f" Nor can all of them be told apart at {points}."
                 if not full
                 else f" At {full} of {points} all can be told apart."
             )

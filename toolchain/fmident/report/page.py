@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StageResult,
     )
     from fmident.problem.model import Problem
+    from fmident.statistics import Identifiability
 
 FILE_NAME = "report.html"
 
@@ -122,7 +123,7 @@ def render(result: EstimationResult, *, title: str, version: str, source: str = 
         version=version,
         result=result,
         verdict=verdict(result),
-        rows=[_row(e) for e in result.estimates],
+        rows=[_row(e, result.identifiability) for e in result.estimates],
         correlation=_correlation(result, [e.name for e in free]),
         strong=f"{STRONG_CORRELATION:.2f}" if correlated_pairs(result) else "",
         plots=[_plot(fit, plots.fit_plot(fit, strips, excerpt=excerpt)) for fit in drawn],
@@ -199,7 +200,7 @@ def _populations(result: EstimationResult) -> list[_Population]:
     return found
 
 
-def _row(e: ParameterEstimate) -> _Row:
+def _row(e: ParameterEstimate, judged: Identifiability | None) -> _Row:
     value, error = with_error(e.value, e.standard_error)
     return _Row(
         name=e.name,
@@ -210,7 +211,7 @@ def _row(e: ParameterEstimate) -> _Row:
         unit=unit_text(e.unit),
         initial=plain(e.initial),
         bounds=_bounds(e),
-        remark=remark(e),
+        remark=remark(e, judged),
     )
 
 

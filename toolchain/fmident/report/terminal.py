@@ -11,6 +11,7 @@ from fmident.report.verdict import verdict
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
+    from fmident.statistics import Identifiability
 
 Alignment = Literal["<", ">"]
 
@@ -131,15 +132,20 @@ def unit_text(unit: str | None) -> str:
     return "" if unit in (None, "1") else str(unit)
 
 
-def remark(estimate: ParameterEstimate) -> str:
-    """Return what is special about a parameter, or an empty string."""
+def remark(estimate: ParameterEstimate, judged: Identifiability | None = None) -> str:
+    """Return what is special about a parameter, or an empty string.
+
+    Without a verdict on what the data determine, such as next to a jump of the cost, a missing
+    interval does not mean that the parameter cannot be identified.
+    """
     if estimate.fixed:
         return "fixed"
     if estimate.at_bound:
         near_lower = abs(estimate.value - estimate.lower) <= abs(estimate.value - estimate.upper)
         return "at lower bound" if near_lower else "at upper bound"
     if all(abs(end) == float("inf") for end in estimate.interval_95):
-        return "not identifiable"
+        unjudged = (*judged.jumps, *judged.undecided, *judged.withheld) if judged else ()
+        return "no interval" if estimate.name in unjudged else "not identifiable"
     low, high = estimate.interval_95
     if low < estimate.lower or high > estimate.upper:
         return "interval passes a bound"
@@ -154,7 +160,9 @@ def _parameters(result: EstimationResult, width: int) -> str:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
-        rows.append([e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e)])
+        rows.append(
+            [e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e, result.identifiability)]
+        )
     header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
     return narrow_table(header, rows, ["<", ">", ">", ">", "<", ">", "<"], width, ["initial", "+-"])
 
