@@ -246,12 +246,12 @@ class RecordedExecutor(Executor):
         return outcome
 
     def _take(self, key: bytes, outcome: Simulated) -> None:
+        if not isinstance(outcome, SimulationFailure) or outcome.final:
+            self._recent.put(key, outcome)
+            if self._journal is not None:
+                self._journal.keep(key, outcome)
+        # Ctrl-C may come before: what is counted has been kept.
         self.served.simulated += 1
-        if isinstance(outcome, SimulationFailure) and not outcome.final:
-            return
-        self._recent.put(key, outcome)
-        if self._journal is not None:
-            self._journal.keep(key, outcome)
 
 
 class _RecentOutcomes:
