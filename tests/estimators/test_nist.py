@@ -303,4 +303,4 @@ def test_a_loose_tolerance_ends_early_and_says_what_is_left(
 ) -> None:
     result = fit(MGH09, 0, run, {"cost_tolerance": 1e-2})
     assert result.status == "limit"
-    assert "cost_tolerance, but one of" in result.message
+    assert "cost_tolerance, but a step of" in result.message
