@@ -105,7 +105,7 @@ def test_a_value_out_of_range_is_reported_with_its_line(study: Study, capsys: Ca
     path.write_text(text)
     line = text.splitlines().index("loss_scale = -1.0") + 1
     assert main(["estimate", str(path)]) == 2
-    assert f"problem.toml:{line}" in capsys.readouterr().err
+    assert f"problem.toml:{line}: [estimator]" in capsys.readouterr().err
 
 
 def test_the_same_in_python(study: Study) -> None:

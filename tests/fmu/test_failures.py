@@ -56,6 +56,8 @@ def test_the_fmus_own_message_and_time(simulator: Simulator, kind: int) -> None:
     assert words in error.message
     assert "trouble" in error.message
     assert any(words in line for line in error.log)
+    assert error.says_time is (" at t = " in error.message) is (kind != INIT)
+    assert not error.timed_out
     np.testing.assert_array_equal(simulator.simulate(SETUP), good)
     renewed = kind != DISCARD
     assert simulator.statistics.instantiations == 1 + renewed
@@ -198,8 +200,10 @@ def test_a_time_limit_ends_a_slow_run(simulator: Simulator) -> None:
     # To its end, the run would take 400 s.
     setup = SimulationSetup(np.linspace(0.0, 2.0, 40_001), output_names=("x",))
     began = time.perf_counter()
-    with pytest.raises(SimulationError, match=r"longer than 0\.2 s"):
+    with pytest.raises(SimulationError, match=r"longer than 0\.2 s") as caught:
         simulator.simulate(setup, {"kind": SLOW}, time_limit=0.2)
+    assert caught.value.timed_out
+    assert not caught.value.says_time
     assert time.perf_counter() - began < 100.0
 
 

@@ -263,20 +263,20 @@ def test_experiments_of_unlike_length_are_told_apart() -> None:
 def test_a_worker_keeps_shipments_up_to_a_limit(tmp_path: Path) -> None:
     from fmident.evaluation.executors.dask.worker import WorkerStore
 
-    depot = WorkerStore(limit=250)
-    depot.folder = tmp_path
+    store = WorkerStore(limit=250)
+    store.folder = tmp_path
     shipments = [Shipment.of(f"{k}.fmu", bytes([k]) * 100) for k in range(3)]
     keys = [p.key for p in shipments]
     for shipment in shipments[:2]:
-        depot.receive(shipment)
-    assert depot.missing(keys) == (keys[2],)
-    assert depot.missing(keys[:1]) == ()  # so it was used later than the second one
-    depot.receive(shipments[2])
-    assert depot.missing(keys) == (keys[1],)
+        store.receive(shipment)
+    assert store.missing(keys) == (keys[2],)
+    assert store.missing(keys[:1]) == ()  # so it was used later than the second one
+    store.receive(shipments[2])
+    assert store.missing(keys) == (keys[1],)
     assert sorted(p.parent.name for p in tmp_path.glob("*/*.fmu")) == sorted([keys[0], keys[2]])
     with pytest.raises(FmidentError, match="damaged"):
-        depot.receive(replace(shipments[1], content=b"else"))
+        store.receive(replace(shipments[1], content=b"else"))
 
 
-def test_the_name_of_a_parcel_leads_nowhere_else() -> None:
+def test_the_name_of_a_shipment_leads_nowhere_else() -> None:
     assert Shipment.of("../../etc/some.fmu", b"").name == "some.fmu"

@@ -26,6 +26,8 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         Time at which the FMU itself asked for the end of the simulation, s, if it did.
     timed_out
         Whether only the time limit has ended it.
+    says_time
+        Whether the message says `time`.
 
     Attributes
     ----------
@@ -41,12 +43,14 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         hint: str | None = None,
         ended: float | None = None,
         timed_out: bool = False,
+        says_time: bool = True,
     ) -> None:
         self.message = message
         self.time = time
         self.hint = hint
         self.ended = ended
         self.timed_out = timed_out
+        self.says_time = says_time
         self.outputs: F64 | None = None
         super().__init__(message)
 
@@ -113,5 +117,5 @@ def simulation_error(
         ended=failure.ended,
         outputs=failure.outputs,
         timed_out=failure.timed_out,
-        says_time=not failure.timed_out,
+        says_time=failure.says_time,
     )

@@ -269,6 +269,7 @@ class Simulator:
                     time=reached,
                     hint="allow more time, or a larger communication step",
                     timed_out=True,
+                    says_time=False,
                 )
 
         run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)
@@ -428,6 +429,7 @@ class Simulator:
         stop = plan.stopped(state, reals)
         failure = self.describe_failure(stop.failed, plan, stop.time)
         failure.message += stop.where
+        failure.says_time = bool(stop.where)
         raise failure
 
     def describe_failure(
@@ -445,7 +447,7 @@ class Simulator:
             explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
             ended = self.instance.end_of_simulation(time)
-        return RunFailed(message, time=time, ended=ended)
+        return RunFailed(message, time=time, ended=ended, says_time=False)
 
     # ------------------------------------------------------------------- the rest
 

@@ -115,6 +115,7 @@ class Integrator:
         return RunFailed(
             f"the integrator CVODE cannot be set up for {states}: {name} returned {said}",
             time=self._start,
+            says_time=False,
             hint=f"its Jacobian takes {8e-6 * n * n:.3g} MB: run fewer workers at a time, or"
             " export the FMU with Co-Simulation",
         )

@@ -261,12 +261,12 @@ def _close(executors: Sequence[Executor]) -> None:
 def run_chunk(chunk: Chunk) -> Answer:
     """Run a chunk, or say why not. The task of the cluster."""
     worker = get_worker()
-    depot: WorkerStore | None = worker.plugins.get(PLUGIN)
-    missing = chunk.shipments if depot is None else depot.missing(chunk.shipments)
-    if depot is None or missing:
+    store: WorkerStore | None = worker.plugins.get(PLUGIN)
+    missing = chunk.shipments if store is None else store.missing(chunk.shipments)
+    if store is None or missing:
         return Missing(worker.address, missing)
     try:
-        return depot.run(chunk)
+        return store.run(chunk)
     except _GoneError as gone:
         return Missing(worker.address, (str(gone),))
     except FmidentError as error:
@@ -275,30 +275,30 @@ def run_chunk(chunk: Chunk) -> Answer:
 
 async def greet(keys: Sequence[str], dask_worker: Any) -> tuple[str, tuple[str, ...]]:
     """Return the version of fmident there and which shipments the worker lacks."""
-    return __version__, (await _depot(dask_worker)).missing(keys)
+    return __version__, (await _store(dask_worker)).missing(keys)
 
 
 async def receive_shipments(shipments: Sequence[Shipment], dask_worker: Any) -> None:
     """Keep shipments."""
-    depot = await _depot(dask_worker)
+    store = await _store(dask_worker)
     for shipment in shipments:
-        depot.receive(shipment)
+        store.receive(shipment)
 
 
 async def call_off(batch: str, dask_worker: Any) -> None:
     """Leave out what is left of a batch."""
-    (await _depot(dask_worker)).call_off(batch)
+    (await _store(dask_worker)).call_off(batch)
 
 
 async def release_study(fmu: str, problem: str, dask_worker: Any) -> None:
     """Free what a study holds."""
-    depot = await _depot(dask_worker)
+    store = await _store(dask_worker)
     # Ending processes takes a moment, in which the worker has to answer its scheduler.
-    await asyncio.to_thread(depot.release, fmu, problem)
+    await asyncio.to_thread(store.release, fmu, problem)
 
 
-async def _depot(worker: Any) -> WorkerStore:
+async def _store(worker: Any) -> WorkerStore:
     if PLUGIN not in worker.plugins:
         await worker.plugin_add(WorkerStore(), name=PLUGIN, catch_errors=False)
-    depot: WorkerStore = worker.plugins[PLUGIN]
-    return depot
+    store: WorkerStore = worker.plugins[PLUGIN]
+    return store
