@@ -40,7 +40,7 @@ import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave
 
-from fmident.builds import build
+from fmident.api.builds import build
 from fmident.fmu import Fmu, ModelDescription, SimulationSetup, Simulator, open_fmu
 from fmident.plugins import load_plugins
 

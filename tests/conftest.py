@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.builds import find_library
+from fmident.api.builds import find_library
 from fmident.compilers.base import Compiler
 
 from .kept import VARIABLE, library_fmu

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from fmident.errors import Location, ProblemError
-from fmident.overrides import apply_overrides, read_value, relocate
+from fmident.toml_file.overrides import apply_overrides, read_value, relocate
 
 TEXT = """\
 # comment

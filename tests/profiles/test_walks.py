@@ -222,7 +222,7 @@ def test_vanishing_residuals_say_nothing_of_unknown_noise():
 def test_the_public_name():
     import fmident
 
-    assert fmident.profile.__module__ == "fmident.likelihood_profiles"
+    assert fmident.profile.__module__ == "fmident.api.profiles"
     assert run_profiles.__doc__
 
 

@@ -12,17 +12,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from fmident._version import __version__
+
 if TYPE_CHECKING:
-    from fmident.api import check, estimate, load_problem
-    from fmident.builds import build_class
+    from fmident.api import build_class, check, estimate, load_problem, profile
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
-    from fmident.likelihood_profiles import profile
     from fmident.plugins import load_plugins
     from fmident.problem.model import Problem
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "EstimationResult": "fmident.estimation.result",
@@ -31,13 +29,13 @@ _HOMES = {
     "Problem": "fmident.problem.model",
     "SimulationSetup": "fmident.fmu",
     "Simulator": "fmident.fmu",
-    "build_class": "fmident.builds",
+    "build_class": "fmident.api",
     "check": "fmident.api",
     "estimate": "fmident.api",
     "load_plugins": "fmident.plugins",
     "load_problem": "fmident.api",
     "open_fmu": "fmident.fmu",
-    "profile": "fmident.likelihood_profiles",
+    "profile": "fmident.api",
 }
 """Where each name lives. It is imported when it is first used, so that ``import fmident``
 takes milliseconds."""

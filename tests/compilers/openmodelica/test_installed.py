@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fmident.builds import build as build_class
-from fmident.builds import find_library
+from fmident.api.builds import build as build_class
+from fmident.api.builds import find_library
 from fmident.compilers.base import BuildResult
 from fmident.compilers.libraries import own_source
 from fmident.compilers.openmodelica.advice import to_diagnostic

@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build one FMU, or all of the catalogue; 1 when one of these could not be had."""
-    from fmident import builds
+    from fmident.api import builds
     from fmident.plugins import load_plugins
     from fmident.report.numbers import duration
 
@@ -115,7 +115,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
         if named is not None:
             raise UsageError(f"--class belongs to a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
-    from fmident.builds import shipped_library
+    from fmident.api.builds import shipped_library
     from fmident.compilers.libraries import own_source
 
     shipped = shipped_library()
@@ -131,8 +131,8 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
 
 
 def _build_all(arguments: argparse.Namespace, host: Host) -> int:
+    from fmident.api.catalog_builds import build_catalog
     from fmident.catalog import find_catalog, read_catalog
-    from fmident.catalog_builds import build_catalog
     from fmident.report.numbers import duration
     from fmident.report.terminal import table
 

@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, print the page; 1 when the problem cannot be estimated."""
     from fmident import api
     from fmident.checking import check_page
-    from fmident.overrides import read_value
     from fmident.plugins import load_plugins
+    from fmident.toml_file.overrides import read_value
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     host = load_plugins(without=arguments.no_plugin)

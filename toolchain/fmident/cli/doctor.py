@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print versions and the state of the compilers; 1 when no compiler can run."""
-    from fmident import __version__
+    from fmident._version import __version__
     from fmident.plugins import load_plugins
     from fmident.report.terminal import table
 

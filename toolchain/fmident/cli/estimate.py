@@ -101,10 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.cli.progress import Progress
     from fmident.errors import EstimationError
     from fmident.evaluation.journal import Workspace
-    from fmident.overrides import read_value
     from fmident.plugins import load_plugins
     from fmident.report.folder import check_target, holds_unfinished, remove_left, write_folder
     from fmident.report.terminal import summary
+    from fmident.toml_file.overrides import read_value
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     if arguments.follow is not None:

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     from fmident.estimation.online import OnlineEstimator
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
-    from fmident.overrides import apply_overrides
     from fmident.plugins import load_plugins
     from fmident.problem import read_problem_file
+    from fmident.toml_file.overrides import apply_overrides
 
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)

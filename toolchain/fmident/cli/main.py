@@ -23,7 +23,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from fmident import __version__
+from fmident._version import __version__
 from fmident.cli import console
 from fmident.cli.console import tell
 from fmident.cli.usage import (

@@ -73,10 +73,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate the grid, draw it, tell the minima."""
     from fmident import api
-    from fmident.overrides import read_value
     from fmident.plugins import load_plugins
     from fmident.report.cost_map_plot import draw_cost_maps
     from fmident.report.stored import read_result
+    from fmident.toml_file.overrides import read_value
 
     if arguments.grid < _FEWEST_GRID:
         raise UsageError(f"--grid must be at least {_FEWEST_GRID}, not {arguments.grid}")

@@ -97,12 +97,11 @@ def run(arguments: argparse.Namespace) -> int:
         interrupted.
     """
     from fmident import api
+    from fmident.api.profiles import profile
     from fmident.cli.profile_progress import ProfileLine
     from fmident.cli.progress import Progress
     from fmident.errors import EstimationError
     from fmident.evaluation.journal import Workspace
-    from fmident.likelihood_profiles import profile
-    from fmident.overrides import read_value
     from fmident.plugins import load_plugins
     from fmident.report.folder import check_target, holds_unfinished, remove_left
     from fmident.report.profile_folder import (
@@ -113,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_profiles,
     )
     from fmident.report.profile_text import profile_summary
+    from fmident.toml_file.overrides import read_value
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     host = load_plugins(without=arguments.no_plugin)

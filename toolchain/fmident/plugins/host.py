@@ -402,7 +402,7 @@ def _loading_order(origin: Origin) -> tuple[bool, str, str]:
 
 
 def _own_version() -> str:
-    from fmident import __version__
+    from fmident._version import __version__
 
     return __version__
 

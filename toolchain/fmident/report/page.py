@@ -39,7 +39,7 @@ class HtmlReporter(Reporter):
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write ``report.html`` into `folder`."""
-        from fmident import __version__
+        from fmident._version import __version__
 
         title = result.fmu_name or problem.fmu.name
         source = str(problem.source) if problem.source is not None else ""

@@ -65,7 +65,7 @@ def write_profiles(
     """
 
     def fill(work: Path) -> None:
-        from fmident import __version__
+        from fmident._version import __version__
         from fmident.report.profile_plot import draw_profiles
 
         if problem.text:

@@ -31,7 +31,7 @@ class JsonReporter(Reporter):
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write ``result.json`` into `folder`."""
-        from fmident import __version__
+        from fmident._version import __version__
 
         text = json.dumps(as_json(result, __version__), indent=2, allow_nan=False)
         (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")

@@ -9,7 +9,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from fmident import __version__
+from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
 from fmident.errors import CompilationError, did_you_mean

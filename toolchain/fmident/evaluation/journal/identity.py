@@ -31,7 +31,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     Limits of the estimator (``max_...`` and ``generations``) and who runs the simulations are left
     out: a run may well go on with others. Arrays and files are told by a digest.
     """
-    from fmident import __version__
+    from fmident._version import __version__
 
     settings = dataclasses.asdict(problem.evaluation)
     options = {k: v for k, v in problem.estimator.options.items() if not _is_limit(k)}

@@ -84,7 +84,7 @@ class SimulationKeys:
         """Return the digest of everything but the parameter values."""
         found = self._setups.get(prepared.number)
         if found is None:
-            from fmident import __version__
+            from fmident._version import __version__
 
             setup = prepared.setup
             digest = hashlib.sha256(self._fmu)

@@ -11,7 +11,7 @@ from fmident.report.numbers import plain
 
 def header(exports: Exports) -> list[str]:
     """Return how the values came about, and what could not be exported."""
-    from fmident import __version__
+    from fmident._version import __version__
 
     lines = [f"Identified with fmident {__version__} ({exports.source})"]
     lines += [f"Left out: '{name}' {reason}" for name, reason in exports.left_out.items()]

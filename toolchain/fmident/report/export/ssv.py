@@ -30,7 +30,7 @@ def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
     name
         Of the parameter set; by default that of the model.
     """
-    from fmident import __version__
+    from fmident._version import __version__
 
     ElementTree.register_namespace("ssv", SSV)
     ElementTree.register_namespace("ssc", SSC)

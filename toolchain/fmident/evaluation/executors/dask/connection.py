@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident import __version__
+from fmident._version import __version__
 from fmident.errors import Diagnostic, EstimationError, Location
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from fmident import __version__
+from fmident._version import __version__
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.dask.isolation import interrupt, open_executor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident import builds
+from fmident.api import builds
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import add_record
 from fmident.errors import CompilationError, Diagnostic

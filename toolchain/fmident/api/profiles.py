@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident import api
 from fmident._types import F64
+from fmident.api.estimates import estimate
+from fmident.api.wiring import Report, warn
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.stages import continued
@@ -41,7 +42,7 @@ def profile(
     host: Host | None = None,
     observers: Sequence[Observer] = (),
     listener: Listener = lambda _: None,
-    report: api.Report = api.warn,
+    report: Report = warn,
     folder: str | Path | None = None,
     resume: bool = False,
     workspace: Workspace | None = None,
@@ -153,7 +154,7 @@ def _profile_into(
     problem: Problem,
     result: EstimationResult | str | Path | None,
     resume: bool,
-    report: api.Report,
+    report: Report,
     **options: object,
 ) -> ProfileResult:
     """Profile with a journal, and write the result folder."""
@@ -183,7 +184,7 @@ def _estimated(
     result: EstimationResult | str | Path | None,
     host: Host | None,
     observers: Sequence[Observer],
-    report: api.Report,
+    report: Report,
     workspace: Workspace | None,
 ) -> EstimationResult:
     """Return the estimate: as given, read from its folder, or found now.
@@ -201,9 +202,7 @@ def _estimated(
         from fmident.report.stored import read_result
 
         return read_result(Path(result)).result
-    found = api.estimate(
-        problem, host=host, observers=observers, report=report, workspace=workspace
-    )
+    found = estimate(problem, host=host, observers=observers, report=report, workspace=workspace)
     if found.status == "interrupted":
         raise KeyboardInterrupt
     if found.status == "failed":

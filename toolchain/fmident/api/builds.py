@@ -239,7 +239,7 @@ def find_library(
 
 def shipped_library() -> Path | None:
     """Return the folder of the Modelica library that comes with fmident."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     # Beside the package when installed; three levels up in a checkout.
     for place in (here / "modelica", here.parents[1] / "modelica"):
         if (place / "Mechanisms" / "package.mo").is_file():

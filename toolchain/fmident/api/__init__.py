@@ -1,0 +1,52 @@
+"""The library's front door: everything wired together.
+
+Here is what ``fmident.load_problem``, ``fmident.estimate`` and their like are, and what the
+command line calls. Each name is imported when it is first used, so that a command loads only
+what it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fmident.api.builds import build_class
+    from fmident.api.checks import check
+    from fmident.api.designs import design
+    from fmident.api.estimates import estimate
+    from fmident.api.problems import load_problem
+    from fmident.api.profiles import profile
+    from fmident.api.wiring import Report, warn
+
+_HOMES = {
+    "Report": "wiring",
+    "build_class": "builds",
+    "check": "checks",
+    "design": "designs",
+    "estimate": "estimates",
+    "load_problem": "problems",
+    "profile": "profiles",
+    "warn": "wiring",
+}
+"""The module of each name."""
+
+__all__ = [
+    "Report",
+    "build_class",
+    "check",
+    "design",
+    "estimate",
+    "load_problem",
+    "profile",
+    "warn",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'fmident.api' has no attribute '{name}'")
+    item = getattr(importlib.import_module(f"fmident.api.{home}"), name)
+    globals()[name] = item
+    return item

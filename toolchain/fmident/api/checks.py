@@ -1,0 +1,109 @@
+"""Whether a problem can be estimated, before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fmident.api.wiring import Report, loaded, warn
+from fmident.errors import Diagnostic, EstimationError, FmuError
+
+if TYPE_CHECKING:
+    from fmident.checking import CheckReport
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem
+
+
+def check(
+    problem: Problem, *, host: Host | None = None, quick: bool = False, report: Report = warn
+) -> CheckReport:
+    """Look at a problem before it is estimated: whether it can be, how well, in which time.
+
+    Parameters
+    ----------
+    problem
+        From :func:`load_problem`, or built in Python.
+    host
+        Plugins; loaded when not given.
+    quick
+        Look at the initial point only.
+    report
+        Takes warnings of plugins that cannot be loaded; Python warnings by default.
+
+    Returns
+    -------
+    fmident.checking.CheckReport
+        With everything that was found; what plugins say of the problem among it.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The FMU cannot be used at all; an unknown estimator or wrong options.
+    """
+    from fmident.checking import in_stages
+
+    host = loaded(host, report)
+    found = host.check_problem(problem)
+    if not problem.stages:
+        return _check_one(problem, host, found, ("estimator",), quick=quick, report=report)
+    reports = [
+        _check_one(
+            s.problem,
+            host,
+            [] if number else found,
+            ("stages", number, "estimator"),
+            quick=quick,
+            report=report,
+            whole=problem,
+        )
+        for number, s in enumerate(problem.stages)
+    ]
+    return in_stages([s.name for s in problem.stages], reports)
+
+
+def _check_one(
+    problem: Problem,
+    host: Host,
+    found: Sequence[Diagnostic],
+    table: tuple[str | int, ...],
+    *,
+    quick: bool,
+    report: Report,
+    whole: Problem | None = None,
+) -> CheckReport:
+    """Check a problem, or a stage of one whose estimator stands in `table`."""
+    from fmident.checking import check_problem
+    from fmident.estimation.choices import estimator_options
+    from fmident.evaluation import make_executor
+    from fmident.fmu import read_description
+
+    estimator = host.estimators.get(problem.estimator.name)()
+    crash = _crash(problem)
+    with make_executor(problem, warn=lambda diagnostic: report([diagnostic])) as executor:
+        return check_problem(
+            problem,
+            executor,
+            description=read_description(problem.fmu),
+            estimator=estimator,
+            options=estimator_options(problem, estimator, table),
+            found=found if crash is None else [*found, crash],
+            simulate=crash is None,
+            quick=quick,
+            whole=whole,
+        )
+
+
+def _crash(problem: Problem) -> Diagnostic | None:
+    """Return that the FMU's code takes the process with it, if it does."""
+    from fmident.estimation.checks import check_survives
+    from fmident.evaluation import runs_in_this_process
+
+    if not runs_in_this_process(problem):
+        return None
+    try:
+        check_survives(problem)
+    except EstimationError:
+        return None  # an ordinary failure, which the check meets again and describes
+    except FmuError as error:
+        return Diagnostic("error", error.message, error.location, error.hint, "simulation-crashes")
+    return None

@@ -1,0 +1,50 @@
+"""From a design file to the motion that it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.api.problems import resolver
+from fmident.api.wiring import Report, loaded, warn
+
+if TYPE_CHECKING:
+    from fmident.design import Design, DesignTask, SineDesign
+    from fmident.plugins import Host
+
+
+def design(
+    path: str | Path, *, host: Host | None = None, report: Report = warn
+) -> tuple[DesignTask, Design | SineDesign]:
+    """Find the motion that a design file asks for.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+    host
+        Plugins; loaded when not given.
+    report
+        Takes warnings of plugins and of the compiler; Python warnings by default.
+
+    Returns
+    -------
+    task
+        What was asked for.
+    design
+        The motion, or the sine, and what it promises.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
+    """
+    from fmident.design import SineSettings, design_excitation, design_sine, load_design
+    from fmident.evaluation import Evaluator, make_executor
+
+    task = load_design(path, resolve_model=resolver(loaded(host, report), report))
+    executor = make_executor(task.problem, warn=lambda diagnostic: report([diagnostic]))
+    with Evaluator(task.problem, executor) as evaluator:
+        if isinstance(task.settings, SineSettings):
+            return task, design_sine(evaluator, task.sigmas, task.settings)
+        return task, design_excitation(evaluator, task.axes, task.sigmas, task.settings)

@@ -1,0 +1,227 @@
+"""One estimation, everything wired together: plugins, checks, executors, the journal."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.api.wiring import Report, ask_plugins, loaded, warn
+from fmident.errors import Diagnostic
+
+if TYPE_CHECKING:
+    from fmident.estimation.monitor import Observer
+    from fmident.estimation.result import EstimationResult
+    from fmident.estimation.run import FmuIdentity
+    from fmident.evaluation import Evaluator, Executor, ExecutorReport
+    from fmident.evaluation.journal import Workspace
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem
+
+
+def estimate(
+    problem: Problem,
+    *,
+    host: Host | None = None,
+    observers: Sequence[Observer] = (),
+    report: Report = warn,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    workspace: Workspace | None = None,
+) -> EstimationResult:
+    """Run the problem's estimator and return what it found.
+
+    Parameters
+    ----------
+    problem
+        From :func:`load_problem`, or built in Python.
+    host
+        Plugins; loaded when not given.
+    observers
+        Told of each iteration, before the plugins are.
+    report
+        Takes warnings of plugins; Python warnings by default.
+    folder
+        Where the result folder is written; a journal is kept beside it during the run. A result
+        that stands there is kept as ``NAME.1``.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+    workspace
+        In place of both, for a caller who writes the result: holds the journal, stays open.
+
+    Returns
+    -------
+    fmident.estimation.EstimationResult
+        Also when the run was interrupted with Ctrl-C: with the best parameters so far.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The estimation cannot start: unknown estimator or option, a plugin's objection, an
+        FMU that cannot be simulated at the initial parameters, a parameter without effect.
+    """
+    from fmident.checking import quick_findings, refuse
+    from fmident.estimation.assumed_units import assumed_units
+    from fmident.estimation.checks import check_initial_simulation, check_survives
+    from fmident.estimation.run import FmuIdentity, run_estimation
+    from fmident.evaluation import Evaluator, runs_in_this_process
+    from fmident.evaluation.journal import recording
+    from fmident.fmu.fmu import read_description
+    from fmident.plugins import Run
+    from fmident.plugins.observers import PluginObserver
+
+    host = loaded(host, report)
+    if folder is not None:
+        return _estimate_into(Path(folder), problem, host, observers, report, resume)
+    if resume:
+        raise ValueError("resume needs the result folder of the run that was interrupted")
+    estimator = host.estimators.get(problem.estimator.name)()
+    ask_plugins(problem, host, report)
+    executor_of = recording(
+        workspace.journal if workspace is not None else None,
+        warn=lambda diagnostic: report([diagnostic]),
+    )
+    names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
+    events = PluginObserver(
+        host,
+        Run(problem, ", ".join(dict.fromkeys(names))),
+        lambda diagnostic: report([diagnostic]),
+    )
+    about = read_description(problem.fmu)
+    identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
+    if problem.stages:
+        look = _look_at_stages(problem, host, report)
+        events.started()
+        result = _estimate_in_stages(
+            problem, host, (*observers, events), identity, executor_of, look
+        )
+        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+        events.finished(result)
+        return result
+    if runs_in_this_process(problem):
+        check_survives(problem)
+    executor = executor_of(problem)
+    with Evaluator(problem, executor) as evaluator:
+        inert_allowed = estimator.accepts_inert_parameters
+        check_initial_simulation(problem, evaluator)
+        found = quick_findings(problem, evaluator, about, inert_allowed=inert_allowed)
+        refuse(found)
+        report([d for d in found if d.severity == "warning"])
+        events.started()
+        result = run_estimation(
+            problem, evaluator, estimator, observers=(*observers, events), fmu=identity
+        )
+        result = _with_executor(result, executor.report())
+        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+    events.finished(result)
+    return result
+
+
+def _estimate_into(
+    folder: Path,
+    problem: Problem,
+    host: Host,
+    observers: Sequence[Observer],
+    report: Report,
+    resume: bool,
+) -> EstimationResult:
+    """Estimate with a journal, and write the result folder."""
+    from fmident.evaluation.journal import Workspace
+    from fmident.report.folder import check_target, holds_unfinished, write_folder
+
+    check_target(folder)
+    with Workspace(folder, problem, resume=resume, report=report) as workspace:
+        result = estimate(
+            problem, host=host, observers=observers, report=report, workspace=workspace
+        )
+        workspace.keep()
+        replace = resume and holds_unfinished(folder)
+        _, failed = write_folder(
+            result,
+            problem,
+            folder,
+            host.reporters,
+            replace=replace,
+            placing=lambda work: workspace.placing(work, result.status),
+        )
+        report(failed)
+        workspace.finish(result.status)
+    return result
+
+
+def _estimate_in_stages(
+    problem: Problem,
+    host: Host,
+    observers: Sequence[Observer],
+    identity: FmuIdentity,
+    make: Callable[[Problem], Executor],
+    look: Callable[[Problem, Evaluator], None],
+) -> EstimationResult:
+    """Run the stages; the executors are open until the last has ended."""
+    from fmident.estimation.checks import check_survives
+    from fmident.estimation.stages import run_stages
+    from fmident.evaluation import runs_in_this_process
+
+    with ExitStack() as opened:
+        executors: list[Executor] = []
+
+        def executor_of(asked: Problem) -> Executor:
+            if runs_in_this_process(asked):
+                check_survives(asked)
+            executors.append(opened.enter_context(make(asked)))
+            return executors[-1]
+
+        result = run_stages(
+            problem,
+            executor_of,
+            lambda name: host.estimators.get(name)(),
+            observers,
+            identity,
+            look,
+        )
+        return _with_executor(result, executors[0].report())
+
+
+def _look_at_stages(
+    problem: Problem, host: Host, report: Report
+) -> Callable[[Problem, Evaluator], None]:
+    """Look at the data of all stages; return what looks at their initial simulations.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        One of the stages cannot succeed.
+    """
+    from fmident.checking import data_findings, refuse, start_findings
+    from fmident.fmu.fmu import read_description
+
+    told: set[Diagnostic] = set()
+
+    def tell(found: Iterable[Diagnostic]) -> None:
+        new = [d for d in found if d.severity == "warning" and d not in told]
+        told.update(new)
+        report(new)
+
+    def look(asked: Problem, evaluator: Evaluator) -> None:
+        tell(start_findings(asked, evaluator, read_description(asked.fmu)))
+
+    for stage in problem.stages:
+        estimator = host.estimators.get(stage.problem.estimator.name)
+        found = data_findings(
+            stage.problem,
+            read_description(stage.problem.fmu),
+            inert_allowed=estimator.accepts_inert_parameters,
+            whole=problem,
+        )
+        named = f"stage '{stage.name}': "
+        refuse([dataclasses.replace(d, message=named + d.message) for d in found])
+        tell(found)
+    return look
+
+
+def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
+    """Add who ran the simulations, and how that went."""
+    settings = {**result.settings, "evaluation": report.settings()}
+    return dataclasses.replace(result, settings=settings, notes=(*result.notes, *report.notes))

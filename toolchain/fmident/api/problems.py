@@ -1,0 +1,89 @@
+"""From a problem file to a :class:`~fmident.problem.model.Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmident.api.wiring import Report, loaded, warn
+from fmident.errors import Diagnostic, FmidentError
+from fmident.toml_file.overrides import apply_overrides, relocate
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+    from fmident.problem import ModelResolver
+    from fmident.problem.model import Problem
+
+
+def load_problem(
+    path: str | Path,
+    *,
+    host: Host | None = None,
+    overrides: Mapping[str, object] | None = None,
+    report: Report = warn,
+    text: str | None = None,
+) -> Problem:
+    """Read a problem file, its data, and the description of its FMU.
+
+    A class named by ``model.class`` is compiled when its FMU is missing or stale.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+    host
+        Plugins; loaded when not given.
+    overrides
+        Dotted key of the file to value, such as ``{"estimator.solver": "scipy"}``.
+    report
+        Takes warnings of plugins and of the compiler; Python warnings by default.
+    text
+        What to read in place of the file's content.
+
+    Returns
+    -------
+    fmident.problem.Problem
+        Immutable.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Anything that is wrong in the file, the data or the FMU.
+    """
+    from fmident import problem as problems
+    from fmident.estimation.choices import check_estimators
+
+    host = loaded(host, report)
+    chosen = dict(overrides or {})
+    content = problems.read_problem_file(path) if text is None else text
+    text = apply_overrides(content, chosen, str(path))
+    try:
+        found = problems.load_problem(
+            path,
+            text=text,
+            resolve_model=resolver(host, report),
+            reader=host.read_data,
+            resolve_cost=host.costs.get,
+        )
+        check_estimators(found, host.estimators.get)
+    except FmidentError as error:
+        relocate(error, content, text, chosen, str(path))
+        raise
+    report(found.notes)
+    return found
+
+
+def resolver(host: Host, report: Report) -> ModelResolver:
+    """Return what finds or builds the FMU of a class."""
+
+    def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
+        from fmident.api.builds import resolve_class
+
+        built = resolve_class(host, class_name, table, base)
+        if built.result is not None:
+            note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
+            report([*built.result.diagnostics, Diagnostic("note", note)])
+        return built.fmu
+
+    return resolve
