@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.errors import UnitError
-from fmident.units import BASE_SYMBOLS, compatible, convert, parse_unit
+from fmident.units import BASE_SYMBOLS, compatible, convert, in_si, parse_unit, si_symbols
 
 
 def exponents(text: str) -> dict[str, int]:
@@ -164,3 +164,24 @@ def test_refused(text: str, fragments: tuple[str, ...]) -> None:
 def test_a_text_too_long_for_a_unit() -> None:
     with pytest.raises(UnitError, match="4000 characters"):
         parse_unit("(" * 4000)
+
+
+@pytest.mark.parametrize(
+    ("text", "si"),
+    [
+        ("rpm", "rad/s"), ("kJ/mol", "J/mol"), ("mm2", "m2"), ("deg/s", "rad/s"), ("min", "s"),
+        ("l/min", "m3/s"), ("g/(cm3)", "kg/(m3)"), ("bar", "Pa"), ("%", "1"), ("mT", "T"),
+        ("degC", "K"), ("1/h", "1/s"), ("l2", "m6"), ("N.mm/deg", "N.m/rad"),
+    ],
+)  # fmt: skip
+def test_the_si_unit_that_a_unit_is_converted_to(text: str, si: str) -> None:
+    unit = parse_unit(text)
+    assert not in_si(unit)
+    assert si_symbols(unit) == si
+    assert in_si(parse_unit(si))
+    assert parse_unit(si).dimension == unit.dimension
+
+
+@pytest.mark.parametrize("text", ["kg", "N.m/rad", "1", "V", "rad/s", "kN", "g/s"])
+def test_si_units(text: str) -> None:
+    assert in_si(parse_unit(text)) == (text not in ("kN", "g/s"))

@@ -50,6 +50,17 @@ def test_time_is_one_column_even_if_it_is_asked_for(folder: Path) -> None:
     assert table["time"].tolist() == [0.0, 0.5, 1.0]
 
 
+def test_a_column_in_millivolts_for_an_input_without_a_unit(folder: Path, capsys: Capture) -> None:
+    variables = "\n".join([real("u", 0, "input", start=0), real("y", 3, "output")])
+    path = build(Fixture("feedthrough.c", variables), folder, "unitless")
+    data = folder / "volts.csv"
+    for head, said in (("u (mV)", True), ("u (V)", False)):
+        data.write_text(f"t,{head}\n0,0\n0.1,1\n")
+        assert main(["simulate", str(path), "--data", str(data)]) == 0
+        note = "column 'u' is in mV, but the FMU's input has no unit"
+        assert (note in capsys.readouterr().err) == said
+
+
 def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -> None:
     variables = "\n".join(
         [

@@ -131,6 +131,28 @@ def convert(values: F64, source: Unit, target: Unit) -> F64:
     return (values * source.factor + (source.offset - target.offset)) / target.factor
 
 
+def in_si(unit: Unit) -> bool:
+    """Return whether values in the unit are values in SI units, as in ``N.m`` or ``kg``."""
+    return math.isclose(unit.factor, 1.0, rel_tol=1e-12) and unit.offset == 0.0
+
+
+def si_symbols(unit: Unit) -> str:
+    """Return the SI unit that a unit is converted to, close to how it was written.
+
+    ``kJ/mol`` becomes ``J/mol`` and ``mm2`` becomes ``m2``; where that does not do, the base
+    units stand.
+    """
+    text = unit.text.strip()
+    if text in _SI_ALONE:
+        return _SI_ALONE[text]
+    written = re.sub(r"[A-Za-zµμ]+", lambda m: _without_prefix(m[0]), text)
+    try:
+        found = _parse(written)
+    except UnitError:
+        return unit.si
+    return written if in_si(found) and found.exponents == unit.exponents else unit.si
+
+
 DIMENSIONLESS = Unit("1", (Fraction(0),) * len(BASE_SYMBOLS))
 
 
@@ -198,6 +220,23 @@ def _whole_symbols() -> dict[str, Unit]:
         unit("degC", 1.0, 273.15, K=1),
     ]
     return {u.text: u for u in units}
+
+
+_SI_ALONE = {"rpm": "rad/s", "l": "m3", "L": "m3", "%": "1"}
+_SI_FOR = {
+    "g": "kg", "t": "kg", "min": "s", "h": "s", "d": "s", "deg": "rad", "rev": "rad",
+    "degC": "K", "bar": "Pa", "eV": "J",
+}  # fmt: skip
+
+
+def _without_prefix(symbol: str) -> str:
+    """Return the SI unit for one symbol, such as ``J`` for ``kJ`` and ``kg`` for ``mg``."""
+    if symbol not in _WHOLE and symbol not in _PREFIXABLE:
+        for length in (1, 2):
+            if symbol[:length] in _PREFIXES and symbol[length:] in _PREFIXABLE:
+                symbol = symbol[length:]
+                break
+    return _SI_FOR.get(symbol, symbol)
 
 
 _PREFIXABLE = _symbols()

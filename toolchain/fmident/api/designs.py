@@ -43,6 +43,7 @@ def design(
     from fmident.evaluation import Evaluator, make_executor
 
     task = load_design(path, resolve_model=resolver(loaded(host, report), report))
+    report(task.problem.notes)
     executor = make_executor(task.problem, warn=lambda diagnostic: report([diagnostic]))
     with Evaluator(task.problem, executor) as evaluator:
         if isinstance(task.settings, SineSettings):

@@ -192,8 +192,12 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
         (time_column(read, table.get("time")), None, "s")
     ]
     for variable in experiment.inputs:
-        column, unit = _column(table["inputs"][variable])
-        columns.append((column, unit, description.variable(variable).unit))
+        entry = table["inputs"][variable]
+        column, unit = _column(entry)
+        wanted = description.variable(variable).unit
+        if isinstance(entry, Mapping):
+            wanted = entry.get("variable_unit", wanted)
+        columns.append((column, unit, wanted))
     for m in experiment.measurements:
         entry = table["outputs"][m.name]
         if isinstance(entry, Mapping) and "data" in entry:

@@ -191,12 +191,18 @@ class _Data:
     keep: npt.NDArray[np.bool_]
 
     def values(self, column: str, unit: str | None) -> F64:
-        """Return a column in the FMU's unit, shape (k,)."""
-        from fmident.problem.quantities import to_unit
+        """Return a column in the FMU's unit, shape (k,); say where it has none."""
+        from fmident.problem.quantities import stays_as_is, to_unit
 
         table = self.table
         what, place = f"column '{column}'", Location(str(table.path))
         kept = table.column(column)[self.keep]
+        given = table.units.get(column)
+        if stays_as_is(given, unit):
+            tell(
+                f"note: {what} is in {given}, but the FMU's input has no unit: its values are"
+                " taken as they are"
+            )
         return to_unit(kept, table.units.get(column), unit, what, place)
 
 

@@ -82,7 +82,7 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
         axes = _axes(root, description)
         settings = _settings(root.table("design"))
         inputs = [name for axis in axes for name in axis.inputs if name is not None]
-    parameters = read_parameters(root, description, ())
+    parameters, notes = read_parameters(root, description, ())
     evaluation = read_evaluation(root)
     root.finish()
     times = settings.times[:2]
@@ -103,6 +103,7 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
         evaluation=evaluation,
         start_values=shared,
         source=path,
+        notes=notes,
     )
     if not problem.free:
         raise root.error("there is no free parameter to design for", "parameters")

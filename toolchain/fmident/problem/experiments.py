@@ -14,10 +14,10 @@ from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.balance import balanced
 from fmident.problem.outputs import OutputDraft, measurements_of, read_output, refuse_partial_sigma
-from fmident.problem.quantities import to_unit
+from fmident.problem.quantities import in_own_unit, note_as_is, to_unit
 from fmident.problem.sampling import Grid, Sampled, data_named_at, read_sampled
 from fmident.problem.start_values import start_values, variable_of
-from fmident.toml_file import Section, Source
+from fmident.toml_file import Section, Source, quoted
 
 
 def read_experiments(
@@ -107,12 +107,13 @@ def _experiment(
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
     refuse_partial_sigma(outputs, drafts)
     times = grid.times
-    inputs = _inputs(section, description, main, times, held)
+    inputs, as_is = _inputs(section, description, main, times, held)
+    as_is += [d.note for d in drafts if d.note is not None]
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
     measurements = measurements_of(drafts, grid)
     section.finish()
     assumed = _assumed_units(section, description, main, drafts)
-    notes = (*main.notes, *_notes_on_units(section, main, assumed))
+    notes = (*main.notes, *_notes_on_units(section, main, assumed), *as_is)
     return Experiment(
         name,
         times,
@@ -167,19 +168,23 @@ def _notes_on_units(
 
 def _inputs(
     section: Section, description: ModelDescription, main: Sampled, times: F64, held: bool
-) -> dict[str, F64]:
+) -> tuple[dict[str, F64], list[Diagnostic]]:
+    """Return the inputs by name, and notes on those that stay in a unit that is not SI."""
     fill = section.choice("fill_inputs", ("linear",), None)
     table = section.table("inputs", {})
     inputs: dict[str, F64] = {}
+    notes: list[Diagnostic | None] = []
     for name, column in table.items():
-        unit = None
+        unit, inner = None, None
         if isinstance(column, Mapping):
             inner = Section(table.source, (*table.keys, name), column)
             column, unit = inner.text("column"), inner.text("unit", None)
-            inner.finish()
         if not isinstance(column, str):
             raise table.wrong(name, column, "a column's name")
         variable = variable_of(table, description, name, name)
+        if inner is not None:
+            variable = in_own_unit(inner, variable)
+            inner.finish()
         if variable.causality != "input":
             raise table.error(
                 f"'{name}' is not an input of the FMU (its causality is '{variable.causality}')",
@@ -194,9 +199,12 @@ def _inputs(
             )
         place = table.source.where((*table.keys, name))
         unit = unit or main.table.units.get(column)
-        values = to_unit(main.values(column), unit, variable.unit, f"column '{column}'", place)
+        what = f"column '{column}'"
+        values = to_unit(main.values(column), unit, variable.unit, what, place)
+        line = f'{quoted(name)} = {{ column = "{column}", ... }}'
+        notes.append(note_as_is(what, unit, variable, place, line))
         inputs[name] = _without_gaps(values, column, main, times, fill, held)
-    return inputs
+    return inputs, [n for n in notes if n is not None]
 
 
 def _without_gaps(

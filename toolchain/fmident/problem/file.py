@@ -12,6 +12,7 @@ import numpy as np
 from fmident.data import Experiment, Reader
 from fmident.errors import (
     CompilationError,
+    Diagnostic,
     FmidentError,
     FmuError,
     Location,
@@ -28,7 +29,7 @@ from fmident.problem.model import (
     Problem,
     Scaling,
 )
-from fmident.problem.quantities import to_unit
+from fmident.problem.quantities import in_own_unit, note_as_is, to_unit
 from fmident.problem.residuals import check_cost
 from fmident.problem.stages_file import read_estimator, read_stages
 from fmident.problem.start_values import start_values
@@ -101,7 +102,7 @@ def load_problem(
         or (evaluation.interpolation == "auto" and not straight),
         given=shared,
     )
-    parameters = read_parameters(root, description, experiments)
+    parameters, as_is = read_parameters(root, description, experiments)
     problem = Problem(
         fmu=fmu,
         parameters=parameters,
@@ -113,8 +114,11 @@ def load_problem(
         source=path,
         text=text,
     )
-    read = tuple(note for e in experiments for note in e.notes)
-    problem = replace(problem, notes=(*read, *input_notes(problem, description)))
+    read = [note for e in experiments for note in e.notes]
+    # What is said of a column of several experiments is said once.
+    once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
+    notes = (*reversed(once), *input_notes(problem, description))
+    problem = replace(problem, notes=notes)
 
     def load_other(other: Path) -> Problem:
         return load_problem(
@@ -266,8 +270,8 @@ def _experiment_tables(root: Section) -> list[Any]:
 
 def read_parameters(
     root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
-) -> tuple[Parameter, ...]:
-    """Read the tables ``[parameters.NAME]``.
+) -> tuple[tuple[Parameter, ...], tuple[Diagnostic, ...]]:
+    """Read the tables ``[parameters.NAME]``; notes on those that stay in a unit that is not SI.
 
     Parameters
     ----------
@@ -294,10 +298,12 @@ def read_parameters(
     # An output that names 'T_mess' must not become an error on [parameters.T_meas].
     check_declared(names, experiments, lambda *keys: root.source.where(keys))
     delays = {m.delay for e in experiments for m in e.measurements}
-    return tuple(
-        _parameter(tables.table(name), name, description, name in measured, name in delays)
+    notes: list[Diagnostic] = []
+    parameters = tuple(
+        _parameter(tables.table(name), name, description, name in measured, name in delays, notes)
         for name in names
     )
+    return parameters, tuple(notes)
 
 
 def _parameter(
@@ -306,12 +312,18 @@ def _parameter(
     description: ModelDescription,
     in_measurement: bool,
     is_delay: bool,
+    notes: list[Diagnostic],
 ) -> Parameter:
     variable = _parameter_variable(section, name, description, in_measurement)
+    if variable is not None:
+        variable = in_own_unit(section, variable)
     own = "s" if is_delay else None
     wanted = own if variable is None else variable.unit
     unit = section.text("unit", None)
     where = section.source.where(section.keys)
+    if variable is not None:
+        note = note_as_is(f"parameter '{name}'", unit, variable, where, f"... in {section.title}")
+        notes += [] if note is None else [note]
 
     def converted(value: float, what: str) -> float:
         return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]

@@ -11,13 +11,13 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.data import Decimation, Measurement, NumberOrParameter
-from fmident.errors import DataError, Location, ProblemError, did_you_mean
+from fmident.errors import DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import why_not_compared
-from fmident.problem.quantities import same_dimension, to_unit
+from fmident.problem.quantities import in_own_unit, note_as_is, same_dimension, to_unit
 from fmident.problem.sampling import Grid, Sampled
 from fmident.problem.start_values import variable_of
-from fmident.toml_file import Section
+from fmident.toml_file import Section, quoted
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class OutputDraft:
     values: F64
     unit: str | None
     unit_given: bool
+    note: Diagnostic | None
     sigma: F64 | None
     weight: float
     weight_given: bool
@@ -114,6 +115,7 @@ def read_output(
         raise outputs.wrong(key, value, "a column's name or a table with 'column'")
     section = Section(outputs.source, (*outputs.keys, key), value)
     variable = variable_of(section, description, section.text("variable", key), key)
+    variable = in_own_unit(section, variable)
     reason = why_not_compared(variable)
     if reason is not None:
         names = [v.name for v in description.outputs]
@@ -134,7 +136,12 @@ def read_output(
     wanted = variable.unit
     if section.has("gain") and not same_dimension(unit, wanted):
         wanted = unit  # the gain turns the FMU's unit into the column's
-    values = to_unit(sampled.values(column), unit, wanted, f"column '{column}'", place)
+    what = f"column '{column}'"
+    values = to_unit(sampled.values(column), unit, wanted, what, place)
+    note = None
+    if not section.has("gain"):  # a gain says how the two units go together
+        line = f'{quoted(key)} = {{ column = "{column}", ... }}'
+        note = note_as_is(what, unit, variable, place, line)
     if not np.isfinite(values).any():
         raise section.error(
             f"column '{column}' of '{sampled.table.path}' has no values"
@@ -155,7 +162,8 @@ def read_output(
         values=values,
         unit=wanted,
         unit_given=unit is not None,
-        sigma=_sigma(section, sampled, unit, wanted, values, place),
+        note=note,
+        sigma=_sigma(section, sampled, unit, wanted or unit, values, place),
         weight=_positive(section, "weight", 1.0),
         weight_given=section.has("weight"),
         gain=gain,

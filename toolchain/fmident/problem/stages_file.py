@@ -10,7 +10,7 @@ from typing import Any
 from fmident.errors import ProblemError, did_you_mean
 from fmident.problem.cost import Cost
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, Stage
-from fmident.problem.quantities import to_unit
+from fmident.problem.quantities import stays_as_is, to_unit
 from fmident.problem.stages import stage_of
 from fmident.toml_file import Section
 
@@ -109,6 +109,12 @@ def _parameter(section: Section, q: Parameter, starts: dict[str, float]) -> Para
         )
     unit = section.text("unit", None)
     place = section.source.where(section.keys)
+    if stays_as_is(unit, q.unit):
+        raise section.error(
+            f"{section.title} is in '{unit}', but '{q.name}' itself has no unit",
+            "unit",
+            hint=f"write 'unit' in [parameters.{q.name}], too, or leave it out here",
+        )
 
     def converted(value: float, what: str) -> float:
         return float(to_unit(value, unit, q.unit, f"{what} of '{q.name}'", place))  # type: ignore[arg-type]

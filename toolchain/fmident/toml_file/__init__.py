@@ -5,7 +5,7 @@ keys, ``options`` turns a table into a dataclass.
 """
 
 from fmident.toml_file.options import build_dataclass
-from fmident.toml_file.section import Section, Source
+from fmident.toml_file.section import Section, Source, quoted
 from fmident.toml_file.text import NotTomlError, loads, parse_toml
 
-__all__ = ["NotTomlError", "Section", "Source", "build_dataclass", "loads", "parse_toml"]
+__all__ = ["NotTomlError", "Section", "Source", "build_dataclass", "loads", "parse_toml", "quoted"]

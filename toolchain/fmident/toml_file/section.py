@@ -68,7 +68,7 @@ class Section:
     @property
     def title(self) -> str:
         """The table as it is written in the file, such as ``[parameters.m]``."""
-        text = ".".join(_quoted(k) for k in self.keys if isinstance(k, str))
+        text = ".".join(quoted(k) for k in self.keys if isinstance(k, str))
         if self.keys and isinstance(self.keys[-1], int):
             return f"[[{text}]]"
         return f"[{text}]" if text else self.source.title
@@ -186,7 +186,8 @@ class Section:
             raise self.wrong(key, value, "a number of ordinary size") from None
 
 
-def _quoted(key: str) -> str:
+def quoted(key: str) -> str:
+    """Return a key as it is written in TOML, in quotation marks where it needs them."""
     return key if key.replace("_", "").replace("-", "").isalnum() else f'"{key}"'
 
 
