@@ -11,6 +11,7 @@ from fmident._types import F64
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
+from fmident.estimation.result import integration_advice
 from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import residual_layout
@@ -69,12 +70,15 @@ def sensitivities(subject: Subject, evaluator: Evaluator) -> Sensitivities:
     fmident.evaluation.JacobianError
         A column cannot be computed.
     """
-    return _sensitivities_at(subject, evaluator, subject.problem.initial)
+    return _sensitivities_at(subject, evaluator, subject.problem.initial, compare_interfaces=True)
 
 
-def _sensitivities_at(subject: Subject, evaluator: Evaluator, p: F64) -> Sensitivities:
+def _sensitivities_at(
+    subject: Subject, evaluator: Evaluator, p: F64, *, compare_interfaces: bool
+) -> Sensitivities:
     problem = subject.problem
-    statistics = uncertainty(problem, evaluator, p, np.zeros(p.size, dtype=np.bool_))
+    inside = np.zeros(p.size, dtype=np.bool_)
+    statistics = uncertainty(problem, evaluator, p, inside, compare_interfaces=compare_interfaces)
     sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
     errors = evaluator.column_errors(p)
     return Sensitivities(
@@ -170,7 +174,7 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
     statistics = found.statistics
     findings = []
     effect = statistics.integration
-    if effect is not None and effect.needed is not None:
+    if effect is not None and bool(effect.matters.any()):
         names = [q.name for q in subject.problem.free]
         moved = ", ".join(
             f"{name} by {shift:.2g} standard errors"
@@ -181,9 +185,14 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
             subject.finding(
                 "warning",
                 "integration-error",
-                f"the error of the integration at the tolerance {effect.tolerance:g} will move the"
-                f" estimate: {moved}",
-                f"set evaluation.tolerance to {effect.needed:g}",
+                (
+                    f"the error of the integration at the tolerance {effect.tolerance:g} will move"
+                    f" the estimate: {moved}"
+                    if effect.needed is not None
+                    else "the error of the FMU's own solver, which does not heed"
+                    f" evaluation.tolerance, will move the estimate: {moved}"
+                ),
+                integration_advice(effect.needed),
                 "evaluation",
                 "tolerance",
             )
@@ -354,7 +363,7 @@ def sensitivities_elsewhere(
     found = []
     for p in points:
         try:
-            known = _sensitivities_at(subject, evaluator, p)
+            known = _sensitivities_at(subject, evaluator, p, compare_interfaces=False)
         except JacobianError:
             continue
         found.append(_at(p, known))

@@ -154,6 +154,22 @@ class ResidualCheck:
     delays: tuple[UnmodelledDelay, ...] = ()
 
 
+def integration_advice(needed: float | None) -> str:
+    """Return what to do where the error of the integration moves the estimate.
+
+    Parameters
+    ----------
+    needed
+        Tolerance with which it would not; ``None`` where the FMU does not heed the tolerance.
+    """
+    if needed is not None:
+        return f"set evaluation.tolerance to {needed:g}"
+    return (
+        'set evaluation.interface to "model-exchange", or export the FMU with a finer solver or a'
+        " tighter tolerance"
+    )
+
+
 @dataclass(frozen=True)
 class DerivativeCheck:
     """How the derivatives behind the intervals were verified, and what the integration does.
@@ -170,7 +186,8 @@ class DerivativeCheck:
         Parameters that the error of the integration moves by a noticeable part of their standard
         error, with that part.
     needed
-        Tolerance with which it would not; ``None`` where it does not.
+        Tolerance with which it would not; ``None`` where it does not, and where the FMU does not
+        heed the tolerance.
     """
 
     tolerance: float | None = None
@@ -178,6 +195,11 @@ class DerivativeCheck:
     heedless: bool = False
     shifts: Mapping[str, float] = field(default_factory=dict)
     needed: float | None = None
+
+    @property
+    def advice(self) -> str:
+        """What to do against the shifts."""
+        return integration_advice(self.needed)
 
 
 @dataclass(frozen=True)

@@ -395,10 +395,15 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
         moved = ", ".join(
             f"'{name}' by {shift:.2g} standard errors" for name, shift in check.shifts.items()
         )
+        cause = (
+            "the FMU's own solver, which does not heed the tolerance,"
+            if check.needed is None
+            else f"the integration at the tolerance {check.tolerance:g}"
+        )
+        advice = check.advice
         notes.append(
-            f"The error of the integration at the tolerance {check.tolerance:g} moves the estimate "
-            f"({moved}), which the intervals do not count. Set evaluation.tolerance to "
-            f"{check.needed:g} and estimate again."
+            f"The error of {cause} moves the estimate ({moved}), which the intervals do not count. "
+            f"{advice[0].upper()}{advice[1:]}, and estimate again."
         )
     judged = statistics.identifiability
     # Where the cost jumps, no tolerance makes a derivative.

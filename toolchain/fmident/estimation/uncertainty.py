@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.evaluation import Evaluator
+from fmident.evaluation.solver_error import solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 
 if TYPE_CHECKING:
@@ -59,16 +60,17 @@ class IntegrationEffect:
     Parameters
     ----------
     tolerance
-        Of the simulations.
+        Of the simulations; ``None`` where it is not known.
     shifts
         By how many standard errors it moves each parameter, shape (n,); NaN without one.
     matters
         Where that is to be said, shape (n,).
     needed
-        Tolerance with which it would not matter; ``None`` where it does not.
+        Tolerance with which it would not matter; ``None`` where it does not, and where the FMU
+        does not heed the tolerance.
     """
 
-    tolerance: float
+    tolerance: float | None
     shifts: F64
     matters: npt.NDArray[np.bool_]
     needed: float | None
@@ -83,7 +85,8 @@ class VerifiedStatistics(ParameterStatistics):
     tightened
         Tolerance of the simulations for the derivatives where that of the problem would not do.
     integration
-        ``None`` where the FMU does not heed the tolerance, or none is known.
+        ``None`` where no tolerance is known, or the FMU does not heed it and has no Model Exchange
+        to compare with.
     heedless
         Whether the FMU does not heed the tolerance.
     """
@@ -102,6 +105,7 @@ def uncertainty(
     scores: ResidualScores | None = None,
     *,
     verify: bool = True,
+    compare_interfaces: bool = True,
 ) -> VerifiedStatistics:
     """Return covariance, intervals and rank at `p`, from derivatives that are verified there.
 
@@ -127,6 +131,9 @@ def uncertainty(
     verify
         Whether the derivatives may take further simulations; else their error is predicted from
         the noise and the curvature that were measured.
+    compare_interfaces
+        Whether the Model Exchange of an FMU that does not heed the tolerance shows what its
+        Co-Simulation leaves.
 
     Raises
     ------
@@ -166,8 +173,11 @@ def uncertainty(
     found, tightened = verification.run()
     heedless = integration is not None and not integration.any()
     effect = None
-    if integration is not None and not heedless:
-        effect = _effect(problem, evaluator, p, found, weighted(integration))
+    left = integration
+    if heedless:
+        left = solver_error(problem, residuals, p) if compare_interfaces else None
+    if left is not None:
+        effect = _effect(problem, evaluator, p, found, weighted(left), heedless=heedless)
     return _verified(found, tightened=tightened, integration=effect, heedless=heedless)
 
 
@@ -177,12 +187,16 @@ def _verified(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
 
 
 def _effect(
-    problem: Problem, evaluator: Evaluator, p: F64, found: ParameterStatistics, error: F64
-) -> IntegrationEffect | None:
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    found: ParameterStatistics,
+    error: F64,
+    *,
+    heedless: bool,
+) -> IntegrationEffect:
     """Return what the error of the integration, weighted as residuals are, does to the estimate."""
     tolerance = evaluator.tolerance
-    if tolerance is None:
-        return None
     moved = np.abs(found.linearisation.answer(error))
     size = np.maximum(np.abs(p), np.abs(problem.initial))
     # Data that the same simulation has made leave no residuals, and no standard errors.
@@ -190,7 +204,7 @@ def _effect(
     shifts = moved / np.maximum(found.standard_errors, least)
     matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
     needed = None
-    if bool(matters.any()):
+    if bool(matters.any()) and not heedless and tolerance is not None:
         order = evaluator.integration_order(p)
         enough = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
         needed = _decade(max(tolerance * (0.5 * float(enough.min())) ** (1.0 / order), _TIGHTEST))

@@ -19,6 +19,7 @@ from fmident.evaluation.noise import POINTS
 from fmident.evaluation.outliers import Flags
 from fmident.evaluation.places import Places
 from fmident.evaluation.runs import Runs
+from fmident.evaluation.solver_error import can_compare_interfaces
 from fmident.evaluation.steps import Scheme, StepSizes, choose_steps, fixed_steps, parameter_size
 from fmident.problem.search_space import SearchSpace
 
@@ -28,6 +29,9 @@ this part of it."""
 
 _UNUSED = 1e-6
 """Relative step in place of those that the parameters have themselves."""
+
+_ANOTHER = 1e-7
+"""Tolerance that shows whether an FMU heeds one at all, where its own is not known."""
 
 _CLIMBS = 4
 _ENOUGH = 1e-3
@@ -346,21 +350,25 @@ class Derivatives:
         Returns
         -------
         numpy.ndarray or None
-            Zero where the FMU does not heed the tolerance; ``None`` where none is known, or the
-            simulation fails.
+            Zero where the FMU does not heed the tolerance; ``None`` where it heeds one that is not
+            known, or the simulation fails.
         """
         own = self._runs.tolerance
-        if own is None or own * TIGHTER < TIGHTEST:
+        known = own is not None and own * TIGHTER >= TIGHTEST
+        if not known and not can_compare_interfaces(self._problem):
             return None
         key = point.tobytes()
         if self._integration is None or self._integration[0] != key:
             base = self._base(point)
             if self._heedless:
                 return np.zeros(base.size)
-            fine = self._runs.probe(point[np.newaxis, :], own * TIGHTER)[0]
+            tighter = own * TIGHTER if own is not None and known else _ANOTHER
+            fine = self._runs.probe(point[np.newaxis, :], tighter)[0]
             self._integration = (key, base - fine)
             self._heedless = bool(np.array_equal(base, fine))
         error = self._integration[1]
+        if not known and not self._heedless:
+            return None
         return error if bool(np.isfinite(error).all()) else None
 
     def integration_order(self, point: F64) -> float:

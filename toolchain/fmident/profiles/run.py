@@ -125,7 +125,7 @@ def run_profiles(
         sizes = parameter_size(evaluator.space, initial, evaluator.space.from_physical(p))
         optimum = _refined(problem, evaluator, Landscape(evaluator, sizes), p, level)
         held = parameters_at_bound(problem, optimum.p)
-        statistics = uncertainty(problem, evaluator, optimum.p, held)
+        statistics = uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
         if attempt == 0:
             notes += _moved(problem, p, optimum.p, statistics)
         plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)

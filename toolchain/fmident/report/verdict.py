@@ -163,7 +163,7 @@ def _doubts(result: EstimationResult) -> list[str]:
         worst = max(shifts, key=shifts.__getitem__)
         doubts.append(
             f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
-            f"set evaluation.tolerance to {result.derivatives.needed:g}"
+            + result.derivatives.advice
         )
     bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
     if bound:
