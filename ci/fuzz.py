@@ -5,7 +5,7 @@
 Each case changes sound files at random, then runs commands on them in a child process. An answer
 is an exit code that the documentation knows, a message that begins with 'error:' where it is 2, no
 traceback, no word of more than 300 equal letters, no file left behind, less than 3 GB of memory.
-A case that takes longer than its limit is ended by Ctrl-C and has to heed it. The same seed gives
+A case that takes longer than its limit is ended by Ctrl-C and has to obey it. The same seed gives
 the same cases: '--only KIND --case N' repeats one and prints what was said.
 
 Past 500 lines, since a program that runs alone holds the sound files of every kind beside their

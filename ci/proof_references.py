@@ -61,7 +61,7 @@ def references_of(name: str, folder: Path) -> Iterator[Reference]:
 def evaluate(formula: str, times: np.ndarray) -> np.ndarray:
     """Return a formula of t at instants; it may hold numbers, sin, cos and pi only."""
     if not re.fullmatch(r"(?:sin|cos|pi|t|[\d.]+(?:e-?\d+)?|[-+*/() ])*", formula):
-        raise ValueError(f"'{formula}' is no formula of t")
+        raise ValueError(f"'{formula}' is not a formula of t")
     names = {"sin": np.sin, "cos": np.cos, "pi": np.pi, "t": times}
     result: np.ndarray = eval(formula, {"__builtins__": {}}, names)
     return result

@@ -222,7 +222,7 @@ TABLE = [
     Case("class that does not exist",
          swap('fmu = "oscillator.fmu"', 'class = "Mechanisms.Oscillators.MassSpringDampr"'),
          ("MassSpringDampr", "Mechanisms.Oscillators.MassSpringDamper'")),
-    Case("experiments that are no tables", unexpected_experiments, ("problem.toml:1", "a table")),
+    Case("experiments that are not tables", unexpected_experiments, ("problem.toml:1", "a table")),
     Case("integer of 400 digits", swap("initial = 2.5", f"initial = {'9' * 400}"),
          ("problem.toml:5", "64 bits", "1e30")),
     Case("integer of 5000 digits", swap("initial = 2.5", f"initial = {'9' * 5000}"),

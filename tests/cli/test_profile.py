@@ -185,7 +185,7 @@ def test_an_interrupt_while_the_result_is_written(
         (["--result", "nowhere"], "there is no"),
         (["--stage", "first"], "has no stages"),
         (["--resume"], "no unfinished run"),
-        (["--set", "cost.name=smoothed-spectrum"], "is no likelihood"),
+        (["--set", "cost.name=smoothed-spectrum"], "is not a likelihood"),
     ],
 )
 def test_what_is_wrong_is_told(

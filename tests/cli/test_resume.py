@@ -317,7 +317,7 @@ def test_after_control_c_the_result_is_there_and_the_run_can_go_on(
     assert served["simulated"] + served["restored"] == whole.pop("served")["simulated"]
     assert found == whole
     assert history(study.folder / "out") == history(study.folder / "whole")
-    # The result of the part is no earlier result that is worth keeping.
+    # The result of the part is not an earlier result that is worth keeping.
     assert not (study.folder / "out.1").exists()
 
 

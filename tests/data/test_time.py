@@ -50,7 +50,7 @@ def test_units_of_time(unit: str, expected: float, tmp_path: Path) -> None:
         ("t,x\n0,1\n2,2\n1,3\n3,4\n", ("data.csv:4", "time 1 goes back from 2")),
         ("t,x\n0,1\n,2\n1,3\n", ("data.csv:3", "missing")),
         ("t,x\n0,1\n", ("data.csv", "fewer than two rows")),
-        ("t [m],x\n0,1\n1,2\n", ("data.csv", "'m'", "no time")),
+        ("t [m],x\n0,1\n1,2\n", ("data.csv", "'m'", "not a time")),
         ("t [sec],x\n0,1\n1,2\n", ("data.csv", "'sec'")),
         ("t,x\n0,1\n12:00,2\n", ("data.csv:3:1", "'12:00'")),
     ],

@@ -83,12 +83,12 @@ def test_the_shift_of_the_estimate_by_the_solver_of_the_fmu(study: Path, capsys:
     k = found["parameters"]["k"]
     assert abs(k["value"] - EULER) < 3.0 * k["standard_error"]
     check = found["derivatives"]
-    assert check["heedless"]
+    assert check["ignores_tolerance"]
     assert check["needed"] is None
     # To first order, as the statement is meant.
     assert check["shifts"]["k"] == pytest.approx((K - EULER) / k["standard_error"], rel=0.05)
     assert 'set evaluation.interface to "model-exchange"' in said
-    assert "The error of the FMU's own solver, which does not heed the tolerance, moves" in said
+    assert "The error of the FMU's own solver, which ignores the tolerance, moves" in said
 
 
 def test_the_advice_helps(study: Path, capsys: Capture) -> None:
@@ -122,6 +122,6 @@ def test_a_model_exchange_that_fails_is_not_compared(
     (tmp_path / "data.csv").write_text((study / "data.csv").read_text())
     (tmp_path / "problem.toml").write_text(PROBLEM.format(fmu=fmu.name))
     found = estimated(tmp_path)
-    assert found["derivatives"]["heedless"]
+    assert found["derivatives"]["ignores_tolerance"]
     assert not found["derivatives"]["shifts"]
     assert "model-exchange" not in capsys.readouterr().out

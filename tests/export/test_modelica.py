@@ -197,9 +197,9 @@ def test_results_that_no_model_can_take(
 
 
 def test_names_that_modelica_does_not_know(make_result: MakeResult) -> None:
-    with pytest.raises(EstimationError, match="no name that Modelica knows"):
+    with pytest.raises(EstimationError, match="not a name that Modelica knows"):
         modifier(exported_values(make_result(estimate("mass of arm", 1.0))))
-    with pytest.raises(EstimationError, match="no Modelica class"):
+    with pytest.raises(EstimationError, match="not a Modelica class"):
         modifier(exported_values(make_result(estimate("m", 1.0), model="my model")))
     values = exported_values(make_result(estimate("m", 1.0), model="my model"))
     assert "Lib.M m1(" in modifier(values, class_name="Lib.M", instance="m1")

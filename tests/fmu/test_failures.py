@@ -76,7 +76,9 @@ def test_a_discarded_step_that_is_no_end(simulator: Simulator) -> None:
 def test_an_end_that_the_fmu_wants_is_told_and_the_next_run_is_sound(simulator: Simulator) -> None:
     """Even if the FMU goes on to want it after a reset, as those of the Modelica Association."""
     good = simulator.simulate(SETUP)
-    with pytest.raises(SimulationError, match=r"Discard \(the FMU wants to end.*1\.1 s") as caught:
+    with pytest.raises(
+        SimulationError, match=r"Discard \(the FMU requested termination.*1\.1 s"
+    ) as caught:
         simulator.simulate(SETUP, {"kind": END})
     assert caught.value.ended == pytest.approx(1.1)
     assert any("terminated after its own end" in entry for entry in caught.value.log)

@@ -86,7 +86,7 @@ BROKEN = {
     ),
     "dimension of nothing": (
         GRID.replace('<Dimension valueReference="1"/>', '<Dimension valueReference="6"/>', 1),
-        "refers to the variable 6, which is no structural parameter",
+        "refers to the variable 6, which is not a structural parameter",
     ),
     "empty dimension": (
         GRID.replace('<Dimension start="3"/>', "<Dimension/>", 1),
@@ -296,12 +296,12 @@ FAILURES = {
     BAD_DISCARD: r"fmi3DoStep returned Discard at t = 1\.0 s \(step of 0\.1 s\)",
     BAD_ERROR: r"fmi3DoStep returned Error at t = .*singular at once",
     BAD_FATAL: r"fmi3DoStep returned Fatal",
-    TERMINATE: r"the FMU wants to end the simulation at t = 1\.1",
+    TERMINATE: r"the FMU requested termination at t = 1\.1",
     STALL: r"events follow one another without end at t = 1\.0.*101 of them without progress",
     WRONG_TIME: r"claims to have reached 0\.0 s, which is outside the step",
     UNSETTLED: r"an event never settles at t = 1\.",
     NOT_A_NUMBER: r"output 'h' is nan at t = 1\.1",
-    END_IN_EVENT: r"the FMU wants to end the simulation",
+    END_IN_EVENT: r"the FMU requested termination",
     START_UNSETTLED: r"an event never settles at t = 0\.0",
 }
 

@@ -112,9 +112,9 @@ def test_fmident_register_reporters(make_plugin: MakePlugin) -> None:
 @pytest.mark.parametrize(
     ("source", "fragment"),
     [
-        (registering("estimators", "builtins.object"), "no subclass of"),
+        (registering("estimators", "builtins.object"), "not a subclass of"),
         (registering("reporters", "fmident.report.contract.Reporter"), "lacks 'write'"),
-        (registering("costs", "builtins.object"), "no subclass of fmident.problem.cost.Cost"),
+        (registering("costs", "builtins.object"), "not a subclass of fmident.problem.cost.Cost"),
         (registering("costs", "fmident.problem.Cost"), "lacks 'residuals'"),
         (registering("costs", "builtins.object").replace("Mine,", "Mine(),"), "is <"),
     ],
@@ -167,7 +167,7 @@ def test_fmident_check_problem_that_answers_nonsense(make_plugin: MakePlugin) ->
     def fmident_check_problem(problem):
         return ["beware"]
     """
-    with pytest.raises(PluginError, match=r"'beware'.*no Diagnostic"):
+    with pytest.raises(PluginError, match=r"'beware'.*not a Diagnostic"):
         load(make_plugin, source).check_problem(PROBLEM)
 
 

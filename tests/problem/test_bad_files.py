@@ -46,7 +46,7 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("unknown key beside a class", 'fmu = "model.fmu"', 'class = "A.B"\nsource = "x"',
      (":3:", "'source'", "'sources'")),
     ("key of a class beside an FMU", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nfmu_folder = "x"',
-     (":3:", "'fmu_folder' belongs to 'class'")),
+     (":3:", "'fmu_folder' requires 'class'")),
     # --- types
     ("text for a number", "initial = 2.5", 'initial = "2.5"', (":5:", "'initial'", "a number")),
     ("truth for a number", "initial = 2.5", "initial = true", (":5:", "a number", "True")),

@@ -326,7 +326,7 @@ def test_what_no_check_can_do_without_is_told_before_any() -> None:
     assert "its 'requires' is 'linear-outputs'" in text
     assert "it lacks the method estimate" in text
     assert "its 'trials' are {'gain': 1.0}: write a list of tables" in text
-    with pytest.raises(ConformanceError, match="is no subclass of"):
+    with pytest.raises(ConformanceError, match="is not a subclass of"):
         estimator_checks(dict)
 
 

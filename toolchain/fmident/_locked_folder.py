@@ -98,7 +98,7 @@ def remove_locked(path: Path, descriptor: int) -> None:
     try:
         shutil.rmtree(path, ignore_errors=True)
     except BaseException:
-        # Ctrl-C is heeded when the folder is gone: nobody would come back to it.
+        # Ctrl-C takes effect when the folder is gone: nobody would come back to it.
         shutil.rmtree(path, ignore_errors=True)
         raise
     finally:

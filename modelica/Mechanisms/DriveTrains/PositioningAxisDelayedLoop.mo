@@ -157,7 +157,7 @@ recorder shows; <code>driveForce</code> is what acts.
 </p>
 <h4>Limitations</h4>
 <p>
-At frequencies near the sampling rate the all-pass is no delay: after a jump of the reference the acting force first
+At frequencies near the sampling rate the all-pass is not a delay: after a jump of the reference the acting force first
 moves to the wrong side for about half a delay.
 </p>
 <h4>References</h4>

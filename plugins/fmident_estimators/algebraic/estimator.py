@@ -203,7 +203,7 @@ def precision_limits(
     Raises
     ------
     fmident.errors.ProblemError
-        A name is no free parameter, or the noise is unknown.
+        A name is not a free parameter, or the noise is unknown.
     """
     location = Location(str(problem.source)) if problem.source is not None else None
     names = [q.name for q in problem.free]
@@ -211,7 +211,7 @@ def precision_limits(
     for name, limit in options.precision.items():
         if name not in names:
             raise ProblemError(
-                f"[estimator]: precision gives '{name}', which is no free parameter",
+                f"[estimator]: precision gives '{name}', which is not a free parameter",
                 location=location,
                 hint=did_you_mean(name, names, kind="parameter"),
             )

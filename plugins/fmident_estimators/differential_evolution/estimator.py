@@ -76,7 +76,7 @@ class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
 
         try:
             with warnings.catch_warnings():
-                # Failed simulations cost infinity, whose mean and spread are no numbers.
+                # Failed simulations cost infinity, whose mean and spread are not numbers.
                 warnings.simplefilter("ignore", RuntimeWarning)
                 found = differential_evolution(
                     costs_of,

@@ -94,7 +94,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             return Estimate(
                 problem.initial if progress.best.size == 0 else progress.best,
                 "failed",
-                f"no search came to an end; last failed simulation: {evaluator.last_failure}",
+                f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
         best = past_events(problem, evaluator, options, progress, solve, results, breaks)
         if options.loss != "linear":

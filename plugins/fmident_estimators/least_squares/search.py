@@ -153,7 +153,7 @@ class LocalSearch:
         Raises
         ------
         Stalled
-            A step computed with an updated Jacobian is no improvement.
+            A step computed with an updated Jacobian is not an improvement.
         """
         r = self._evaluator.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
@@ -215,7 +215,7 @@ class LocalSearch:
     def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
         """Search with a solver, anew where an updated Jacobian leads no further.
 
-        The end of a search that rests on an updated Jacobian is no convergence: the search
+        The end of a search that rests on an updated Jacobian is not convergence: the search
         goes on from there, and from then on with those by differences only.
 
         Parameters

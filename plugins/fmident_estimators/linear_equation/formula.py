@@ -33,7 +33,7 @@ class Formula:
         try:
             tree = ast.parse(self.text, mode="eval")
         except SyntaxError as error:
-            raise ValueError(f"'{self.text}' is no formula ({error.msg})") from error
+            raise ValueError(f"'{self.text}' is not a formula ({error.msg})") from error
         for node in ast.walk(tree):
             if not isinstance(node, _ALLOWED) or not _is_plain(node):
                 raise ValueError(

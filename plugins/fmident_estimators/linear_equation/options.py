@@ -113,7 +113,7 @@ def read_setup(problem: Problem, options: EquationOptions, estimator: str) -> Se
         raise refuse(str(error)) from error
     for name in formulas:
         if name not in free:
-            raise refuse(f"map gives '{name}', which is no free parameter of the problem")
+            raise refuse(f"map gives '{name}', which is not a free parameter of the problem")
     coefficients = {f"{side}{i}" for side in "ab" for i in range(options.order + 1)}
     for name in free:
         if name not in formulas:
@@ -125,7 +125,7 @@ def read_setup(problem: Problem, options: EquationOptions, estimator: str) -> Se
         for other in formula.names:
             if other not in fixed:
                 raise refuse(
-                    f"known.{name} uses '{other}', which is no fixed parameter of the problem"
+                    f"known.{name} uses '{other}', which is not a fixed parameter of the problem"
                 )
         values[name] = formula(fixed)
         if values[name] != values[name]:

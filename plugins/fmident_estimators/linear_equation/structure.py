@@ -30,7 +30,7 @@ class LinearEquation:
     Raises
     ------
     ValueError
-        A name that is no coefficient of this equation, or is given twice; nothing unknown.
+        A name that is not a coefficient of this equation, or is given twice; nothing unknown.
     """
 
     order: int
@@ -112,7 +112,7 @@ def parse_coefficient(name: str, order: int) -> tuple[str, int]:
     found = _NAME.fullmatch(name)
     if found is None or int(found[2]) > order:
         raise ValueError(
-            f"'{name}' is no coefficient of an equation of order {order}: "
+            f"'{name}' is not a coefficient of an equation of order {order}: "
             f"those are a0 to a{order - 1} of the output and b0 to b{order} of the input"
         )
     return found[1], int(found[2])

@@ -143,7 +143,7 @@ def affine_model(function: Function, box: Box) -> AffineModel:
         good = np.isfinite(again).all(axis=1)
         changes[weak[good]] = again[good]
         steps[weak[good]] = larger[weak[good]]
-    # What rounding alone makes of an unchanged value is no influence.
+    # What rounding alone makes of an unchanged value is not influence.
     changes[np.abs(changes).max(axis=1, initial=0.0) <= 4.0 * _EPS * np.abs(base).max()] = 0.0
     return AffineModel(box.center, base, np.ascontiguousarray((changes / steps[:, np.newaxis]).T))
 

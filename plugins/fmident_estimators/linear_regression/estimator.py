@@ -363,7 +363,7 @@ def _order(problem: Problem, prefer: Sequence[str]) -> list[int]:
     for name in prefer:
         if name not in names:
             raise ProblemError(
-                f"[estimator]: 'prefer' names '{name}', which is no free parameter",
+                f"[estimator]: 'prefer' names '{name}', which is not a free parameter",
                 hint=did_you_mean(name, names, kind="parameter"),
             )
     first = [names.index(name) for name in dict.fromkeys(prefer)]

@@ -157,7 +157,7 @@ def look_at(
 def warned_of(result: EstimationResult, name: str) -> bool:
     """Return whether the result says that the error of the integration matters to a parameter."""
     said = result.derivatives
-    return said is not None and (said.heedless or name in said.shifts)
+    return said is not None and (said.ignores_tolerance or name in said.shifts)
 
 
 def _bias(evaluator: Evaluator, p: F64, result: EstimationResult) -> float:

@@ -298,7 +298,7 @@ CASES = (
     ),
     Case(
         "coarse",
-        "a coarse solver of its own that heeds the tolerance",
+        "a coarse solver of its own that respects the tolerance",
         _oscillator("coarse.c"),
         _parameters(OSCILLATOR),
         SWINGS,

@@ -167,7 +167,7 @@ def test_a_scheduler_that_cannot_be_reached(
 
 @pytest.mark.parametrize("address", ["nonsense", "http://10.0.0.1:8786", "tcp://head", "a b:1"])
 def test_what_is_no_address_is_told_at_once(trouble: Path, address: str) -> None:
-    with pytest.raises(EstimationError, match=f"'{address}' is no address") as caught:
+    with pytest.raises(EstimationError, match=f"'{address}' is not an address") as caught:
         DaskExecutor(make_problem(trouble, scheduler=address))
     assert "tcp://10.0.0.1:8786" in (caught.value.hint or "")
 

@@ -214,7 +214,7 @@ def test_inline_tells_of_a_leak_that_it_cannot_mend(
         assert not executor.memory_grows
         executor.run([task(1.0, kind=float(faults.LEAK))] * 8)
         assert executor.memory_grows
-        assert "leave memory behind" in executor.report().notes[0]
+        assert "leak memory" in executor.report().notes[0]
 
 
 def test_memory_limit(fmu: Path, reference: list[Simulated]) -> None:

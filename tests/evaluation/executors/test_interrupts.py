@@ -113,7 +113,7 @@ def test_ctrl_c_in_several_searches(fmu: Path, tmp_path: Path, executor: str, so
     _check(ended, tmp_path)
     assert ended.result is not None
     assert ended.result["status"] == "interrupted"
-    assert "Terminating" not in ended.text, "Ceres complains of what is no mistake"
+    assert "Terminating" not in ended.text, "Ceres complains of what is not a mistake"
     with (tmp_path / "out" / "history.csv").open(newline="") as stream:
         assert {float(row["start"]) for row in csv.DictReader(stream)} == set(range(1, 9))
 

@@ -74,7 +74,7 @@ def test_room_set_aside_is_given_back(
     assert killed.rstrip(b"\0") == whole.rstrip(b"\0")
     if hasattr(os, "posix_fallocate"):
         assert len(killed) > len(whole)
-    # A killed process leaves the zeros; they are no damage.
+    # A killed process leaves the zeros; they are not damage.
     (tmp_path / SIMULATIONS).write_bytes(killed)
     _, count, again = restored(problem, tmp_path)
     assert count == 5

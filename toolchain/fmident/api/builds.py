@@ -283,7 +283,7 @@ def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:
     Raises
     ------
     fmident.errors.CompilationError
-        One of the sources is no Modelica.
+        One of the sources is not Modelica.
     """
     shipped = shipped_library()
     more = [] if shipped is None else [shipped]

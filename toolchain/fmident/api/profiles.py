@@ -208,7 +208,7 @@ def _estimated(
     if found.status == "failed":
         raise EstimationError(
             f"there is no estimate to begin the profiles from: {found.message}",
-            hint="'fmident check' tells why an estimation fails",
+            hint="'fmident check' shows why an estimation fails",
         )
     return found
 

@@ -247,7 +247,7 @@ class _Check:
         refusal = inert_finding(self.asked, inert)
         if refusal is not None:
             if self.inert_allowed:
-                hint = "the estimator leaves what the data do not tell at its initial value"
+                hint = "the estimator leaves what the data do not determine at its initial value"
                 refusal = replace(refusal, severity="note", hint=hint)
             self.findings.append(refusal)
         influence: dict[str, Influence] = {

@@ -189,7 +189,7 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
                     f"the error of the integration at the tolerance {effect.tolerance:g} will move"
                     f" the estimate: {moved}"
                     if effect.needed is not None
-                    else "the error of the FMU's own solver, which does not heed"
+                    else "the error of the FMU's own solver, which ignores"
                     f" evaluation.tolerance, will move the estimate: {moved}"
                 ),
                 integration_advice(effect.needed),
@@ -211,14 +211,14 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
         )
     withheld = statistics.identifiability.withheld
     if withheld:
-        heedless = statistics.heedless
+        ignores_tolerance = statistics.ignores_tolerance
         findings.append(
             subject.finding(
                 "warning",
                 "derivatives-inexact",
                 f"the derivatives are too inexact to predict the error of {', '.join(withheld)}",
-                "give the FMU a finer solver: it does not heed evaluation.tolerance"
-                if heedless
+                "give the FMU a finer solver: it ignores evaluation.tolerance"
+                if ignores_tolerance
                 else "tighten evaluation.tolerance",
                 "evaluation",
                 "tolerance",

@@ -183,7 +183,7 @@ def _effort(report: CheckReport) -> str:
     if e.workers > 1:
         text += f" with {e.workers} workers"
     if e.simulations is None or e.seconds is None:
-        return f"{text}; '{report.estimator}' does not tell how many it needs."
+        return f"{text}; '{report.estimator}' does not say how many it needs."
     return (
         f"{text}; '{report.estimator}' should need about {e.simulations} simulations,"
         f" {duration(float(f'{e.seconds:.2g}'))}."

@@ -109,11 +109,11 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
     if target is None:
         raise UsageError("name a class or a file, or give --all for the catalogue")
     if arguments.catalog is not None:
-        raise UsageError("--catalog belongs to --all")
+        raise UsageError("--catalog requires --all")
     path = Path(target)
     if path.suffix != ".mo" and not path.exists():
         if named is not None:
-            raise UsageError(f"--class belongs to a file or package, and '{target}' is neither")
+            raise UsageError(f"--class requires a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
     from fmident.api.builds import shipped_library
     from fmident.compilers.libraries import own_source
@@ -139,7 +139,7 @@ def _build_all(arguments: argparse.Namespace, host: Host) -> int:
     if arguments.target or arguments.class_name or arguments.source:
         raise UsageError("--all builds what the catalogue holds; name no class, file or source")
     if arguments.option or arguments.tolerance is not None:
-        raise UsageError("with --all, options and tolerances stand in the catalogue")
+        raise UsageError("with --all, options and tolerances are in the catalogue")
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     done = []
     for build in build_catalog(

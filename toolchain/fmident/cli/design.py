@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fmident.design import Design, DesignTask, SineDesign
     from fmident.report.terminal import Alignment
 
-HELP = "find a motion that tells the parameters apart"
+HELP = "find a motion that distinguishes the parameters"
 EXAMPLE = """\
   fmident design design.toml -o excitation.csv
 

@@ -61,7 +61,7 @@ class Progress:
         self._show(state)
 
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Show how far a series of simulations is that is no iteration, if it takes long."""
+        """Show how far a series of simulations is that is not an iteration, if it takes long."""
         now = time.monotonic()
         if text != self._doing or done == 0:
             self._doing, self._doing_since = text, now

@@ -180,7 +180,7 @@ def _show(report: FmuReport, verbose: bool) -> None:
             out(f"further, {check.name}:")
             out("\n".join(f"  - {text}" for text in check.further))
         else:
-            out(f"{len(check.further)} more of '{check.name}': -v or --junit FILE tells all")
+            out(f"{len(check.further)} more of '{check.name}': -v or --junit FILE lists all")
     if report.unusable is not None:
         out(f"error: {report.unusable}")
 

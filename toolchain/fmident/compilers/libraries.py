@@ -76,7 +76,7 @@ def own_source(
     Raises
     ------
     fmident.errors.CompilationError
-        There is no such file, or it is no Modelica.
+        There is no such file, or it is not Modelica.
     """
     own = _package_of(path)
     usual = search_folders(own, os.environ if environment is None else environment)
@@ -223,7 +223,7 @@ def _package_of(path: Path) -> Path:
     if path.is_dir():
         if not (path / "package.mo").is_file():
             raise CompilationError(
-                f"'{path}' is no Modelica package: it has no package.mo",
+                f"'{path}' is not a Modelica package: it has no package.mo",
                 hint="name a .mo file, or a folder with package.mo",
             )
         path = path / "package.mo"

@@ -51,7 +51,7 @@ class RowReader:
         Raises
         ------
         fmident.errors.DataError
-            Too few cells, a cell that is no number, or no time.
+            Too few cells, a cell that is not a number, or no time.
         """
         cells = line.rstrip("\r\n").split(self.separator)
         where = Location(self.name, number)

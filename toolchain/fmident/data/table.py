@@ -126,7 +126,7 @@ def read_table(
 def split_header(cell: str) -> tuple[str, str | None]:
     """Return name and unit of a header cell.
 
-    ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, for an index is no unit.
+    ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, for an index is not a unit.
     What stands in brackets after a space is taken for a unit in any case, so that a mistake
     in it is noticed; what stands in parentheses only if it is one: ``force (measured)``.
 

@@ -36,7 +36,7 @@ def time_axis(table: Table, column: str) -> F64:
     Raises
     ------
     DataError
-        Gaps, equal instants, a step back, fewer than two rows, a unit that is no time; with
+        Gaps, equal instants, a step back, fewer than two rows, a unit that is not a time; with
         the line.
     """
     times = table.column(column)
@@ -70,7 +70,7 @@ def time_axis(table: Table, column: str) -> F64:
     second = parse_unit("s")
     if not compatible(parsed, second):
         raise DataError(
-            f"the time column '{column}' has the unit '{unit}', which is no time",
+            f"the time column '{column}' has the unit '{unit}', which is not a time",
             location=Location(str(table.path)),
         )
     return convert(times, parsed, second)

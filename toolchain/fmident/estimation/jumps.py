@@ -3,7 +3,7 @@
 Intervals follow from derivatives, as if the cost were a parabola. Where a model has events that
 move with the parameters, the cost jumps whenever one of them passes a sample, and derivatives
 see nothing of it. So the cost itself is looked at, on both sides of the estimate, along the line
-on which each interval lies. Where it is no parabola there, an interval would be a wrong answer.
+on which each interval lies. Where it is not a parabola there, an interval would be a wrong answer.
 """
 
 from __future__ import annotations

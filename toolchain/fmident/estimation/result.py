@@ -160,7 +160,7 @@ def integration_advice(needed: float | None) -> str:
     Parameters
     ----------
     needed
-        Tolerance with which it would not; ``None`` where the FMU does not heed the tolerance.
+        Tolerance with which it would not; ``None`` where the FMU ignores the tolerance.
     """
     if needed is not None:
         return f"set evaluation.tolerance to {needed:g}"
@@ -180,19 +180,19 @@ class DerivativeCheck:
         Of the simulations; ``None`` if unknown.
     tightened
         Tolerance of the simulations for the derivatives, where that would not do.
-    heedless
-        Whether the FMU does not heed the tolerance.
+    ignores_tolerance
+        Whether the FMU ignores the tolerance.
     shifts
         Parameters that the error of the integration moves by a noticeable part of their standard
         error, with that part.
     needed
-        Tolerance with which it would not; ``None`` where it does not, and where the FMU does not
-        heed the tolerance.
+        Tolerance with which it would not; ``None`` where it does not, and where the FMU
+        ignores the tolerance.
     """
 
     tolerance: float | None = None
     tightened: float | None = None
-    heedless: bool = False
+    ignores_tolerance: bool = False
     shifts: Mapping[str, float] = field(default_factory=dict)
     needed: float | None = None
 

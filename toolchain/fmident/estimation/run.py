@@ -245,7 +245,7 @@ def _estimate(
             f"the estimator '{estimator.name}' ({type(estimator).__module__}) failed with "
             f"{type(error).__name__}: {error}",
             location=raised_in(error, type(estimator).__module__),
-            hint="this is a mistake in the plugin, not in the problem: tell its authors",
+            hint="this is a bug in the plugin, not in the problem: please report it to its authors",
         ) from error
 
 
@@ -259,7 +259,7 @@ def _checked(
     fmident.errors.EstimationError
         It is not an estimate, has an unknown status or the wrong shape, or leaves the bounds.
     """
-    hint = "this is a mistake in the plugin, not in the problem: tell its authors"
+    hint = "this is a bug in the plugin, not in the problem: please report it to its authors"
     if not isinstance(found, Estimate):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned {type(found).__name__}, not an Estimate",
@@ -287,7 +287,7 @@ def _checked(
         p = np.asarray(found.parameters, dtype=np.float64)
     except (TypeError, ValueError):
         raise EstimationError(
-            f"the estimator '{estimator.name}' returned parameters that are no numbers: "
+            f"the estimator '{estimator.name}' returned parameters that are not numbers: "
             f"{found.parameters!r}",
             hint=hint,
         ) from None

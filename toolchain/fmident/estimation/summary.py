@@ -232,8 +232,8 @@ def _jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str
         names = ", ".join(f"'{n}'" for n in jumps.names)
         one = len(jumps.names) == 1
         notes.append(
-            f"There {'is no interval' if one else 'are no intervals'} for {names}: on the line "
-            "through the estimate the cost jumps or bends as events pass samples, so that "
+            f"{'There is no interval' if one else 'There are no intervals'} for {names}: on the "
+            "line through the estimate the cost jumps or bends as events pass samples, so that "
             f"derivatives do not show how far the data determine {'it' if one else 'them'}. "
             "'fmident profile' follows the cost itself."
         )
@@ -376,7 +376,7 @@ def _derivative_check(
     return DerivativeCheck(
         evaluator.tolerance,
         statistics.tightened,
-        statistics.heedless,
+        statistics.ignores_tolerance,
         shifts,
         None if effect is None else effect.needed,
     )
@@ -396,7 +396,7 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             f"'{name}' by {shift:.2g} standard errors" for name, shift in check.shifts.items()
         )
         cause = (
-            "the FMU's own solver, which does not heed the tolerance,"
+            "the FMU's own solver, which ignores the tolerance,"
             if check.needed is None
             else f"the integration at the tolerance {check.tolerance:g}"
         )
@@ -408,9 +408,9 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
     judged = statistics.identifiability
     # Where the cost jumps, no tolerance makes a derivative.
     if {*judged.withheld, *judged.undecided} - {*judged.jumps}:
-        if check.heedless:
+        if check.ignores_tolerance:
             notes.append(
-                "The FMU does not heed the tolerance, so that more exact derivatives need a finer "
+                "The FMU ignores the tolerance, so that more exact derivatives need a finer "
                 "solver in the FMU."
             )
         elif check.tightened is None and check.tolerance is None:

@@ -67,7 +67,7 @@ class IntegrationEffect:
         Where that is to be said, shape (n,).
     needed
         Tolerance with which it would not matter; ``None`` where it does not, and where the FMU
-        does not heed the tolerance.
+        ignores the tolerance.
     """
 
     tolerance: float | None
@@ -85,15 +85,15 @@ class VerifiedStatistics(ParameterStatistics):
     tightened
         Tolerance of the simulations for the derivatives where that of the problem would not do.
     integration
-        ``None`` where no tolerance is known, or the FMU does not heed it and has no Model Exchange
+        ``None`` where no tolerance is known, or the FMU ignores it and has no Model Exchange
         to compare with.
-    heedless
-        Whether the FMU does not heed the tolerance.
+    ignores_tolerance
+        Whether the FMU ignores the tolerance.
     """
 
     tightened: float | None = None
     integration: IntegrationEffect | None = None
-    heedless: bool = False
+    ignores_tolerance: bool = False
 
 
 def uncertainty(
@@ -112,7 +112,7 @@ def uncertainty(
     The Jacobian of the search is compared with one by far longer steps. Where the difference could
     change a standard error or the rank, the derivatives are computed anew along the singular
     directions of the Jacobian, by ladders of central differences. Where no step of the ladder will
-    do, they are simulated with a tighter tolerance, if the FMU heeds it. What stays open then is
+    do, they are simulated with a tighter tolerance, if the FMU respects it. What stays open then is
     withheld.
 
     Parameters
@@ -132,7 +132,7 @@ def uncertainty(
         Whether the derivatives may take further simulations; else their error is predicted from
         the noise and the curvature that were measured.
     compare_interfaces
-        Whether the Model Exchange of an FMU that does not heed the tolerance shows what its
+        Whether the Model Exchange of an FMU that ignores the tolerance shows what its
         Co-Simulation leaves.
 
     Raises
@@ -171,14 +171,18 @@ def uncertainty(
     integration = evaluator.integration_error(p)
     verification = _Verification(evaluator, p, kept, jacobian, judge, weighted, integration)
     found, tightened = verification.run()
-    heedless = integration is not None and not integration.any()
+    ignores_tolerance = integration is not None and not integration.any()
     effect = None
     left = integration
-    if heedless:
+    if ignores_tolerance:
         left = solver_error(problem, residuals, p) if compare_interfaces else None
     if left is not None:
-        effect = _effect(problem, evaluator, p, found, weighted(left), heedless=heedless)
-    return _verified(found, tightened=tightened, integration=effect, heedless=heedless)
+        effect = _effect(
+            problem, evaluator, p, found, weighted(left), ignores_tolerance=ignores_tolerance
+        )
+    return _verified(
+        found, tightened=tightened, integration=effect, ignores_tolerance=ignores_tolerance
+    )
 
 
 def _verified(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
@@ -193,7 +197,7 @@ def _effect(
     found: ParameterStatistics,
     error: F64,
     *,
-    heedless: bool,
+    ignores_tolerance: bool,
 ) -> IntegrationEffect:
     """Return what the error of the integration, weighted as residuals are, does to the estimate."""
     tolerance = evaluator.tolerance
@@ -204,7 +208,7 @@ def _effect(
     shifts = moved / np.maximum(found.standard_errors, least)
     matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
     needed = None
-    if bool(matters.any()) and not heedless and tolerance is not None:
+    if bool(matters.any()) and not ignores_tolerance and tolerance is not None:
         order = evaluator.integration_order(p)
         enough = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
         needed = _decade(max(tolerance * (0.5 * float(enough.min())) ** (1.0 / order), _TIGHTEST))

@@ -1,4 +1,4 @@
-"""Telling how far a long series of simulations is that is no iteration of an estimator."""
+"""Telling how far a long series of simulations is that is not an iteration of an estimator."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SEEN = 20.0
 """Times the floor for rows that stand out, from where on those of a smooth peak are sure to."""
 
 _EVENT = 15.0
-"""Noise levels of a second difference that are no noise, six standard deviations."""
+"""Noise levels of a second difference that are not noise, six standard deviations."""
 
 _VISIBLE = 100.0
 _LARGE_CHANGE = 0.1
@@ -174,7 +174,7 @@ def _second_differences(
         first, other = values[2 * k], values[2 * k + 1]
         second = base - 2.0 * first + other if aside else first - 2.0 * base + other
         change = max(_rms(first - base), _rms(other - base), key=lambda x: (np.isnan(x), x))
-        # A jump is no curvature; where one side fails nothing can be told apart.
+        # A jump is not curvature; where one side fails nothing can be told apart.
         if np.isfinite(second).all():
             out = standing_out_of_active(second, floor)
         else:

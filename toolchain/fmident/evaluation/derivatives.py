@@ -31,7 +31,7 @@ _UNUSED = 1e-6
 """Relative step in place of those that the parameters have themselves."""
 
 _ANOTHER = 1e-7
-"""Tolerance that shows whether an FMU heeds one at all, where its own is not known."""
+"""Tolerance that shows whether an FMU respects one at all, where its own is not known."""
 
 _CLIMBS = 4
 _ENOUGH = 1e-3
@@ -61,7 +61,7 @@ _SLOWEST, _FASTEST = 0.25, 1.5
 """Powers of the tolerance between which the error of an integrator falls."""
 
 TIGHTEST = 1e-13
-"""Integrators in double precision can heed no smaller tolerance."""
+"""Integrators in double precision cannot respect a smaller tolerance."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -93,7 +93,7 @@ class Derivatives:
         self._basis: Basis | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._integration: tuple[bytes, F64] | None = None
-        self._heedless = False
+        self._ignores_tolerance = False
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
 
     def branch(self, runs: Runs) -> Derivatives:
@@ -115,7 +115,7 @@ class Derivatives:
         self._last, self._known_errors = other._last, other._known_errors
         self._basis = other._basis
         self._places = other._places
-        self._integration, self._heedless = other._integration, other._heedless
+        self._integration, self._ignores_tolerance = other._integration, other._ignores_tolerance
 
     def knows(self, point: F64) -> bool:
         """Return whether :meth:`jacobian` at `point` would cost nothing."""
@@ -350,7 +350,7 @@ class Derivatives:
         Returns
         -------
         numpy.ndarray or None
-            Zero where the FMU does not heed the tolerance; ``None`` where it heeds one that is not
+            Zero where the FMU ignores the tolerance; ``None`` where it respects one that is not
             known, or the simulation fails.
         """
         own = self._runs.tolerance
@@ -360,14 +360,14 @@ class Derivatives:
         key = point.tobytes()
         if self._integration is None or self._integration[0] != key:
             base = self._base(point)
-            if self._heedless:
+            if self._ignores_tolerance:
                 return np.zeros(base.size)
             tighter = own * TIGHTER if own is not None and known else _ANOTHER
             fine = self._runs.probe(point[np.newaxis, :], tighter)[0]
             self._integration = (key, base - fine)
-            self._heedless = bool(np.array_equal(base, fine))
+            self._ignores_tolerance = bool(np.array_equal(base, fine))
         error = self._integration[1]
-        if not known and not self._heedless:
+        if not known and not self._ignores_tolerance:
             return None
         return error if bool(np.isfinite(error).all()) else None
 
@@ -433,7 +433,7 @@ class Derivatives:
         return Neighbourhood(self._in_space, base, z, lower, upper, self._places.groups)
 
     def _in_space(self, points: F64, tolerance: float | None = None) -> F64:
-        """Return residuals at points of the search space that are no candidates for the best."""
+        """Return residuals at points of the search space that are not candidates for the best."""
         physical = self._space.to_physical(points)
         inside = np.clip(physical, self._problem.lower, self._problem.upper)
         return self._runs.probe(inside, tolerance)

@@ -259,7 +259,7 @@ class Evaluator:
         return found
 
     def probe(self, points: F64) -> F64:
-        """Return the residuals at points that are no candidates for the best point.
+        """Return the residuals at points that are not candidates for the best point.
 
         Like :meth:`residuals_many`, but nothing is remembered.
         """
@@ -436,7 +436,7 @@ class Evaluator:
         Returns
         -------
         numpy.ndarray or None
-            Zero where the FMU does not heed the tolerance; ``None`` where none is known, or the
+            Zero where the FMU ignores the tolerance; ``None`` where none is known, or the
             simulation fails.
         """
         return self._derivatives.integration_error(self._checked(p)[0])

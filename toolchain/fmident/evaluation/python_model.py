@@ -54,7 +54,7 @@ class PythonExecutor(Executor):
         self._experiments = problem.experiments
         self._model = model
         self._tolerance = problem.evaluation.tolerance
-        self._heeds = "tolerance" in inspect.signature(model).parameters
+        self._takes_tolerance = "tolerance" in inspect.signature(model).parameters
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks in order."""
@@ -87,7 +87,7 @@ class PythonExecutor(Executor):
     ) -> Simulated:
         try:
             given: dict[str, Any] = {**experiment.start_values, **values}
-            if self._heeds:
+            if self._takes_tolerance:
                 given["tolerance"] = self._tolerance if tolerance is None else tolerance
             found = self._model(experiment.times, experiment.inputs, **given)
         except SimulationError as error:

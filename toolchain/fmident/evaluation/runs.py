@@ -63,7 +63,7 @@ class Runs:
     counts
         Simulations so far, and how many of them failed.
     best
-        The point of least cost so far that was no probe, or ``None``.
+        The point of least cost so far that was not a probe, or ``None``.
     activities
         Its listener is told how far simulations are that belong to no iteration.
     """

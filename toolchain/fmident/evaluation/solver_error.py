@@ -51,7 +51,7 @@ def solver_error(problem: Problem, residuals: F64, point: F64) -> F64 | None:
     Parameters
     ----------
     problem
-        Whose FMU does not heed the tolerance.
+        Whose FMU ignores the tolerance.
     residuals
         Of its Co-Simulation at the point, shape (m,).
     point

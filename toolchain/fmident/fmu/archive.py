@@ -198,7 +198,7 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
         if (first.CRC, first.file_size) != (entry.CRC, entry.file_size):
             refuse(
                 f"the archive holds '{name}' twice, with different contents",
-                "nobody can tell which one is meant: export the FMU again",
+                "it is not clear which one is meant: export the FMU again",
             )
     description = members.get(PurePosixPath(DESCRIPTION))
     if description is None:

@@ -144,7 +144,7 @@ class ModelDescription:
         most FMUs.
     frozen
         Why parameters of the Modelica class cannot be set, by name: what fmident's own
-        compiler wrote down. Some of them are no variables of the FMU.
+        compiler wrote down. Some of them are not variables of the FMU.
     capabilities
         What the interface in use offers beyond the flags above.
     interfaces

@@ -186,7 +186,7 @@ class _Reader(Reader):
         if missing:
             self.fail(
                 f"the annotation on input ramps names {', '.join(map(repr, missing))},"
-                " which is no input of the FMU",
+                " which is not an input of the FMU",
                 "the FMU was changed after fmident built it: build it again",
             )
         return ramps

@@ -223,7 +223,7 @@ class Instance(BaseInstance):
     def explain_discard(self) -> str:
         """Return in words what the FMU tells about a step that it discarded."""
         terminated, last = self._discarded()
-        words = ["the FMU wants to end the simulation"] if terminated else []
+        words = ["the FMU requested termination"] if terminated else []
         if last is not None:
             words.append(f"its last successful time is {last!r} s")
         return ", ".join(words)
@@ -236,7 +236,7 @@ class Instance(BaseInstance):
         return reached if last is None else last
 
     def _discarded(self) -> tuple[bool, float | None]:
-        """Return whether the FMU wants to end, and its last successful time, s, if it tells."""
+        """Return whether the FMU requested termination, and its last successful time, s."""
         terminated, last = c_int(0), c_double(0.0)
         ask_boolean = self._functions.get("fmi2GetBooleanStatus")
         ask_real = self._functions.get("fmi2GetRealStatus")

@@ -115,4 +115,4 @@ def _loading_hint(message: str) -> str:
         return "install the library that is named, or export the FMU without dependencies"
     if "undefined symbol" in message:
         return "the FMU was linked against something that is not here; export it as static"
-    return "was the FMU built for this machine? 'file' on the library in it tells"
+    return "was the FMU built for this machine? 'file' on the library inside shows"

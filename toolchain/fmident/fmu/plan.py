@@ -225,9 +225,9 @@ class Plan:
         return Stop(CallFailed(function, status), time, where)
 
     def _ends_here(self, instance: Instance, state: I64, reals: F64) -> bool:
-        """Whether the FMU discarded the last step since it wants to end where the run does.
+        """Whether the FMU discarded the last step to request termination at the stop time.
 
-        That is no failure: the outputs of the last instant are read all the same. Inputs are
+        That is not a failure: the outputs of the last instant are read all the same. Inputs are
         not set any more, FMI 2.0 forbids that after a discarded step (section 4.2.4).
         """
         stopped, call = int(state[FAILED_STEP]), int(state[FAILED_CALL])

@@ -300,7 +300,7 @@ class Trial:
             return (
                 "after_step",
                 "outputs do not change when inputs are set; whether the FMU has direct"
-                " feedthrough cannot be told: if it has, use input_update='before_step'",
+                " feedthrough cannot be detected: if it has, use input_update='before_step'",
             )
         if not feeds or self.interpolates():
             return "after_step", ""

@@ -12,7 +12,7 @@ def input_variable(description: ModelDescription, name: str) -> Variable:
     Raises
     ------
     FmuError
-        There is no such variable, it is no input, or it is a text.
+        There is no such variable, it is not an input, or it is a text.
     """
     variable = description.variable(name)
     if variable.causality == "structuralParameter":

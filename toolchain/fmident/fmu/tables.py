@@ -265,7 +265,7 @@ class InputTable:
     Raises
     ------
     FmuError
-        Names that are no inputs; values that do not fit a variable's type.
+        Names that are not inputs; values that do not fit a variable's type.
     """
 
     def __init__(
@@ -371,7 +371,7 @@ def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
     else:
         info = np.iinfo(dtype)
         good = (column == np.round(column)) & (column >= float(info.min))
-        good &= column < float(int(info.max) + 1)  # 2^63 - 1 itself is no 64-bit float
+        good &= column < float(int(info.max) + 1)  # 2^63 - 1 itself is not a 64-bit float
         wanted = f"whole numbers from {info.min} to {info.max}"
     if not good.all():
         row = int(np.argmin(good))

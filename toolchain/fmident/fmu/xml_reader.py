@@ -57,7 +57,7 @@ def identifier(element: ElementTree.Element, file: str) -> str:
     """Return an interface's modelIdentifier, which becomes a file name."""
     found = element.get("modelIdentifier", "")
     # FMI wants a C identifier, for the names of functions in source code. Binaries export them
-    # without it, and exporters take what names the file: only what is no plain name is refused.
+    # without it, and exporters take what names the file: only what is not a plain name is refused.
     if not found.strip(". ") or re.search(r"[/\\:\0-\x1f]", found) or len(found.encode()) > 240:
         raise FmuError(
             f"modelIdentifier '{found[:200]}' is not the name of a file",

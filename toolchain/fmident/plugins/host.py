@@ -150,7 +150,7 @@ class Host:
                 if not isinstance(diagnostic, Diagnostic):
                     raise PluginError(
                         f"plugin {origin} answered {diagnostic!r} to fmident_check_problem, "
-                        "which is no Diagnostic",
+                        "which is not a Diagnostic",
                         hint="return a list of fmident.errors.Diagnostic",
                     )
                 found.append(diagnostic)
@@ -305,7 +305,7 @@ def _check_classes(registry: Registry[Any]) -> None:
     Raises
     ------
     fmident.errors.PluginError
-        An item is no class, not of the base class of its kind, or lacks methods.
+        An item is not a class, not of the base class of its kind, or lacks methods.
     """
     for registration in registry:
         item, what = registration.item, f"the {registry.kind} '{registration.name}'"
@@ -316,7 +316,7 @@ def _check_classes(registry: Registry[Any]) -> None:
         module, name = _BASES[registry.kind]
         if not issubclass(item, getattr(importlib.import_module(module), name)):
             raise PluginError(
-                f"{what} is no subclass of {module}.{name}", hint="derive it from that"
+                f"{what} is not a subclass of {module}.{name}", hint="derive it from that"
             )
         lacking = sorted(getattr(item, "__abstractmethods__", ()))
         if lacking:
@@ -386,7 +386,7 @@ def _guarded(origin: Origin, call: Callable[..., Any], **arguments: object) -> A
     except Exception as error:
         raise PluginError(
             f"plugin {origin} failed: {type(error).__name__}: {error}",
-            hint=f"leave it out with '--no-plugin {origin.plugin}', or tell its authors",
+            hint=f"leave it out with '--no-plugin {origin.plugin}', or report it to its authors",
         ) from error
 
 

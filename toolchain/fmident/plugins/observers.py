@@ -19,7 +19,7 @@ class PluginObserver:
     """Passes the events of one run on to the plugins.
 
     A plugin that fails in one of these hooks is reported once and not called again in
-    this run: a broken logger is no reason to lose an estimation.
+    this run: a broken logger is not a reason to lose an estimation.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PluginObserver:
                     Diagnostic(
                         "warning",
                         f"plugin {origin} failed in {hook}: {type(error).__name__}: {error}",
-                        hint="it is not called again in this run; tell its authors",
+                        hint="it is not called again in this run; please report it to its authors",
                         rule="broken-plugin",
                     )
                 )

@@ -219,7 +219,7 @@ def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Pat
     if class_name is not None:
         return _built(model, class_name, base, resolve_model)
     for key in given:
-        raise model.error(f"'{key}' belongs to 'class', not to 'fmu'", key)
+        raise model.error(f"'{key}' requires 'class', not 'fmu'", key)
     path: Path = base / name
     if not path.exists():
         near = [p.name for p in path.parent.glob("*.fmu")] if path.parent.is_dir() else []

@@ -24,7 +24,7 @@ from fmident.problem.shift import delayed
 
 _KEPT = "measured_signals"
 
-_MISTAKE = "this is a mistake in the plugin, not in the problem: tell its authors"
+_MISTAKE = "this is a bug in the plugin, not in the problem: please report it to its authors"
 
 
 @dataclass(frozen=True)

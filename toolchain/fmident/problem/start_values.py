@@ -47,7 +47,7 @@ def variable_of(section: Section, description: ModelDescription, name: str, key:
         known = description.why_not_settable(name)
         if known is not None:
             reason, advice = known
-            message = f"'{name}' is no variable of the FMU: {reason}"
+            message = f"'{name}' is not a variable of the FMU: {reason}"
             raise section.error(message, key, hint=advice) from error
         raise section.error(error.message, key, hint=error.hint) from error
 

@@ -109,7 +109,7 @@ def run_profiles(
     Raises
     ------
     fmident.errors.ProblemError
-        A name is not that of a free parameter; the cost is no likelihood; too few samples.
+        A name is not that of a free parameter; the cost is not a likelihood; too few samples.
     fmident.errors.EstimationError
         The simulation fails at the estimate.
     """
@@ -232,13 +232,13 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
     Raises
     ------
     fmident.errors.ProblemError
-        The cost is no likelihood; a level or accuracy that makes no sense.
+        The cost is not a likelihood; a level or accuracy that makes no sense.
     """
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.cost.gives_intervals:
         raise ProblemError(
-            f"the cost '{problem.cost.name}' is no likelihood of independent samples, so that no "
-            "rise of it belongs to a confidence level",
+            f"the cost '{problem.cost.name}' is not a likelihood of independent samples, so that a "
+            "confidence level cannot be turned into a rise of it",
             location=location,
             hint="profile with the time-domain cost as it is by default: --set "
             "cost.name=time-domain",
@@ -286,8 +286,8 @@ def _plan(
     variance = 1.0 if known else 2.0 * optimum.cost / max(freedom, 1)
     if not known and variance <= (_VANISHING * noise) ** 2:
         raise ProblemError(
-            "the residuals vanish, and nothing else is known of the noise of the data: no rise "
-            "of the cost belongs to a confidence level",
+            "the residuals vanish, and nothing else is known of the noise of the data: a"
+            " confidence level cannot be turned into a rise of the cost",
             hint="give sigma for each output, such as the accuracy of the sensor",
         )
     tau = critical_tau(level, freedom, sigma_known=known)

@@ -161,7 +161,7 @@ def local_minima(values: F64) -> list[tuple[int, int]]:
         region: npt.NDArray[np.bool_] = labels == label
         rim = ndimage.binary_dilation(region, structure=around) & ~region
         row, column = (int(k) for k in np.argwhere(region)[0])
-        # A neighbour of the same height that is no candidate itself leads further down.
+        # A neighbour of the same height that is not a candidate itself leads further down.
         if not bool(np.any(values[rim] <= values[row, column])):
             found.append((row, column))
     return sorted(found, key=lambda place: float(values[place]))

@@ -145,7 +145,7 @@ def _derivatives(stored: JsonTable) -> DerivativeCheck:
     return DerivativeCheck(
         tolerance("tolerance"),
         tolerance("tightened"),
-        stored.flag("heedless"),
+        stored.flag("ignores_tolerance"),
         stored.named_numbers("shifts"),
         tolerance("needed"),
     )

@@ -173,7 +173,7 @@ class Bench(Closes):
         Raises
         ------
         FmuError
-            A column or parameter is no variable of this FMU, or has another dimension.
+            A column or parameter is not a variable of this FMU, or has another dimension.
         """
         trajectory, asked = reference.trajectory, reference.experiment
         unknown = [n for n in (*trajectory.signals, *trajectory.parameters) if n not in self._known]

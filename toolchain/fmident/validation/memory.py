@@ -44,7 +44,7 @@ def check_memory(bench: Bench) -> Check:
         )
     counted = marks[-1][0] - marks[0][0]
     growth = marks[-1][1] - marks[0][1]
-    # What grows once is no leak: each part of the runs must grow.
+    # What grows once is not a leak: each part of the runs must grow.
     per_run = min(
         (later[1] - earlier[1]) / max(later[0] - earlier[0], 1)
         for earlier, later in pairwise(marks)

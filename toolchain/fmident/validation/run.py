@@ -28,7 +28,7 @@ from fmident.validation.description import check_description
 from fmident.validation.plan import FmuPlan
 
 _START_UP = "start"
-_START_LIMIT = 60.0  # s at least for loading Python and the FMU, which is no check yet
+_START_LIMIT = 60.0  # s at least for loading Python and the FMU, which is not a check yet
 _LAST_WORDS = 300
 _DESCRIPTION_PLACE = 2
 
@@ -76,7 +76,7 @@ def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
     Raises
     ------
     fmident.errors.FmuError
-        The file is no FMU that this machine could run at all.
+        The file is not an FMU that this machine could run at all.
     """
     (report,) = validate([FmuPlan(path)], timeout=timeout, jobs=1)
     if report.unusable is not None:

@@ -1,4 +1,4 @@
-"""Assertions, values that are no numbers, and the integrator's own failures."""
+"""Assertions, values that are not numbers, and the integrator's own failures."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def test_missing_class_names_the_nearest(tmp_path: Path) -> None:
 
 
 def test_a_broken_file_beside_does_not_matter(tmp_path: Path) -> None:
-    (tmp_path / "other.mo").write_text("model M\n  this is no Modelica\nend M;\n")
+    (tmp_path / "other.mo").write_text("model M\n  this is not Modelica\nend M;\n")
     file = tmp_path / "M.mo"
     file.write_text("model M\n  output Real y = time;\nend M;\n")
     model, _ = load_model("M", [file])
@@ -80,7 +80,7 @@ def test_consequences_of_a_missing_import_are_left_out(tmp_path: Path) -> None:
 def test_library_that_no_annotation_names(tmp_path: Path) -> None:
     for name, text in (
         ("Units", 'package Units\n  type Mass = Real(unit="kg");\nend Units;\n'),
-        ("Broken", "package Broken\n  this is no Modelica\nend Broken;\n"),
+        ("Broken", "package Broken\n  this is not Modelica\nend Broken;\n"),
         ("Lib", "package Lib\nend Lib;\n"),
     ):
         (tmp_path / name).mkdir()

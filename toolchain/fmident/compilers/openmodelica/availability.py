@@ -44,7 +44,7 @@ or use the embedded compiler (--compiler embedded), which needs no OpenModelica"
 
 
 def is_root() -> bool:
-    """Whether this process runs as root, for whom omc is no interactive server."""
+    """Whether this process runs as root, for whom omc is not an interactive server."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 

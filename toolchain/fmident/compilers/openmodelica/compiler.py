@@ -343,7 +343,7 @@ class _Build:
             hint = (
                 f"the build's log ends with:\n{tail}"
                 if tail
-                else "omc tells the reason only in an interactive session, which it refuses to"
+                else "omc gives the reason only in an interactive session, which it refuses to"
                 " root: build as another user to see it"
             )
         raise CompilationError(message, diagnostics=diagnostics, hint=hint)

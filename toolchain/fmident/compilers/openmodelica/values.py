@@ -30,7 +30,7 @@ def scan_value(text: str, start: int = 0) -> tuple[OmcValue, int]:
     Raises
     ------
     ValueError
-        The text at `start` is no value.
+        The text at `start` is not a value.
     """
     start = _skip(text, start)
     if start >= len(text):

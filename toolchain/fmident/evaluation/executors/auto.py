@@ -101,7 +101,7 @@ class AutoExecutor(Executor):
         return executor
 
     def _timed(self, count: int, work: Callable[[Executor], list[Simulated]]) -> list[Simulated]:
-        # What other processes of a busy machine take is no reason to start more of them.
+        # What other processes of a busy machine take is not a reason to start more of them.
         began = time.thread_time()
         found = work(self._present)
         self._seconds += time.thread_time() - began

@@ -151,7 +151,7 @@ class InProcessExecutor(PreparedExecutor):
         freed = before - self._memory()
         if grown and freed < self._grown // 2 and not self._notes:
             self._notes.append(
-                f"simulations leave memory behind, {self._grown / 1e6:.0f} MB so far, that a new"
+                f"simulations leak memory, {self._grown / 1e6:.0f} MB so far, that a new"
                 ' instance does not free: use [evaluation] executor = "processes"'
             )
         self._grown = self._since_renewal = 0

@@ -143,7 +143,9 @@ class RecordFile:
         size = os.fstat(self._descriptor).st_size
         if os.pread(self._descriptor, len(MAGIC), 0) != MAGIC:
             if size > len(MAGIC):
-                self.notes.append(f"'{self.path}' is no journal of this version: it is begun anew")
+                self.notes.append(
+                    f"'{self.path}' is not a journal of this version: it is begun anew"
+                )
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, MAGIC, 0)
             return len(MAGIC)

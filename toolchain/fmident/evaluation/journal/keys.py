@@ -75,7 +75,7 @@ class SimulationKeys:
         digest = begun.copy()
         try:
             digest.update(struct.pack(f"<{len(names)}d", *values.values()))
-        except struct.error:  # a value that is no number
+        except struct.error:  # a value that is not a number
             digest.update(repr(tuple(values.values())).encode())
         found: bytes = digest.digest()
         return found

@@ -68,7 +68,7 @@ class Workspace:
         replace: bool = False,
         report: Callable[[list[Diagnostic]], None] = lambda _: None,
     ) -> None:
-        # The last part of a path such as "." is no name that another could be made from.
+        # The last part of a path such as "." is not a name that another could be made from.
         result = result if result.name not in ("", "..") else result.resolve()
         self.result = result
         self.folder = unfinished_folder(result)

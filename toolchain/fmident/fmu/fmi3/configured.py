@@ -39,7 +39,7 @@ class Configured:
         Raises
         ------
         FmuError
-            One of them is no size.
+            One of them is not a size.
         """
         if not self._sizes:
             return self

@@ -117,7 +117,7 @@ def resized(description: ModelDescription, values: Mapping[str, Value]) -> Model
     Raises
     ------
     FmuError
-        One of them is no size.
+        One of them is not a size.
     """
     known = size_parameters(description.declarations)
     sizes = {name: value for name, value in values.items() if name in known}
@@ -140,7 +140,7 @@ def _dimension(declaration: Declaration, given: int | str, sizes: Mapping[str, i
     if given not in sizes:
         raise FmuError(
             f"a dimension of '{declaration.variable.name}' refers to the variable"
-            f" {given}, which is no structural parameter",
+            f" {given}, which is not a structural parameter",
             hint="the model description is wrong: export the FMU again",
         )
     return sizes[given]

@@ -262,7 +262,7 @@ def run_steps(
             outcome = CALL
         if outcome < 0:
             outcome = _advance(table, reals, nothing, times[i + 1])
-        # An FMU that wants to end where the run does has not failed.
+        # An FMU that requested termination where the run does has not failed.
         last = reals[TIME] >= times[times.size - 1]
         ends = last and outcome == TERMINATED
         if (outcome < 0 or ends) and _move(table, after, i) != 0:

@@ -206,7 +206,7 @@ class StepPlan:
             return Stop(failed_call(self._library, function, status), time, at)
         message, hint = {
             loop.TERMINATED: (
-                f"the FMU wants to end the simulation{at}",
+                f"the FMU requested termination{at}",
                 "a terminate() or an assertion in the model was reached",
             ),
             loop.UNSETTLED: (

@@ -279,7 +279,7 @@ class ExchangePlan:
         at = f" at t = {time!r} s"
         if outcome == loop.TERMINATED:
             return RunFailed(
-                f"the FMU wants to end the simulation{at}",
+                f"the FMU requested termination{at}",
                 time=time,
                 hint="a terminate() or an assertion in the model was reached",
                 ended=time,
@@ -305,7 +305,7 @@ class ExchangePlan:
         if outcome == loop.TOO_MANY:
             return RunFailed(
                 f"the integrator took {loop.MOST_STEPS} steps within one communication step"
-                f" and came to t = {time!r} s only",
+                f" and reached only t = {time!r} s",
                 time=time,
                 hint="the parameters may make the model unstable; or take a larger tolerance",
             )
@@ -313,7 +313,7 @@ class ExchangePlan:
         return RunFailed(
             f"the integrator CVODE failed{at}: {words or 'an error of its own'} (flag {flag})",
             time=time,
-            hint="the model may have a singularity here, or steps that are no events;"
+            hint="the model may have a singularity here, or steps that are not events;"
             " try another tolerance",
         )
 

@@ -30,7 +30,7 @@ def modifier(
     Raises
     ------
     fmident.errors.EstimationError
-        A name that is no Modelica name; elements of an array that are not known.
+        A name that is not a Modelica name; elements of an array that are not known.
     """
     model = checked_class(class_name or exports.model)
     name = instance if instance is not None else instance_name(model)
@@ -51,7 +51,7 @@ def checked_class(name: str) -> str:
     """
     if not _CLASS.fullmatch(name):
         raise EstimationError(
-            f"the FMU's model is called '{name}', which is no Modelica class",
+            f"the FMU's model is called '{name}', which is not a Modelica class",
             hint="name the class with --class",
         )
     return name

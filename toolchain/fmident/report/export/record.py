@@ -32,7 +32,7 @@ def record(exports: Exports, *, class_name: str | None = None, name: str | None 
     Raises
     ------
     fmident.errors.EstimationError
-        A name that is no Modelica name; elements of an array that are not known.
+        A name that is not a Modelica name; elements of an array that are not known.
     """
     model = checked_class(class_name or exports.model)
     own = name if name is not None else f"{model.rpartition('.')[2]}Identified"

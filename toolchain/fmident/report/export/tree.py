@@ -66,7 +66,7 @@ def build_tree(exports: Exports) -> Branch:
     Raises
     ------
     fmident.errors.EstimationError
-        A name that is no Modelica name; elements of an array that are not known.
+        A name that is not a Modelica name; elements of an array that are not known.
     """
     groups: dict[tuple[str, ...], dict[tuple[int, ...], ExportedValue]] = {}
     for value in exports.values:
@@ -92,7 +92,7 @@ def split_name(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     Raises
     ------
     fmident.errors.EstimationError
-        It is no Modelica name.
+        It is not a Modelica name.
     """
     path: list[str] = []
     index: list[int] = []
@@ -100,7 +100,7 @@ def split_name(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
         match = _PART.fullmatch(part)
         if match is None:
             raise EstimationError(
-                f"'{name}' is no name that Modelica knows",
+                f"'{name}' is not a name that Modelica knows",
                 hint="export it as SSV, which takes the FMU's names as they are",
             )
         path.append(match[1])
@@ -152,7 +152,7 @@ def _leaf(
         if index not in every:
             listed = ",".join(map(str, index))
             raise EstimationError(
-                f"the FMU does not tell the value of element [{listed}] of '{name}'",
+                f"the FMU does not give the value of element [{listed}] of '{name}'",
                 hint="it was frozen when the FMU was built; export as SSV instead",
             )
         ordered.append(every[index])

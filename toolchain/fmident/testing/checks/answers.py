@@ -249,12 +249,12 @@ def _not_plain(value: Any, place: str) -> str | None:
     if isinstance(value, Mapping):
         odd = next((key for key in value if not isinstance(key, str)), None)
         if odd is not None:
-            return f"the key {odd!r} of {place}, which is no text"
+            return f"the key {odd!r} of {place}, which is not a text"
         parts = [(f"{place}[{key!r}]", item) for key, item in value.items()]
     elif isinstance(value, Sequence):
         parts = [(f"{place}[{k}]", item) for k, item in enumerate(value)]
     elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return None
     else:
-        return f"{place}, which is no number, text, list or mapping but {type(value).__name__}"
+        return f"{place}, which is not a number, text, list or mapping but {type(value).__name__}"
     return next((wrong for at, item in parts if (wrong := _not_plain(item, at))), None)

@@ -57,7 +57,7 @@ def expect_usable(kind: type[Estimator[Any]], tables: Any) -> None:
         With what is wrong, and how to write it.
     """
     if not (isinstance(kind, type) and issubclass(kind, Estimator)):
-        raise ConformanceError(f"{kind!r} is no subclass of fmident.estimation.Estimator")
+        raise ConformanceError(f"{kind!r} is not a subclass of fmident.estimation.Estimator")
     wrong = [*_wrong_class(kind), *_wrong_tables(tables)]
     if wrong:
         raise ConformanceError(f"{kind.__name__} cannot be checked: " + "; ".join(wrong))

@@ -70,7 +70,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     builder = _Builder(flat, parameters, unknowns, solution, lowering, state)
     start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
     demoted = tuple(
-        ("state-demoted", f"'{d.name}' is no state: it follows from '{d.text}'", d.span)
+        ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
     )
     warnings = (*units.unreadable, *demoted, *_warnings(defaulted, parameters, unknowns))

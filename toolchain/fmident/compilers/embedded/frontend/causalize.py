@@ -30,7 +30,7 @@ class Solution:
         Algebraic variables and derivatives (under the name of their symbol) as expressions of
         time, states, inputs, parameters and calculated parameters.
     demotions
-        Variables under ``der`` that are no states.
+        Variables under ``der`` that are not states.
     """
 
     states: list[str]

@@ -171,7 +171,10 @@ _REWORDED: Sequence[tuple[str, str]] = (
         r".*(function statement|loop reduction)`: `([^`]*)`.*",
         r"the function '\2' has a loop or statement that cannot be unrolled",
     ),
-    (r".*type mismatch: expected Boolean, found (\w+).*", r"a \1 stands where a Boolean is needed"),
+    (
+        r".*type mismatch: expected Boolean, found (\w+).*",
+        r"a \1 is used where a Boolean is needed",
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""States that are no states: an equation gives them as a formula of others.
+"""States that are not states: an equation gives them as a formula of others.
 
 ``phi_rel = flange_b.phi - flange_a.phi; w_rel = der(phi_rel)`` puts ``phi_rel`` under ``der``
 although it follows from two states. Such a variable becomes algebraic, and its derivative is the

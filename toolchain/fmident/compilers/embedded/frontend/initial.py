@@ -33,7 +33,9 @@ def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Sca
         )
     scalar = v.flat(value)[position if isinstance(value, np.ndarray) else 0]
     if isinstance(scalar, bool | str):
-        raise Refusal("type-error", f"'start' of '{variable.name}' is no number", variable.span, "")
+        raise Refusal(
+            "type-error", f"'start' of '{variable.name}' is not a number", variable.span, ""
+        )
     if not lowering.is_time_invariant(scalar):
         raise Refusal(
             "variability",
@@ -52,7 +54,10 @@ def is_fixed(variable: sx.Variable, position: int, lowering: Lowering) -> bool |
     scalar = scalars[position if len(scalars) > 1 else 0]
     if not isinstance(scalar, bool):
         raise Refusal(
-            "type-error", f"'fixed' of '{variable.name}' is no constant Boolean", variable.span, ""
+            "type-error",
+            f"'fixed' of '{variable.name}' is not a constant Boolean",
+            variable.span,
+            "",
         )
     return scalar
 
@@ -145,7 +150,7 @@ def _is(symbol: v.SX, value: Scalar) -> bool:
 
 
 def _check_fixed_others(solution: Solution, unknowns: Unknowns, lowering: Lowering) -> None:
-    """Refuse ``fixed=true`` on variables that are no states: it is an initial equation."""
+    """Refuse ``fixed=true`` on variables that are not states: it is an initial equation."""
     for name in unknowns.variables:
         if name in solution.states:
             continue

@@ -32,7 +32,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
             model = session.loads(request["text"], model=class_name, filename=entry)
         answer["flat"] = model.to_dict(stage="flat")
         answer["files"] = model.to_dict(stage="dae")["source_map"]["files"]
-    except BaseException as error:  # a panic of rumoca is no Exception
+    except BaseException as error:  # a panic of rumoca is not an Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         answer.pop("flat", None)

@@ -85,7 +85,7 @@ def read_tree(path: Path) -> SourceTree:
         entry = path / "package.mo"
         if not entry.is_file():
             raise CompilationError(
-                f"{path} is no Modelica package: it has no package.mo",
+                f"{path} is not a Modelica package: it has no package.mo",
                 hint="name a .mo file or the folder that holds package.mo",
             )
         files = (entry, *(f for f in sorted(path.rglob("*.mo")) if f != entry))

@@ -140,7 +140,7 @@ def _shapes_text(shapes: set[tuple[int, ...]]) -> str:
 def _numeric(value: Scalar, what: str) -> Scalar:
     if isinstance(value, bool | str):
         kind = "a Boolean" if isinstance(value, bool) else "a String"
-        raise Refusal("type-error", f"{kind} stands in {what}", hint="use a number here")
+        raise Refusal("type-error", f"{kind} is used in {what}", hint="use a number here")
     return value
 
 
@@ -270,4 +270,4 @@ def logical_or(a: Scalar, b: Scalar) -> Scalar:
 def _truth(a: Scalar) -> Scalar:
     if isinstance(a, bool) or is_symbolic(a):
         return a
-    raise Refusal("type-error", "a number stands where a Boolean is needed", hint="compare it")
+    raise Refusal("type-error", "a number is used where a Boolean is needed", hint="compare it")

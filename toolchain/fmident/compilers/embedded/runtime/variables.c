@@ -7,7 +7,7 @@
 static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 /* After a communication step an interpolated input stands at its extrapolated value; the
- * caller then sets what it holds for the same number. A difference of rounding is no jump. */
+ * caller then sets what it holds for the same number. A difference of rounding is not a jump. */
 static int is_jump(const Instance *m, unsigned i, double after) {
   const double before = m->u[i];
   const double scale = fabs(before) + fabs(after) + fabs(m->du[i] * m->last_step);

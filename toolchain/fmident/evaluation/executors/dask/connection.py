@@ -110,13 +110,13 @@ def connect(
     Raises
     ------
     fmident.errors.EstimationError
-        No scheduler answers there, or this is no address.
+        No scheduler answers there, or this is not an address.
     """
     distributed = import_distributed(place)
     if not _ADDRESS.fullmatch(address):
         # A client of Dask would wait, and complain of itself when it is thrown away.
         raise EstimationError(
-            f"'{address}' is no address of a Dask scheduler",
+            f"'{address}' is not an address of a Dask scheduler",
             location=place,
             hint="it consists of protocol, host and port, such as tcp://10.0.0.1:8786; "
             "'dask scheduler' prints its own when it starts",

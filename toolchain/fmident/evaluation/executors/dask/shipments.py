@@ -188,7 +188,7 @@ def pack_other(experiment: Experiment, variables: Sequence[str]) -> Shipment:
 
 
 def unpack(content: bytes) -> Any:
-    """Return the object of a shipment that is no FMU."""
+    """Return the object of a shipment that is not an FMU."""
     return pickle.loads(content)
 
 

@@ -143,7 +143,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
         """Run a chunk; what exceeds its time, or was called off meanwhile, is left out."""
         outcomes: list[Simulated] = []
         with self._borrowed(chunk) as executor:
-            start = time.perf_counter()  # opening the FMU is no simulation
+            start = time.perf_counter()  # opening the FMU is not a simulation
             before = executor.report()
             size = 1
             while len(outcomes) < len(chunk.tasks) and not self._is_called_off(chunk.batch):

@@ -430,7 +430,7 @@ class ProcessExecutor(PreparedExecutor):
                 raise FmuError(
                     f"no worker process can load the FMU: {lost.message}",
                     location=Location(str(self._path)),
-                    hint=f"tried {STARTS} times; 'fmident simulate' may tell more",
+                    hint=f"tried {STARTS} times; 'fmident simulate' may show more",
                 )
             return
         if head.command is Command.RUN and begun < head.run and head.index not in batch.retried:

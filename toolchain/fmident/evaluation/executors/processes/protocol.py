@@ -52,7 +52,7 @@ class Command(enum.IntEnum):
     MAP = 5
     """Number: bytes per slot. No answer."""
     RUN = 6
-    """Slot, setup << 32 | names; payload: pickled values that are no floats. Answer: OUTCOME."""
+    """Slot, setup << 32 | names; payload: pickled values that are not floats. Answer: OUTCOME."""
     TRY_RESET = 7
     """Payload: numbers of setups as JSON. Answer: DONE with the verdict as JSON."""
     NEVER_RESET = 8

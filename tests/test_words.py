@@ -1,0 +1,39 @@
+"""What a script can hold of the style guide (docs/style-guide.md)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GUIDE = ROOT / "docs" / "style-guide.md"  # names the words itself
+TEXTS = [
+    path
+    for folder in ("toolchain", "plugins", "docs", "examples", "ci", "modelica")
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in (".py", ".md", ".mo", ".c", ".h", ".j2") and path != GUIDE
+] + [ROOT / "README.md"]
+
+NOT_BUT = {
+    r"(?<!here )\b(?:is|are|was|were) no (?!longer|more|such|better|worse|larger|smaller|shorter"
+    r"|sense|matter|other|need|accident|success|harm|dataclass|result)\w+": "is not a ...",
+    r"wants? to end": "requested termination",
+    r"tell its authors": "report it to its authors",
+    r"leaves? memory behind": "leaks memory",
+    r"\bheeds?\b": "respects",
+    r"\b(?:came|comes) to t = ": "reached t =",
+    r"What may stand in": "reference",
+}
+
+
+@pytest.mark.parametrize("pattern", NOT_BUT, ids=list(NOT_BUT.values()))
+def test_words_of_the_style_guide(pattern: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in TEXTS
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+    assert not found, f"write {NOT_BUT[pattern]!r}:\n" + "\n".join(found)
