@@ -9,7 +9,7 @@ model's. The order rises until the fit improves no more; no statement is made wh
 bad. Fast modes are read from a simulation on a finer grid, slow ones from a coarser one, since a
 pole near 1 is known badly (Ljung, System Identification, sections 4.2 and 13.7).
 
-A model that is not linear is fitted ever better by higher orders, whose poles are no modes of
+A model that is not linear is fitted ever better by higher orders, whose poles are not modes of
 it: what superposition misses says how far the outputs are from linear, and no order is raised
 below that. Such a model is looked at in the small: the response to a small step of the inputs in
 the middle of a record in which they rest at their mean. And poles that a grid of half as many
