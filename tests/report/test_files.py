@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 
 from fmident._locked_folder import lock_folder
-from fmident.errors import EstimationError
+from fmident.errors import Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
 from fmident.report.contract import Reporter
-from fmident.report.folder import check_target, remove_left, write_folder
+from fmident.report.folder import check_target, place_folder, remove_left, write_reports
 from fmident.report.result_json import as_json
 from fmident.report.stored import read_result
 from fmident.report.terminal import summary
@@ -32,6 +32,20 @@ pytestmark = pytest.mark.usefixtures("empty_plots")
 
 def reporters() -> list[Registration[type[Reporter]]]:
     return list(load_plugins(found=[]).reporters)
+
+
+def write_folder(
+    result: EstimationResult,
+    problem: Problem,
+    folder: Path,
+    reporters: Sequence[Registration[type[Reporter]]],
+    *,
+    replace: bool = False,
+) -> tuple[Path | None, list[Diagnostic]]:
+    def fill(work: Path) -> list[Diagnostic]:
+        return write_reports(result, problem, work, reporters)
+
+    return place_folder(folder, problem, fill, replace=replace)
 
 
 class FailingReporter(Reporter):
@@ -114,7 +128,7 @@ def test_json_takes_whatever_an_estimator_puts_into_settings(make_result: MakeRe
 def test_folder_is_complete(make_result: MakeResult, problem: Problem, tmp_path: Path) -> None:
     target = tmp_path / "some" / "results"
     kept, diagnostics = write_folder(make_result(), problem, target, reporters())
-    assert (kept, diagnostics) == (None, ())
+    assert (kept, diagnostics) == (None, [])
     assert {p.name for p in target.iterdir()} == {
         "result.json", "parameters.csv", "fit.csv", "history.csv", "report.html", "problem.toml",
     }  # fmt: skip

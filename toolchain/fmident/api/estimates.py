@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, ask_plugins, loaded, warn
 from fmident.errors import Diagnostic
 
@@ -18,7 +20,50 @@ if TYPE_CHECKING:
     from fmident.evaluation import Evaluator, Executor, ExecutorReport
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
+    from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
+    from fmident.report.contract import Reporter
+
+
+@dataclass(frozen=True)
+class EstimateRun(RunKind["EstimationResult"]):
+    """The estimation as a run with a journal and a result folder.
+
+    Parameters
+    ----------
+    host, observers, report
+        As of :func:`estimate`.
+    reporters
+        Who writes beside those of the plugins.
+    """
+
+    host: Host
+    observers: Sequence[Observer]
+    report: Report
+    reporters: Sequence[Registration[type[Reporter]]] = ()
+    marker: ClassVar[str] = "result.json"
+
+    def run(self, problem: Problem, workspace: Workspace) -> EstimationResult:
+        """Estimate."""
+        return estimate(
+            problem,
+            host=self.host,
+            observers=self.observers,
+            report=self.report,
+            workspace=workspace,
+        )
+
+    def status(self, result: EstimationResult) -> str:
+        """Return that of the result."""
+        return result.status
+
+    def write(
+        self, result: EstimationResult, problem: Problem, folder: Path
+    ) -> Iterable[Diagnostic]:
+        """Let the reporters write."""
+        from fmident.report.folder import write_reports
+
+        return write_reports(result, problem, folder, [*self.host.reporters, *self.reporters])
 
 
 def estimate(
@@ -74,7 +119,8 @@ def estimate(
 
     host = loaded(host, report)
     if folder is not None:
-        return _estimate_into(Path(folder), problem, host, observers, report, resume)
+        kind = EstimateRun(host, observers, report)
+        return JournalledRun(kind, Path(folder), resume=resume, report=report).execute(problem)
     if resume:
         raise ValueError("resume needs the result folder of the run that was interrupted")
     estimator = host.estimators.get(problem.estimator.name)()
@@ -116,38 +162,6 @@ def estimate(
         result = _with_executor(result, executor.report())
         result = dataclasses.replace(result, assumed_units=assumed_units(problem))
     events.finished(result)
-    return result
-
-
-def _estimate_into(
-    folder: Path,
-    problem: Problem,
-    host: Host,
-    observers: Sequence[Observer],
-    report: Report,
-    resume: bool,
-) -> EstimationResult:
-    """Estimate with a journal, and write the result folder."""
-    from fmident.evaluation.journal import Workspace
-    from fmident.report.folder import check_target, holds_unfinished, write_folder
-
-    check_target(folder)
-    with Workspace(folder, problem, resume=resume, report=report) as workspace:
-        result = estimate(
-            problem, host=host, observers=observers, report=report, workspace=workspace
-        )
-        workspace.keep()
-        replace = resume and holds_unfinished(folder)
-        _, failed = write_folder(
-            result,
-            problem,
-            folder,
-            host.reporters,
-            replace=replace,
-            placing=lambda work: workspace.placing(work, result.status),
-        )
-        report(failed)
-        workspace.finish(result.status)
     return result
 
 

@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fmident._types import F64
 from fmident.api.estimates import estimate
+from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, warn
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.stages import continued
 
 if TYPE_CHECKING:
+    from fmident.errors import Diagnostic
     from fmident.estimation.monitor import Observer
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
@@ -29,6 +32,49 @@ if TYPE_CHECKING:
 
 _SAME_COST = 1e-3
 """Difference between the cost here and in the result, relative to it, that is no accident."""
+
+
+@dataclass(frozen=True)
+class ProfileRun(RunKind["ProfileResult"]):
+    """Profiles as a run with a journal and a result folder; parameters of :func:`profile`."""
+
+    result: EstimationResult | str | Path | None = None
+    parameters: Sequence[str] | None = None
+    level: float = 0.95
+    accuracy: float = 1e-3
+    stage: str | None = None
+    host: Host | None = None
+    observers: Sequence[Observer] = ()
+    listener: Listener = lambda _: None
+    report: Report = warn
+    marker: ClassVar[str] = "profiles.json"
+
+    def run(self, problem: Problem, workspace: Workspace) -> ProfileResult:
+        """Estimate if needed, and profile."""
+        return profile(
+            problem,
+            self.result,
+            parameters=self.parameters,
+            level=self.level,
+            accuracy=self.accuracy,
+            stage=self.stage,
+            host=self.host,
+            observers=self.observers,
+            listener=self.listener,
+            report=self.report,
+            workspace=workspace,
+        )
+
+    def status(self, result: ProfileResult) -> str:
+        """Return that of the result, in the words of an estimation."""
+        return "converged" if result.status == "complete" else result.status
+
+    def write(self, result: ProfileResult, problem: Problem, folder: Path) -> Iterable[Diagnostic]:
+        """Write the profiles."""
+        from fmident.report.profile_folder import write_profiles
+
+        write_profiles(result, problem, folder)
+        return ()
 
 
 def profile(
@@ -94,20 +140,10 @@ def profile(
         result that is not one of this problem.
     """
     if folder is not None:
-        return _profile_into(
-            Path(folder),
-            problem,
-            result,
-            resume,
-            report,
-            parameters=parameters,
-            level=level,
-            accuracy=accuracy,
-            stage=stage,
-            host=host,
-            observers=observers,
-            listener=listener,
+        kind = ProfileRun(
+            result, parameters, level, accuracy, stage, host, observers, listener, report
         )
+        return JournalledRun(kind, Path(folder), resume=resume, report=report).execute(problem)
     if resume:
         raise ValueError("resume needs the result folder of the run that was interrupted")
     from fmident.estimation.checks import check_survives
@@ -147,36 +183,6 @@ def profile(
     profiles, told = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)
     return with_notes(profiles, [*notes, *told, *about.notes])
-
-
-def _profile_into(
-    folder: Path,
-    problem: Problem,
-    result: EstimationResult | str | Path | None,
-    resume: bool,
-    report: Report,
-    **options: object,
-) -> ProfileResult:
-    """Profile with a journal, and write the result folder."""
-    from fmident.evaluation.journal import Workspace
-    from fmident.report.folder import check_target, holds_unfinished
-    from fmident.report.profile_folder import FILE_NAME, write_profiles
-
-    check_target(folder, FILE_NAME)
-    with Workspace(folder, problem, resume=resume, report=report) as workspace:
-        found = profile(problem, result, report=report, workspace=workspace, **options)  # type: ignore[arg-type]
-        workspace.keep()
-        replace = resume and holds_unfinished(folder, FILE_NAME)
-        status = "converged" if found.status == "complete" else found.status
-        write_profiles(
-            found,
-            problem,
-            folder,
-            replace=replace,
-            placing=lambda work: workspace.placing(work, status),
-        )
-        workspace.finish(status)
-    return found
 
 
 def _estimated(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import say, tell, tell_all, width
-from fmident.cli.usage import UsageError, assignments
+from fmident.cli import journalled
+from fmident.cli.console import width
+from fmident.cli.journalled import Shown, counted
+from fmident.cli.usage import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from fmident.errors import Diagnostic
+    from fmident.api import Report
+    from fmident.estimation.result import EstimationResult
+    from fmident.plugins import Host
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
@@ -29,29 +32,11 @@ The result folder holds result.json, report.html, parameters.csv, fit.csv,
 history.csv and problem.toml. It appears when it is complete. A result that stands
 there already is kept as NAME.1, NAME.2, ...; --force replaces it."""
 
-_INTERRUPTED = 130
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", type=Path, help="problem file (TOML)")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="result folder; by default results/NAME beside the problem file NAME.toml",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the problem file, such as estimator.solver=scipy; may be repeated",
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="replace an earlier result instead of keeping it"
-    )
+    journalled.configure(parser, setting="estimator.solver=scipy")
     parser.add_argument(
         "--export",
         action="append",
@@ -79,114 +64,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --follow: print every N-th estimate only",
     )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on from a run that was interrupted or killed: what it has simulated is not "
-        "simulated again",
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no table")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Estimate, write the result folder, print the summary.
-
-    Returns
-    -------
-    int
-        0 also when a limit ended the run: the status is in the result. 1 when the
-        estimation failed, 130 when it was interrupted.
-    """
-    from fmident import api
-    from fmident.cli.progress import Progress
-    from fmident.errors import EstimationError
-    from fmident.evaluation.journal import Workspace
-    from fmident.plugins import load_plugins
-    from fmident.report.folder import check_target, holds_unfinished, remove_left, write_folder
-    from fmident.report.terminal import summary
-    from fmident.toml_file.overrides import read_value
-
-    overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
+    """Estimate, write the result folder, print the summary; exit codes as of `execute`."""
     if arguments.follow is not None:
         from fmident.cli import follow
 
+        overrides = journalled.overrides_of(arguments)
         if arguments.resume:
             raise UsageError(
                 "--resume does not go with --follow: following data leaves no journal",
                 hint="leave --resume out; samples that have passed by must be fed again",
             )
         return follow.run(arguments, overrides)
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
-    show = _warnings if arguments.quiet else tell_all
-    folder = arguments.output or arguments.problem.parent / "results" / arguments.problem.stem
-    check_target(folder)
-    remove_left(folder)
-    problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=show)
-    progress = Progress()
-    observers = () if arguments.quiet else (progress,)
-    with Workspace(
-        folder, problem, resume=arguments.resume, replace=arguments.force, report=tell_all
-    ) as workspace:
-        if not arguments.quiet:
-            tell(_announcement(problem))
-            if arguments.resume:
-                tell(f"resuming: {_count(workspace.simulations, 'simulation')} in the journal")
-        try:
-            result = api.estimate(
-                problem, host=host, observers=observers, report=show, workspace=workspace
-            )
-        except KeyboardInterrupt:
-            progress.finish()
-            if workspace.resumable:
-                tell(_how_to_go_on(arguments))
-            raise
-        finally:
-            progress.finish()
-        workspace.keep()
-        if not arguments.quiet:
-            say()
-            say(summary(result, width()))
-            say()
-        reporters = [*host.reporters, *_exports(arguments.export)]
-        replace = arguments.force or (arguments.resume and holds_unfinished(folder))
-        try:
-            kept, failed = write_folder(
-                result,
-                problem,
-                folder,
-                reporters,
-                replace=replace,
-                placing=lambda work: workspace.placing(work, result.status),
-            )
-        except (EstimationError, KeyboardInterrupt):
-            if workspace.resumable:
-                tell(_how_to_go_on(arguments))
-            raise
-        workspace.finish(result.status)
-        resumable = workspace.resumable
-    tell_all(failed)
-    if kept is not None:
-        tell(f"the earlier result is kept as '{kept}'")
-    page = folder / "report.html"
-    say(f"result: {folder / 'result.json'}" + (f"\nreport: {page}" if page.exists() else ""))
-    if result.status == "interrupted":
-        tell("interrupted: the result holds the best parameters so far")
-        if resumable:
-            tell(_how_to_go_on(arguments))
-        return _INTERRUPTED
-    if result.status == "limit" and resumable and not arguments.quiet:
-        tell(f"{_how_to_go_on(arguments)}, with a higher limit")
-    return 1 if result.status == "failed" else 0
 
+    def describe(host: Host, report: Report) -> Shown[EstimationResult]:
+        from fmident.api.estimates import EstimateRun
+        from fmident.cli.progress import Progress
+        from fmident.report.terminal import summary
 
-def _how_to_go_on(arguments: argparse.Namespace) -> str:
-    """Return the command that goes on from here."""
-    words = ["fmident", "estimate", str(arguments.problem)]
-    words += [] if arguments.output is None else ["-o", str(arguments.output)]
-    for setting in arguments.set:
-        words += ["--set", setting]
-    return f"to go on from here: {shlex.join([*words, '--resume'])}"
+        progress = Progress()
+        observers = () if arguments.quiet else (progress,)
+        return Shown(
+            EstimateRun(host, observers, report, _exports(arguments.export)),
+            lambda result: summary(result, width()),
+            announcement=_announcement,
+            progress=(progress,),
+            files=lambda folder: [f"report: {page}" for page in folder.glob("report.html")],
+            partial="the result holds the best parameters so far",
+        )
+
+    return journalled.execute(arguments, describe)
 
 
 def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:
@@ -210,17 +119,13 @@ def _positive(text: str) -> int:
     return number
 
 
-def _warnings(diagnostics: Iterable[Diagnostic]) -> None:
-    tell_all(d for d in diagnostics if d.severity != "note")
-
-
 def _announcement(problem: Problem) -> str:
     samples = sum(e.times.size for e in problem.experiments)
     outputs = len({m.name for e in problem.experiments for m in e.measurements})
     return (
-        f"{problem.fmu.name}: {_count(len(problem.free), 'free parameter')}, "
-        f"{_count(len(problem.experiments), 'experiment')}, {_count(samples, 'sample')} of "
-        f"{_count(outputs, 'output')}; {_solved_by(problem)}"
+        f"{problem.fmu.name}: {counted(len(problem.free), 'free parameter')}, "
+        f"{counted(len(problem.experiments), 'experiment')}, {counted(samples, 'sample')} of "
+        f"{counted(outputs, 'output')}; {_solved_by(problem)}"
     )
 
 
@@ -230,7 +135,3 @@ def _solved_by(problem: Problem) -> str:
             f"{s.name} ({s.problem.estimator.name})" for s in problem.stages
         )
     return f"estimator {problem.estimator.name}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -173,6 +173,7 @@ def _run(arguments: list[str]) -> int:
         parser.print_help()
         return 0
     refuse_unknown_arguments(parsers[namespace.command], extra)
+    namespace.words = arguments
     code: int = namespace.run(namespace)
     return code
 

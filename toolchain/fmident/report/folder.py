@@ -81,19 +81,13 @@ def check_target(folder: Path, marker: str = FILE_NAME) -> None:
         )
 
 
-def write_folder(
+def write_reports(
     result: EstimationResult,
     problem: Problem,
     folder: Path,
     reporters: Iterable[Registration[type[Reporter]]],
-    *,
-    replace: bool = False,
-    placing: Callable[[Path], None] | None = None,
-) -> tuple[Path | None, tuple[Diagnostic, ...]]:
-    """Write a result folder.
-
-    Nothing is seen at `folder` until everything has been written. A result that stands
-    there already is kept as ``NAME.1``, ``NAME.2``, ... unless `replace`.
+) -> list[Diagnostic]:
+    """Let reporters write the files of a result.
 
     Parameters
     ----------
@@ -103,30 +97,36 @@ def write_folder(
         Where.
     reporters
         Who writes. One that fails is left out and reported.
-    replace
-        Delete an earlier result instead of keeping it.
-    placing
-        As of :func:`place_folder`.
 
     Returns
     -------
-    kept : Path or None
-        Where the earlier result is now.
-    diagnostics : tuple of Diagnostic
+    list of Diagnostic
         One for each reporter that failed.
 
     Raises
     ------
-    fmident.errors.EstimationError
-        As :func:`check_target`; the disk is full.
+    OSError
+        The disk is full.
     """
-
-    def fill(work: Path) -> tuple[Diagnostic, ...]:
-        if problem.text:
-            write_as_run(problem, work)
-        return tuple(_write_all(result, problem, work, reporters))
-
-    return place_folder(folder, fill, replace=replace, placing=placing)
+    failed: list[Diagnostic] = []
+    for registration in reporters:
+        # A reporter may be a stranger's; whatever it raises, the result must be kept.
+        try:
+            registration.item().write(result, problem, folder)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                raise
+            reason = error.message if isinstance(error, FmidentError) else repr(error)
+            failed.append(
+                Diagnostic(
+                    "warning",
+                    f"reporter '{registration.name}' of plugin {registration.origin} "
+                    f"failed: {reason}",
+                    hint="its files are missing or incomplete; the others were written",
+                    rule="failed-reporter",
+                )
+            )
+    return failed
 
 
 _Filled = TypeVar("_Filled")
@@ -137,6 +137,7 @@ _UNFINISHED = ".new-"
 
 def place_folder(
     folder: Path,
+    problem: Problem,
     fill: Callable[[Path], _Filled],
     *,
     replace: bool = False,
@@ -145,12 +146,16 @@ def place_folder(
 ) -> tuple[Path | None, _Filled]:
     """Fill a new folder and move it to its place in one step.
 
+    Nothing is seen there until everything has been written.
+
     Parameters
     ----------
     folder
         Its place.
+    problem
+        Whose file is written for a start, so that it runs from there, too.
     fill
-        Writes into the folder that it is given.
+        Writes all else into the folder that it is given.
     replace
         Delete an earlier result instead of keeping it as ``NAME.1``, ``NAME.2``, ...
     marker
@@ -181,6 +186,8 @@ def place_folder(
         raise _unwritable(folder, error) from error
     try:
         work.chmod(0o755)  # it is made private; a result is an ordinary folder
+        if problem.text:
+            _write_as_run(problem, work)
         filled = fill(work)
         if placing is not None:
             placing(work)
@@ -222,7 +229,7 @@ def _unwritable(folder: Path, error: OSError) -> EstimationError:
     )
 
 
-def write_as_run(problem: Problem, work: Path) -> None:
+def _write_as_run(problem: Problem, work: Path) -> None:
     """Write the problem file, and those of its stages, so that they run from there, too."""
     copies: dict[Path, str] = {}
     for number, stage in enumerate(problem.stages, 1):
@@ -239,33 +246,6 @@ def _as_run(problem: Problem, copies: Mapping[Path, str]) -> str:
     if problem.source is None:
         return problem.text
     return with_absolute_paths(problem.text, problem.source.parent, problem.fmu, copies)
-
-
-def _write_all(
-    result: EstimationResult,
-    problem: Problem,
-    work: Path,
-    reporters: Iterable[Registration[type[Reporter]]],
-) -> list[Diagnostic]:
-    failed: list[Diagnostic] = []
-    for registration in reporters:
-        # A reporter may be a stranger's; whatever it raises, the result must be kept.
-        try:
-            registration.item().write(result, problem, work)
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in _NO_ROOM:
-                raise
-            reason = error.message if isinstance(error, FmidentError) else repr(error)
-            failed.append(
-                Diagnostic(
-                    "warning",
-                    f"reporter '{registration.name}' of plugin {registration.origin} "
-                    f"failed: {reason}",
-                    hint="its files are missing or incomplete; the others were written",
-                    rule="failed-reporter",
-                )
-            )
-    return failed
 
 
 def _place(work: Path, folder: Path, *, replace: bool) -> Path | None:

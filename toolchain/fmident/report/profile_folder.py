@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.report.folder import place_folder, write_as_run
+from fmident._version import __version__
 from fmident.report.profile_text import (
     effort,
     headline,
@@ -30,15 +29,8 @@ _GOOD = frozenset({"agrees"})
 _BAD = frozenset({"not-identifiable"})
 
 
-def write_profiles(
-    result: ProfileResult,
-    problem: Problem,
-    folder: Path,
-    *,
-    replace: bool = False,
-    placing: Callable[[Path], None] | None = None,
-) -> Path | None:
-    """Write a result folder; nothing is seen there until everything has been written.
+def write_profiles(result: ProfileResult, problem: Problem, folder: Path) -> None:
+    """Write the files of a result.
 
     Parameters
     ----------
@@ -48,38 +40,21 @@ def write_profiles(
         Of which they are.
     folder
         Where.
-    replace
-        Delete earlier profiles instead of keeping them as ``NAME.1``, ``NAME.2``, ...
-    placing
-        As of :func:`~fmident.report.folder.place_folder`.
-
-    Returns
-    -------
-    Path or None
-        Where earlier profiles are now.
 
     Raises
     ------
-    fmident.errors.EstimationError
-        The folder holds something else; the disk is full.
+    OSError
+        The disk is full.
     """
+    from fmident.report.profile_plot import draw_profiles
 
-    def fill(work: Path) -> None:
-        from fmident._version import __version__
-        from fmident.report.profile_plot import draw_profiles
-
-        if problem.text:
-            write_as_run(problem, work)
-        text = json.dumps(profiles_json(result, __version__), indent=2, allow_nan=False)
-        (work / FILE_NAME).write_text(text + "\n", encoding="utf-8")
-        result.points.to_csv(work / POINTS, index=False, float_format="%.12g")
-        draw_profiles(result, work / TAU_PICTURE, "tau")
-        draw_profiles(result, work / COST_PICTURE, "rise")
-        page = render_profiles(result, problem, __version__)
-        (work / PAGE).write_text(page, encoding="utf-8")
-
-    kept, _ = place_folder(folder, fill, replace=replace, marker=FILE_NAME, placing=placing)
-    return kept
+    text = json.dumps(profiles_json(result, __version__), indent=2, allow_nan=False)
+    (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+    result.points.to_csv(folder / POINTS, index=False, float_format="%.12g")
+    draw_profiles(result, folder / TAU_PICTURE, "tau")
+    draw_profiles(result, folder / COST_PICTURE, "rise")
+    page = render_profiles(result, problem, __version__)
+    (folder / PAGE).write_text(page, encoding="utf-8")
 
 
 def profiles_json(result: ProfileResult, version: str) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""A new kind of run says what it computes; journal, lock, resume and result folder are there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import fmident
+from fmident.api.journalled import JournalledRun, RunKind
+from fmident.cli import journalled, main
+from fmident.errors import EstimationError
+from fmident.evaluation import Evaluator
+from fmident.evaluation.executors.inline import InProcessExecutor
+from fmident.evaluation.journal import Workspace, recording
+from fmident.problem.model import Problem
+
+from ..study import Study
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Scan(RunKind[list[float]]):
+    """The cost at some values of the first parameter: all that a new kind has to say."""
+
+    marker: ClassVar[str] = "scan.json"
+
+    def run(self, problem: Problem, workspace: Workspace) -> list[float]:
+        executor = recording(workspace.journal, warn=lambda _: None)(problem)
+        with Evaluator(problem, executor) as evaluator:
+            start = np.array([q.initial for q in problem.free])
+            return [evaluator.cost(start * [factor, 1.0, 1.0]) for factor in np.linspace(1, 2, 9)]
+
+    def status(self, result: list[float]) -> str:
+        return "converged"
+
+    def write(self, result: list[float], problem: Problem, folder: Path) -> tuple[()]:
+        (folder / self.marker).write_text(json.dumps({"status": "converged", "costs": result}))
+        return ()
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("problem", type=Path)
+    journalled.configure(parser, suffix="-scan")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return journalled.execute(
+        arguments, lambda host, report: journalled.Shown(Scan(), "costs: {}".format)
+    )
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ``fmident scan``."""
+    module = ModuleType("fmident.cli.scan")
+    vars(module).update(HELP="scan a parameter", EXAMPLE="", configure=configure, run=run)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(sys.modules["fmident.cli.main"], "COMMANDS", ("scan",))
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
+    """Return what counts simulations, and presses Ctrl-C after some."""
+    real = InProcessExecutor._run_one
+
+    def watch(last: int) -> list[int]:
+        count = [0]
+
+        def counted(self: Any, *arguments: Any) -> Any:
+            if count[0] == last:
+                raise KeyboardInterrupt
+            count[0] += 1
+            return real(self, *arguments)
+
+        monkeypatch.setattr(InProcessExecutor, "_run_one", counted)
+        return count
+
+    return watch
+
+
+@pytest.mark.usefixtures("command")
+def test_a_new_kind_of_run_is_interrupted_and_resumed(
+    study: Study, simulated: Callable[[int], list[int]], capsys: Capture
+) -> None:
+    words = ["scan", "problem.toml", "--set", "evaluation.executor=inline"]
+    assert simulated(99) == [0]
+    assert main([*words, "-o", "whole"]) == 0
+    assert "costs: [" in capsys.readouterr().out
+    simulated(5)
+    assert main([*words, "-o", "out", "--force", "--no-plugin", "openmodelica"]) == 130
+    told = capsys.readouterr().err
+    assert (
+        "to go on from here: fmident scan problem.toml --set evaluation.executor=inline -o out "
+        "--no-plugin openmodelica --resume\n"
+    ) in told
+    assert (study.folder / ".out.run").exists()
+    assert not (study.folder / "out").exists()
+    count = simulated(99)
+    assert main([*words, "-o", "out", "--resume"]) == 0
+    assert "resuming: 5 simulations in the journal" in capsys.readouterr().err
+    assert count == [4]
+    whole, resumed = (study.folder / name / "scan.json" for name in ("whole", "out"))
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert (study.folder / "out" / "problem.toml").exists()
+    assert [p.name for p in study.folder.iterdir() if p.name.startswith(".")] == []
+
+
+@pytest.mark.usefixtures("command")
+def test_what_is_there_is_kept_or_refused(study: Study, capsys: Capture) -> None:
+    for _ in range(2):
+        assert main(["scan", "problem.toml", "-o", "out", "-q"]) == 0
+    assert "the earlier result is kept as 'out.1'" in capsys.readouterr().err
+    (study.folder / "mine").mkdir()
+    (study.folder / "mine" / "notes.txt").touch()
+    assert main(["scan", "problem.toml", "-o", "mine"]) == 2
+    assert main(["scan", "problem.toml", "-o", "new", "--resume"]) == 2
+    assert "there is no unfinished run of 'new' to resume" in capsys.readouterr().err
+
+
+def test_in_python(study: Study, simulated: Callable[[int], list[int]]) -> None:
+    problem = fmident.load_problem(study.problem, overrides={"evaluation.executor": "inline"})
+
+    def scan(resume: bool = False) -> list[float]:
+        run = JournalledRun(Scan(), study.folder / "out", resume=resume, report=lambda _: None)
+        return run.execute(problem)
+
+    simulated(3)
+    with pytest.raises(KeyboardInterrupt):
+        scan()
+    count = simulated(99)
+    assert len(scan(resume=True)) == 9
+    assert count == [6]
+    with pytest.raises(EstimationError, match="no unfinished run"):
+        scan(resume=True)

@@ -1,0 +1,163 @@
+"""A run that keeps a journal and writes a result folder, whatever it is that is run.
+
+:class:`RunKind` is what one kind of run adds (an estimation, profiles); :class:`JournalledRun` is
+what they share: the place is checked before the run, the journal kept during it, the result
+folder placed in one step after it, and an interrupted run goes on from its journal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from fmident.api.wiring import Report
+from fmident.errors import Diagnostic
+
+if TYPE_CHECKING:
+    from fmident.evaluation.journal import Workspace
+    from fmident.problem.model import Problem
+
+Result = TypeVar("Result")
+
+
+class RunKind(ABC, Generic[Result]):
+    """A kind of run.
+
+    Attributes
+    ----------
+    marker : str
+        Name of the JSON file by which its result folder is known. Its ``"status"`` is
+        ``"interrupted"`` in a result that another run may go on from and replace.
+    """
+
+    marker: ClassVar[str]
+
+    @abstractmethod
+    def run(self, problem: Problem, workspace: Workspace) -> Result:
+        """Do the work; executors made by ``recording(workspace.journal)`` lose nothing.
+
+        After Ctrl-C it returns what it has with the status ``"interrupted"``, or raises
+        `KeyboardInterrupt` where there is nothing to write.
+        """
+
+    @abstractmethod
+    def status(self, result: Result) -> str:
+        """Return how the run ended: ``"converged"``, ``"limit"``, ``"interrupted"``, ``"failed"``.
+
+        The journal is thrown away after ``"converged"``, and kept after the others.
+        """
+
+    @abstractmethod
+    def write(self, result: Result, problem: Problem, folder: Path) -> Iterable[Diagnostic]:
+        """Write the files of a result, `marker` among them; return what went wrong.
+
+        The problem file is written for every kind.
+        """
+
+
+class JournalledRun(Generic[Result]):
+    """One run of a kind.
+
+    Parameters
+    ----------
+    kind
+        What is run.
+    folder
+        Where the result folder is written. An earlier result is kept as ``NAME.1``, ...
+    resume
+        Go on from the journal of a run that was interrupted or killed.
+    replace
+        Delete an earlier result, and the journal of an unfinished run, instead of keeping them.
+    report
+        Takes warnings and notes.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        No result folder may be written there.
+    """
+
+    def __init__(
+        self,
+        kind: RunKind[Result],
+        folder: Path,
+        *,
+        resume: bool = False,
+        replace: bool = False,
+        report: Report,
+    ) -> None:
+        from fmident.report.folder import check_target, remove_left
+
+        check_target(folder, kind.marker)
+        remove_left(folder)
+        self.kind = kind
+        self.folder = folder
+        self.resumed = resume
+        self.resumable = False
+        """Whether another run can go on from here; known when the workspace is closed."""
+        self._replace = replace
+        self._report = report
+
+    def execute(self, problem: Problem) -> Result:
+        """Run and write the result folder.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            Another run is at work there, there is nothing to resume, the run fails, or its
+            result cannot be written.
+        """
+        with self.opened(problem) as workspace:
+            result = self.run(problem, workspace)
+            self.write(result, problem, workspace)
+        return result
+
+    @contextmanager
+    def opened(self, problem: Problem) -> Iterator[Workspace]:
+        """Keep other runs away and open the journal."""
+        from fmident.evaluation.journal import Workspace
+
+        with Workspace(
+            self.folder, problem, resume=self.resumed, replace=self._replace, report=self._report
+        ) as workspace:
+            try:
+                yield workspace
+            finally:
+                self.resumable = workspace.resumable
+
+    def run(self, problem: Problem, workspace: Workspace) -> Result:
+        """Do the work; from here on the journal outlives an error."""
+        result = self.kind.run(problem, workspace)
+        workspace.keep()
+        return result
+
+    def write(self, result: Result, problem: Problem, workspace: Workspace) -> Path | None:
+        """Write the result folder, and close the journal.
+
+        Returns
+        -------
+        Path or None
+            Where the earlier result is now.
+        """
+        from fmident.report import folder as folders
+
+        status = self.kind.status(result)
+        unfinished = self.resumed and folders.holds_unfinished(self.folder, self.kind.marker)
+
+        def fill(work: Path) -> Sequence[Diagnostic]:
+            return tuple(self.kind.write(result, problem, work))
+
+        kept, failed = folders.place_folder(
+            self.folder,
+            problem,
+            fill,
+            replace=self._replace or unfinished,
+            marker=self.kind.marker,
+            placing=lambda work: workspace.placing(work, status),
+        )
+        workspace.finish(status)
+        self._report(failed)
+        return kept
