@@ -103,6 +103,16 @@ def test_estimators_never_touch_an_fmu() -> None:
     assert wrong == []
 
 
+def test_a_report_shows_what_others_have_computed() -> None:
+    wrong = [
+        f"{name_of(path)} imports {name}"
+        for path in modules(HOST / "report")
+        for target, name in targets(path)
+        if target in {"compilers", "evaluation"}
+    ]
+    assert wrong == []
+
+
 def test_the_host_never_imports_an_estimator() -> None:
     wrong = [
         f"{name_of(path)} imports {name}"

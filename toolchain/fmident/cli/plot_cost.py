@@ -12,8 +12,8 @@ from fmident.cli.usage import UsageError, assignments
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fmident.evaluation.cost_map import CostMap
     from fmident.problem.model import Problem
-    from fmident.report.cost_map import CostMap
 
 HELP = "draw the cost over pairs of parameters, and count its minima"
 EXAMPLE = """\
@@ -116,7 +116,7 @@ def _maps(
 ) -> list[CostMap]:
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
-    from fmident.report.cost_map import cost_map, pairs_of
+    from fmident.evaluation.cost_map import cost_map, pairs_of
 
     if runs_in_this_process(problem):
         check_survives(problem)

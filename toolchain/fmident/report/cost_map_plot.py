@@ -18,7 +18,7 @@ from fmident.report import plots
 from fmident.report.numbers import plain
 
 if TYPE_CHECKING:
-    from fmident.report.cost_map import Axis, CostMap
+    from fmident.evaluation.cost_map import Axis, CostMap
 
 _PANEL, _LEAST = 3.3, 5.4
 _DECADES = 8.0
