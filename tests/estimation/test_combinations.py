@@ -17,9 +17,15 @@ TIMES = np.linspace(0.0, 4.0, 41)
 Model = Callable[..., Mapping[str, np.ndarray]]
 
 
-def judged(model: Model, truth: Mapping[str, float]) -> Identifiability:
+def judged(
+    model: Model, truth: Mapping[str, float], units: Mapping[str, str] | None = None
+) -> Identifiability:
     measured = model(TIMES, {}, **truth)["y"] + 1e-3 * np.sin(37.0 * TIMES)
-    parameters = [Parameter(n, 1.2 * v, variable=n, scale=abs(v)) for n, v in truth.items()]
+    units = units or {}
+    parameters = [
+        Parameter(n, 1.2 * v, variable=n, scale=abs(v) or 1.0, unit=units.get(n))
+        for n, v in truth.items()
+    ]
     problem = python_problem({"y": measured}, TIMES, parameters)
     with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
         found = run_estimation(problem, evaluator, LeastSquares()).identifiability
@@ -69,3 +75,80 @@ def test_units_do_not_turn_a_product_into_something_else(unit: float) -> None:
 
     found = judged(model, {"k": 4.0 * unit, "m": 3.0 * unit})
     assert [c.text for c in found.determined] == ["k/m"]
+
+
+def texts(model: Model, truth: Mapping[str, float], **units: str) -> list[str]:
+    return [c.text for c in judged(model, truth, units).determined]
+
+
+@pytest.mark.parametrize(("a", "b"), [(-2.0, 3.0), (2.0, -3.0), (-2.0, -3e-6)])
+def test_products_of_negative_parameters(a: float, b: float) -> None:
+    def model(times, inputs, a, b, k):
+        return {"y": a * b * 1e3 * np.exp(-k * times)}
+
+    assert texts(model, {"a": a, "b": b, "k": 0.4}) == ["a*b"]
+
+    size = abs(b)
+
+    def ratio(times, inputs, a, b, k):
+        return {"y": np.exp(-k * times) * np.sin(a / b * size * times) + times}
+
+    assert texts(ratio, {"a": a, "b": b, "k": 0.4}) == ["a/b"]
+
+
+def test_powers_of_negative_parameters_next_to_one_that_is_zero() -> None:
+    def model(times, inputs, a, b, zero, k):
+        return {"y": a**2 * b * np.exp(-k * times) + zero * times}
+
+    found = judged(model, {"a": -1.5, "b": -0.7, "zero": 0.0, "k": 0.4})
+    assert [c.text for c in found.determined] == ["a^2*b"]
+    assert found.verdict.endswith("zero and k are identifiable.")
+
+
+def test_a_product_beside_a_sum() -> None:
+    """Each group of parameters is named as what it is."""
+
+    def model(times, inputs, R, C, a, b):
+        return {"y": np.exp(-times / (R * C)) + (a - 3.0 * b) * times}
+
+    truth = {"R": 2.0, "C": 0.8, "a": 1.0, "b": -0.5}
+    found = judged(model, truth)
+    assert [c.text for c in found.determined] == ["R*C", "a - 3*b"]
+    assert found.verdict == (
+        "Rank 2 of 4. R, C, a and b cannot be told apart; only R*C and a - 3*b are determined."
+    )
+    np.testing.assert_allclose(found.determined[1].coefficients, [0.0, 0.0, 1.0, -3.0], rtol=1e-3)
+
+
+def ladder(times, inputs, R1, R2, C1, C2):
+    """Step response of two RC sections in a row: two coefficients of four parameters."""
+    square, plain = R1 * C1 * R2 * C2, R1 * C1 + R1 * C2 + R2 * C2
+    fast, slow = np.roots([square, plain, 1.0])
+    return {"y": (slow * np.exp(fast * times) - fast * np.exp(slow * times)) / (slow - fast)}
+
+
+LADDER = {"R1": 1.5, "R2": 1.0, "C1": 0.8, "C2": 0.5}
+
+
+def test_different_units_are_never_added() -> None:
+    found = judged(ladder, LADDER, {"R1": "Ohm", "R2": "kOhm", "C1": "F", "C2": "uF"})
+    assert found.determined == ()
+    assert found.verdict == (
+        "Rank 2 of 4. R1, R2, C1 and C2 cannot be told apart; only 2 combinations of them are"
+        " determined."
+    )
+
+
+def test_equal_units_are_added() -> None:
+    def model(times, inputs, a, b, c, k):
+        return {"y": (a + 2.0 * b) * np.exp(-k * times) + c * times}
+
+    truth = {"a": 1.0, "b": 0.5, "c": 2.0, "k": 0.4}
+    assert texts(model, truth, a="m", b="mm", c="kg", k="1/s") == ["a + 2*b"]
+    assert texts(model, truth, a="m") == ["a + 2*b"]
+    assert texts(model, truth, a="m", b="kg") == []
+
+
+def test_products_of_different_units_are_named() -> None:
+    units = {"R1": "Ohm", "R2": "Ohm", "C": "F"}
+    assert texts(two_walls, {"R1": 2.0, "R2": 3.0, "C": 0.7}, **units) == ["R1*C", "R2*C"]

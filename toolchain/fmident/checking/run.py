@@ -346,7 +346,7 @@ class _Check:
         if count and not inert:
             points = points_inside(self.evaluator, count, seed=1)
             elsewhere = sensitivities_elsewhere(self.subject, self.evaluator, points)
-        checked = sensitivity_check(self.subject, known, elsewhere)
+        checked = sensitivity_check(self.subject, self.evaluator, known, elsewhere)
         if not inert:
             self.findings += identifiability_findings(
                 self.subject, known, checked, inert_allowed=self.inert_allowed

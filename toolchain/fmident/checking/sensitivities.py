@@ -11,6 +11,7 @@ from fmident._types import F64
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
+from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.result import integration_advice
 from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError
@@ -91,13 +92,16 @@ def _sensitivities_at(
 
 
 def sensitivity_check(
-    subject: Subject, found: Sensitivities, elsewhere: list[PointSensitivity]
+    subject: Subject,
+    evaluator: Evaluator,
+    found: Sensitivities,
+    elsewhere: list[PointSensitivity],
 ) -> SensitivityCheck:
     """Return singular values, rank and verdict.
 
     Parameters
     ----------
-    subject
+    subject, evaluator
         What is checked.
     found
         At the initial point.
@@ -105,11 +109,16 @@ def sensitivity_check(
         Inside the bounds.
     """
     statistics = found.statistics
-    judged = statistics.identifiability
+    problem, p = subject.problem, subject.problem.initial
+    inside = np.zeros(p.size, dtype=np.bool_)
+    judged = tested_combinations(problem, evaluator, p, inside, statistics.identifiability)
     smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
     names = tuple(q.name for q in subject.problem.free)
     here = _at(subject.problem.initial, found)
-    products = product_verdict(names, [here, *elsewhere], judged)
+    products = None  # sensitivities at several points speak where simulations do not
+    known = [c.text for c in statistics.identifiability.determined]
+    if [c.text for c in judged.determined] == known:
+        products = product_verdict(names, [here, *elsewhere], judged)
     return SensitivityCheck(
         names=names,
         singular_values=judged.singular_values,

@@ -7,7 +7,8 @@ sum is seen farther away: along ``R1 -> c R1, R2 -> c R2, C -> C/c`` the outputs
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,12 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.evaluation import Evaluator
 from fmident.statistics import Identifiability
-from fmident.statistics.combinations import null_space, products_of, products_verdict
-from fmident.statistics.identifiability import DeterminedCombination
+from fmident.statistics.combinations import blocks, combined_verdict, null_space, products_of
+from fmident.statistics.identifiability import (
+    DeterminedCombination,
+    analyse_rank,
+    determined_combinations,
+)
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -52,30 +57,120 @@ def tested_combinations(
         What the Jacobian says there.
     """
     missing = p.size - judged.rank
-    if not 0 < missing < p.size or judged.undecided or held.any() or not judged.determined:
+    if not 0 < missing < p.size or judged.undecided or held.any():
         return judged
     jacobian, errors = evaluator.jacobian(p), evaluator.column_errors(p)
     norms = np.linalg.norm(jacobian, axis=0)
-    if errors is None or bool((norms <= errors).any()) or not bool((p != 0.0).all()):
+    if errors is None or bool((norms <= errors).any()):
         return judged
     names = [q.name for q in problem.free]
-    straight = null_space(jacobian, missing)
-    found = products_of(names, jacobian * p, missing) if bool((p > 0.0).all()) else None
-    alone = float(np.max(_FAR * norms * np.abs(p)))
-    if found is not None and _holds(evaluator, p, found.directions, alone, powers=True):
-        gradients = [row / p / (row / p)[np.flatnonzero(row)[0]] for row in found.powers]
-        return replace(
-            judged,
-            verdict=products_verdict(names, judged.rank, found),
-            determined=tuple(
-                DeterminedCombination(text, gradient)
-                for text, gradient in zip(found.texts, gradients, strict=True)
-            ),
-        )
-    if _holds(evaluator, p, straight, alone, powers=False):
-        return judged
-    near = "This holds near these values only: farther away other combinations are determined."
-    return replace(judged, verdict=f"{judged.verdict} {near}")
+    alone = float(np.max(_FAR * norms * _sizes(problem, p)))
+    null = analyse_rank(jacobian).right[:, -missing:]
+    claims: list[_Claim] = []
+    groups = blocks(null)
+    for group in groups:
+        found = _claim(problem, evaluator, p, jacobian, null, group, alone)
+        if found is None:  # the groups are not as separate as they seemed
+            return judged
+        claims.append(found)
+    texts = [text for claim in claims for text in claim.texts]
+    determined = tuple(c for claim in claims for c in claim.determined)
+    involved = [j for claim in claims for j in claim.involved]
+    identifiable = [j for j in range(p.size) if not any(j in group for group in groups)]
+    verdict = combined_verdict(names, judged.rank, involved, texts, identifiable)
+    nearby = [claim for claim in claims if claim.nearby]
+    if nearby:
+        near = "This" if nearby == claims else _listed([t for c in nearby for t in c.texts]) + ":"
+        verdict += f" {near} holds near these values only: farther away other combinations"
+        verdict += " are determined."
+    return replace(judged, verdict=verdict, determined=determined)
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What is determined of a group of parameters that cannot be told apart.
+
+    Parameters
+    ----------
+    involved
+        Indices of the parameters that cannot be told apart.
+    texts
+        One for each combination, empty where it has no name.
+    determined
+        Those with a name.
+    nearby
+        Whether they are determined near the estimate only.
+    """
+
+    involved: tuple[int, ...]
+    texts: tuple[str, ...]
+    determined: tuple[DeterminedCombination, ...]
+    nearby: bool = False
+
+
+def _claim(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    jacobian: F64,
+    null: F64,
+    group: list[int],
+    alone: float,
+) -> _Claim | None:
+    """Return what is determined of a group: products if these hold, else sums of equal units."""
+    free = [problem.free[j] for j in group]
+    names, units = [q.name for q in free], [q.unit for q in free]
+    missing = int(np.count_nonzero(np.linalg.svd(null[group], compute_uv=False) > 0.5))
+    if not 0 < missing <= len(group):
+        return None
+
+    def whole(part: F64) -> F64:
+        full = np.zeros((p.size, part.shape[1]))
+        full[group] = part
+        return full
+
+    own = jacobian[:, group]
+    if missing == len(group):
+        return _Claim(tuple(group), (), ())
+    if bool((p[group] != 0.0).all()):
+        for found in products_of(names, own * p[group], missing):
+            directions = whole(found.directions)
+            if not _holds(evaluator, p, directions, alone, powers=True):
+                continue
+            gradients = [whole((row / p[group])[:, np.newaxis])[:, 0] for row in found.powers]
+            return _Claim(
+                tuple(group[j] for j in found.involved),
+                found.texts,
+                tuple(
+                    DeterminedCombination(text, g / g[np.flatnonzero(g)[0]])
+                    for text, g in zip(found.texts, gradients, strict=True)
+                ),
+            )
+    analysis = analyse_rank(own)
+    analysis = replace(
+        analysis, rank=len(group) - missing, involved=np.ones(len(group), dtype=np.bool_)
+    )
+    sums = determined_combinations(analysis, names, units)
+    named = tuple(
+        DeterminedCombination(c.text, whole(c.coefficients[:, np.newaxis])[:, 0])
+        for c in sums
+        if c.text
+    )
+    straight = whole(null_space(own, missing))
+    nearby = bool(named) and not _holds(evaluator, p, straight, alone, powers=False)
+    return _Claim(tuple(group), tuple(c.text for c in sums), named, nearby)
+
+
+def _sizes(problem: Problem, p: F64) -> F64:
+    """Return the sizes of the parameters, shape (n,): of one at zero, its scale."""
+    scales = np.array([q.scale for q in problem.free])
+    found: F64 = np.where(p == 0.0, scales, np.abs(p))
+    return found
+
+
+def _listed(words: Sequence[str]) -> str:
+    known = [w for w in words if w]
+    return known[0] if len(known) == 1 else ", ".join(known[:-1]) + " and " + known[-1]
 
 
 def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, powers: bool) -> bool:
@@ -83,7 +178,7 @@ def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, power
     problem = evaluator.problem
     points = []
     for way in directions.T:
-        relative = way if powers else way / p
+        relative = way if powers else way / _sizes(problem, p)
         length = _FAR / float(np.max(np.abs(relative)))
         for side in (length, -length):
             points.append(p * np.exp(side * way) if powers else p + side * way)

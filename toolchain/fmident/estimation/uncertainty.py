@@ -158,6 +158,7 @@ def uncertainty(
             weighted(residuals),
             p,
             [q.name for q in problem.free],
+            units=[q.unit for q in problem.free],
             sigma_known=problem.sigma_known,
             at_bound=held,
             column_errors=errors,

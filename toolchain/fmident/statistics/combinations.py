@@ -1,7 +1,7 @@
 """Products of powers that are determined where single parameters are not: ``k/m``.
 
 Parameters that always occur as a product or a quotient can be scaled against each other without
-any effect. In ``log p`` the direction of no effect is then the same at all points, with
+any effect. In ``log |p|`` the direction of no effect is then the same at all points, with
 components that are small whole numbers, whereas in ``p`` it turns from point to point.
 """
 
@@ -15,11 +15,16 @@ from math import gcd
 import numpy as np
 
 from fmident._types import F64
-from fmident.statistics.identifiability import Identifiability, analyse_rank
+from fmident.statistics.identifiability import Identifiability, analyse_rank, not_told_apart
 
 _SAME = 1e-2
 _LARGEST = 6
 _NOTHING = 1e-3
+_LADDER = ((_SAME, _LARGEST), (0.05, 3), (0.2, 2))
+"""How far powers may be from whole numbers, and how large these may be, to be worth a test."""
+
+_PART = 0.2
+"""Share in a direction of no effect that is none, in parts of the error of the powers."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def product_verdict(
     count = len(names)
     if judged.rank in (0, count) or judged.undecided or len(sensitivities) < 2:
         return None
-    if any(not bool((s.point > 0.0).all()) for s in sensitivities):
+    if any(not bool((s.point != 0.0).all()) for s in sensitivities):
         return None
     missing = count - judged.rank
     relative, plain = [], []
@@ -92,7 +97,8 @@ class Products:
     powers
         Exponents of all parameters, shape (k, n).
     directions
-        In the logarithms of the parameters: along these none of the products changes, (n, missing).
+        In the logarithms of the parameters' sizes, shape (n, missing): along these none of the
+        products changes.
     involved
         Indices of the parameters that cannot be told apart.
     """
@@ -103,8 +109,11 @@ class Products:
     involved: tuple[int, ...]
 
 
-def products_of(names: Sequence[str], relative: F64, missing: int) -> Products | None:
+def products_of(names: Sequence[str], relative: F64, missing: int) -> list[Products]:
     """Return the products that a Jacobian with respect to ``log p`` speaks for, at one point.
+
+    The best founded come first. Where the Jacobian is inexact, as next to jumps, those with small
+    powers only that are near what it says follow: they need a test.
 
     Parameters
     ----------
@@ -115,13 +124,22 @@ def products_of(names: Sequence[str], relative: F64, missing: int) -> Products |
     missing
         Dimension of its null space.
     """
-    return _products(names, null_space(relative, missing))
+    basis = null_space(relative, missing)
+    found: list[Products] = []
+    for same, largest in _LADDER:
+        more = _products(names, basis, same, largest)
+        if more is not None and more.texts not in [f.texts for f in found]:
+            found.append(more)
+    return found
 
 
-def _products(names: Sequence[str], basis: F64) -> Products | None:
-    involved = [int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) > _NOTHING)]
-    rows = _whole_rows(_complement(basis[involved]))
-    if rows is None:
+def _products(
+    names: Sequence[str], basis: F64, same: float = _SAME, largest: int = _LARGEST
+) -> Products | None:
+    nothing = max(_NOTHING, _PART * (same - _SAME))
+    involved = [int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) > nothing)]
+    rows = _whole_rows(_complement(basis[involved]), same, largest)
+    if rows is None or len(rows) != len(involved) - basis.shape[1]:
         return None
     powers = np.zeros((len(rows), len(names)))
     powers[:, involved] = np.array(rows, dtype=np.float64).reshape(len(rows), len(involved))
@@ -149,19 +167,64 @@ def products_verdict(names: Sequence[str], rank: int, found: Products) -> str:
     found
         The products.
     """
-    involved, texts, count = found.involved, found.texts, len(names)
-    listed = [names[j] for j in involved]
-    rest = [n for j, n in enumerate(names) if j not in involved]
-    verb = "is" if len(texts) == 1 else "are"
-    verdict = (
-        f"Rank {rank} of {count}. {_listed(listed)} cannot be told apart; only "
-        f"{_listed(texts)} {verb} determined."
-    )
-    if not texts:
-        verdict = f"Rank {rank} of {count}. {_listed(listed)} cannot be told apart."
+    rest = [j for j in range(len(names)) if j not in found.involved]
+    return combined_verdict(names, rank, found.involved, found.texts, rest)
+
+
+def combined_verdict(
+    names: Sequence[str],
+    rank: int,
+    involved: Sequence[int],
+    determined: Sequence[str],
+    identifiable: Sequence[int],
+) -> str:
+    """Return the verdict that names combinations.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters, shape (n,).
+    rank
+        Numerical rank.
+    involved
+        Indices of the parameters that cannot be told apart.
+    determined
+        The combinations of them that are determined; empty texts for those without a name.
+    identifiable
+        Indices of the parameters that are determined themselves.
+    """
+    tangled = [names[j] for j in sorted(involved)]
+    rest = [names[j] for j in identifiable]
+    verdict = f"Rank {rank} of {len(names)}. {not_told_apart(tangled, determined)}"
     if rest:
         verdict += f" {_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
     return verdict
+
+
+def blocks(null: F64) -> list[list[int]]:
+    """Return groups of parameters such that every direction of no effect is of one group.
+
+    Parameters
+    ----------
+    null
+        Orthonormal basis of the directions of no effect, shape (n, missing).
+
+    Returns
+    -------
+    list of lists
+        Of indices; parameters that are in no such direction are in none.
+    """
+    linked = np.abs(null @ null.T) > _NOTHING
+    left = {int(j) for j in np.flatnonzero(np.linalg.norm(null, axis=1) > _NOTHING)}
+    found = []
+    while left:
+        group, new = set[int](), {min(left)}
+        while new:
+            group |= new
+            new = {k for j in new for k in left if linked[j, k]} - group
+        left -= group
+        found.append(sorted(group))
+    return found
 
 
 def product_text(powers: Sequence[int], names: Sequence[str]) -> str:
@@ -209,7 +272,7 @@ def _complement(basis: F64) -> F64:
     return found
 
 
-def _whole_rows(rows: F64) -> list[list[int]] | None:
+def _whole_rows(rows: F64, same: float, largest: int) -> list[list[int]] | None:
     """Return rows that span the same as whole numbers, or ``None`` if they are none."""
     reduced = rows.copy()
     pivots = []
@@ -234,14 +297,14 @@ def _whole_rows(rows: F64) -> list[list[int]] | None:
         pivots.append(column)
     whole = []
     for row in reduced:
-        fractions = [Fraction(float(x)).limit_denominator(_LARGEST) for x in row]
-        if any(abs(float(f) - x) > _SAME for f, x in zip(fractions, row, strict=True)):
+        fractions = [Fraction(float(x)).limit_denominator(largest) for x in row]
+        if any(abs(float(f) - x) > same for f, x in zip(fractions, row, strict=True)):
             return None
         common = 1
         for f in fractions:
             common = common * f.denominator // gcd(common, f.denominator)
         numbers = [int(f * common) for f in fractions]
-        if max(map(abs, numbers)) > _LARGEST:
+        if max(map(abs, numbers)) > largest:
             return None
         whole.append(numbers)
     return whole

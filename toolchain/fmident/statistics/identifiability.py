@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident._types import F64
+from fmident.problem.quantities import same_dimension
 
 _SAFETY = 1.5
 """Times the disagreement of two estimates that may be the error of either."""
@@ -204,7 +205,7 @@ def analyse_rank(
 
 
 def determined_combinations(
-    analysis: RankAnalysis, names: Sequence[str]
+    analysis: RankAnalysis, names: Sequence[str], units: Sequence[str | None] | None = None
 ) -> tuple[DeterminedCombination, ...]:
     """Return the combinations of the involved parameters that the data do determine.
 
@@ -214,7 +215,10 @@ def determined_combinations(
         Of the Jacobian with one column per name.
     names
         Shape (n,).
+    units
+        Of the parameters, shape (n,). What would add one unit to another has no text.
     """
+    units = [None] * len(names) if units is None else units
     index = [int(i) for i in np.flatnonzero(analysis.involved & ~analysis.without_influence)]
     if not index:
         return ()
@@ -228,7 +232,9 @@ def determined_combinations(
         coefficients /= coefficients[np.flatnonzero(row)[0]]
         full = np.zeros(len(names))
         full[index] = coefficients
-        text = format_combination(coefficients, [names[i] for i in index])
+        text = ""
+        if can_be_added([units[int(i)] for i in np.flatnonzero(full)]):
+            text = format_combination(coefficients, [names[i] for i in index])
         combinations.append(DeterminedCombination(text, full))
     return tuple(combinations)
 
@@ -246,6 +252,32 @@ def format_combination(coefficients: F64, names: Sequence[str]) -> str:
         else:
             text += f" - {term}" if coefficient < 0.0 else f" + {term}"
     return text
+
+
+def can_be_added(units: Sequence[str | None]) -> bool:
+    """Return whether values in these units have a sum; an unknown unit fits any other."""
+    known = [u for u in units if u is not None]
+    return all(same_dimension(known[0], u) for u in known[1:])
+
+
+def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
+    """Return the sentence on parameters that the data cannot tell apart.
+
+    Parameters
+    ----------
+    names
+        Of the parameters.
+    determined
+        The combinations of them that are determined; empty texts for those without a name.
+    """
+    known = [text for text in determined if text]
+    unnamed = len(determined) - len(known)
+    if unnamed:
+        number = "one combination" if unnamed == 1 else f"{unnamed} combinations"
+        known.append(f"{number} of them")
+    verb = "is" if len(determined) == 1 else "are"
+    only = f"; only {_listed(known)} {verb} determined" if known else ""
+    return f"{_listed(names)} cannot be told apart{only}."
 
 
 def describe(
@@ -310,13 +342,7 @@ def describe(
                 f"standard errors are at least {_listed(least)}."
             )
         elif tangled:
-            only = [c.text for c in combinations]
-            known = (
-                f"; only {_listed(only)} {'is' if len(only) == 1 else 'are'} determined"
-                if only
-                else ""
-            )
-            sentences.append(f"{_listed(tangled)} cannot be told apart{known}.")
+            sentences.append(not_told_apart(tangled, [c.text for c in combinations]))
         rest = [n for n, part in zip(names, analysis.involved, strict=True) if not part]
         if rest:
             sentences.append(f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")

@@ -83,6 +83,7 @@ def parameter_statistics(
     spread: F64 | None = None,
     scores: ResidualScores | None = None,
     level: float = 0.95,
+    units: Sequence[str | None] | None = None,
 ) -> ParameterStatistics:
     """Return covariance, intervals and the rank verdict at a least-squares solution.
 
@@ -119,6 +120,8 @@ def parameter_statistics(
         noise is known.
     level
         Probability of the intervals.
+    units
+        Of the parameters, for the verdict; ``None`` where unknown.
     """
     count = values.size
     held = np.zeros(count, dtype=np.bool_) if at_bound is None else at_bound
@@ -168,9 +171,10 @@ def parameter_statistics(
         undecided = _undecided(analysis, kept_names, values[kept], variance)
         open_ones = [kept[kept_names.index(name)] for name in undecided]
         intervals[open_ones] = np.nan
-    combinations = () if undecided else determined_combinations(analysis, kept_names)
+    kept_units = None if units is None else [units[i] for i in kept]
+    combinations = () if undecided else determined_combinations(analysis, kept_names, kept_units)
     full = []
-    for combination in combinations:
+    for combination in (c for c in combinations if c.text):
         coefficients = np.zeros(count)
         coefficients[kept] = combination.coefficients
         full.append(type(combination)(combination.text, coefficients))
