@@ -11,7 +11,7 @@ import pytest
 
 from fmident.api import builds
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.staleness import add_record
+from fmident.compilers.staleness import RECORD_PATH, encode_record, make_record
 from fmident.errors import CompilationError, Diagnostic
 from fmident.plugins import Host
 
@@ -33,7 +33,7 @@ class Recorder(Compiler):
         request.output.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(request.output, "w") as archive:
             archive.writestr("modelDescription.xml", "<fmiModelDescription/>")
-        add_record(request.output, request, self)
+            archive.writestr(RECORD_PATH, encode_record(make_record(request, self)))
         return BuildResult(request.output, self.version(), (), 0.0)
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.staleness import add_record, is_stale, read_record, source_files
+from fmident.compilers.staleness import (
+    RECORD_PATH,
+    encode_record,
+    is_stale,
+    make_record,
+    read_record,
+    source_files,
+)
 
 
 class Recorder(Compiler):
@@ -26,7 +33,7 @@ class Recorder(Compiler):
     def build(self, request: BuildRequest) -> BuildResult:
         with zipfile.ZipFile(request.output, "w") as archive:
             archive.writestr("modelDescription.xml", "<fmiModelDescription/>")
-        add_record(request.output, request, self)
+            archive.writestr(RECORD_PATH, encode_record(make_record(request, self)))
         return BuildResult(request.output, self.version(), (), 0.0)
 
 

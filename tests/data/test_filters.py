@@ -9,7 +9,7 @@ import pytest
 from scipy import signal
 
 from fmident.data import Decimation, apply_decimation, butterworth, kept_samples
-from fmident.data.filters import check_equidistant, differentiate, low_pass_for, resample
+from fmident.data.filters import check_equidistant, differentiate, low_pass_for
 from fmident.errors import DataError
 
 N = 4000
@@ -77,11 +77,6 @@ def test_derivative_of_a_parabola() -> None:
     assert found[0] == pytest.approx(0.5)  # one-sided
 
 
-def test_resampling_bridges_gaps() -> None:
-    times, values = np.arange(5.0), np.array([0.0, 1.0, np.nan, 3.0, 4.0])
-    np.testing.assert_allclose(resample(times, values, np.array([0.5, 2.0, 4.0])), [0.5, 2.0, 4.0])
-
-
 def test_jitter_is_equidistant_and_a_lost_sample_is_not() -> None:
     jitter = TIMES + 1e-6 * np.random.default_rng(0).uniform(size=N)
     assert check_equidistant(jitter, "decimation") == pytest.approx(STEP, rel=1e-4)
@@ -102,8 +97,6 @@ def test_jitter_is_equidistant_and_a_lost_sample_is_not() -> None:
         (lambda: butterworth(TIMES, 500.0, STEP), "between 0 and 500 Hz"),
         (lambda: butterworth(np.ones(12), 50.0, STEP), "12 samples are too few"),
         (lambda: differentiate(np.ones(1), np.zeros(1)), "two samples"),
-        (lambda: resample(TIMES, TIMES, np.array([5.0])), "no value at 5 s"),
-        (lambda: resample(TIMES, TIMES * np.nan, np.array([1.0])), "without any sample"),
     ],
 )  # fmt: skip
 def test_refused(call: Callable[[], object], fragment: str) -> None:

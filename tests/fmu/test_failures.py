@@ -20,6 +20,7 @@ from fmident.fmu import SimulationSetup, Simulator, influence, open_fmu
 
 from .build import Fixture, build, real
 from .conftest import Builder
+from .updates import update_of
 
 DISCARD, ERROR, FATAL, NAN, CRASH, WARN, PRINT, SLOW, HANG, EXIT, FLOOD, INIT, ABORT, START_NAN = (
     range(1, 15)
@@ -130,7 +131,7 @@ def test_an_end_in_a_trial_step_does_not_spoil_the_run(fmu_folder: Path) -> None
     with open_fmu(path) as fmu, fmu.simulator() as simulator:
         for _ in range(2):
             np.testing.assert_allclose(simulator.simulate(setup)[:, 0], times, atol=1e-12)
-        assert simulator.update_of(setup) == "after_step"
+        assert update_of(simulator, setup) == "after_step"
 
 
 def test_a_status_that_fmi_does_not_know(simulator: Simulator) -> None:

@@ -10,6 +10,7 @@ import pytest
 from fmident.fmu import SimulationSetup, open_fmu
 
 from .slave3 import CONTACT, Slave3, build_slave3
+from .updates import update_of
 
 T = np.linspace(0.0, 1.0, 11)
 LATE = """
@@ -30,7 +31,7 @@ def test_outputs_that_are_computed_in_the_step_only(fmu_folder: Path) -> None:
     setup = SimulationSetup(T, ("u",), u[:, None], ("y", "q"))
     with open_fmu(late(fmu_folder, "LATE")) as fmu, fmu.simulator() as simulator:
         y, q = simulator.simulate(setup, {"k": 3.0}).T
-        assert simulator.update_of(setup) == "before_step"
+        assert update_of(simulator, setup) == "before_step"
         assert "computes its outputs in fmi3DoStep only" in simulator.log[0].message
         np.testing.assert_allclose(y - q, 3.0 * u, atol=1e-15)
         np.testing.assert_array_equal(
@@ -49,9 +50,9 @@ def test_outputs_are_read_after_the_inputs_otherwise(fmu_folder: Path, case: str
     given = "after_step" if case == "asked" else "auto"
     with open_fmu(path) as fmu, fmu.simulator(input_update=given) as simulator:
         found = simulator.simulate(setup)
-        assert simulator.update_of(setup) == "after_step"
+        assert update_of(simulator, setup) == "after_step"
         said = "; ".join(record.message for record in simulator.log)
-    assert ("cannot be told" in said) == (case == "fixed step")
+    assert ("cannot be detected" in said) == (case == "fixed step")
     np.testing.assert_allclose(found[1:, -1], 0.1 * np.cumsum(u[:-1]), atol=1e-14)
     if case == "at once":
         np.testing.assert_allclose(found[:, 0] - found[:, 1], 2.0 * u, atol=1e-15)
@@ -64,7 +65,7 @@ def test_an_end_in_a_trial_step_does_not_spoil_the_run(fmu_folder: Path) -> None
     with open_fmu(late(fmu_folder, "LATE")) as fmu, fmu.simulator() as simulator:
         for _ in range(2):
             np.testing.assert_allclose(simulator.simulate(setup)[:, 0], T - T[0], atol=1e-12)
-        assert simulator.update_of(setup) == "after_step"
+        assert update_of(simulator, setup) == "after_step"
 
 
 def test_event_mode_that_is_offered_and_refused(fmu_folder: Path) -> None:

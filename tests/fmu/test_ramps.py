@@ -13,6 +13,8 @@ from fmident.errors import FmuError
 from fmident.fmu import SimulationSetup, open_fmu, read_description, with_ramps
 from fmident.fmu.ramps import InputRamps
 
+from .updates import update_of
+
 SOURCE = """
 model Ramped "Integrator whose input follows a line"
   input Real u(start=0);
@@ -73,7 +75,7 @@ def test_inputs_follow_straight_lines(ramped: Path) -> None:
             x, y = simulator.simulate(setup).T
             assert np.max(np.abs(x - integral)) < 1e-9
             assert np.max(np.abs(y - 2.0 * u)) < 1e-14
-        assert simulator.update_of(setup) == "before_step"
+        assert update_of(simulator, setup) == "before_step"
         held = SimulationSetup(times, ("u",), u[:, np.newaxis], ("x",), interpolation="hold")
         steps = np.concatenate([[0.0], np.cumsum(u[:-1] * np.diff(times))])
         assert np.max(np.abs(simulator.simulate(held)[:, 0] - steps)) < 1e-5

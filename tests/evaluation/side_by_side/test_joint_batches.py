@@ -133,27 +133,6 @@ def test_none_and_one(evaluator: Evaluator) -> None:
     assert evaluator.side_by_side([lambda own: own.cost(at(2.0))]) == [evaluator.cost(at(2.0))]
 
 
-def test_another_problem_on_the_same_executor(evaluator: Evaluator, executor: Recording) -> None:
-    """As in a profile: one parameter is held, the other is free."""
-    a, k = evaluator.problem.parameters
-
-    def held(value: float) -> Search:
-        fixed = dataclasses.replace(k, initial=value, fixed=True)
-        problem = dataclasses.replace(evaluator.problem, parameters=(a, fixed))
-
-        def search(own: Evaluator) -> float:
-            with own.for_problem(problem) as reduced:
-                found: float = reduced.cost(np.array([2.0]))
-            return found
-
-        return search
-
-    found = evaluator.side_by_side([held(1.0), held(1.3)])
-    assert len(executor.batches) == 1
-    assert evaluator.simulations == 2
-    assert found == [evaluator.cost(at(2.0, 1.0)), evaluator.cost(at(2.0, 1.3))]
-
-
 def test_searches_inside_of_searches(evaluator: Evaluator, executor: Recording) -> None:
     main, called = threading.get_ident(), []
 

@@ -86,14 +86,6 @@ def read_record(fmu: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def add_record(fmu: Path, request: BuildRequest, compiler: Compiler) -> None:
-    """Append the record to an FMU that a compiler has written without it."""
-    info = zipfile.ZipInfo(RECORD_PATH, (1980, 1, 1, 0, 0, 0))
-    info.external_attr = 0o644 << 16
-    with zipfile.ZipFile(fmu, "a") as archive:
-        archive.writestr(info, encode_record(make_record(request, compiler)))
-
-
 def is_stale(fmu: Path, request: BuildRequest, compiler: Compiler) -> bool:
     """Return whether the FMU must be built anew.
 

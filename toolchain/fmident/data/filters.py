@@ -170,35 +170,6 @@ def differentiate(values: F64, times: F64) -> F64:
     return np.asarray(np.gradient(values, times, axis=0), dtype=np.float64)
 
 
-def resample(times: F64, values: F64, new_times: F64) -> F64:
-    """Return the signal at other instants, by straight lines between its samples.
-
-    Missing samples (NaN) are bridged.
-
-    Parameters
-    ----------
-    times, values
-        Shape (n,).
-    new_times
-        Shape (k,), inside the range of the samples.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        No sample, or an instant outside of their range.
-    """
-    known = np.isfinite(values)
-    if not known.any():
-        raise DataError("a signal without any sample cannot be resampled")
-    first, last = times[known][0], times[known][-1]
-    if new_times.size and (new_times[0] < first or new_times[-1] > last):
-        raise DataError(
-            f"the samples lie between {first:g} s and {last:g} s: no value at "
-            f"{(new_times[0] if new_times[0] < first else new_times[-1]):g} s"
-        )
-    return np.interp(new_times, times[known], values[known])
-
-
 def check_equidistant(times: F64, purpose: str) -> float:
     """Return the step of equidistant samples.
 

@@ -202,7 +202,7 @@ class Evaluator:
         share data, and the order in which they report to the monitor depends on nothing else.
 
         A search may call :meth:`side_by_side` of its evaluator in turn. It is to use no other
-        evaluator than its own, or one made of that by :meth:`for_problem`.
+        evaluator than its own.
 
         Parameters
         ----------
@@ -242,21 +242,6 @@ class Evaluator:
 
         told = _Told(self._executor, self.activities, len(searches))
         return run_side_by_side([begun(search) for search in searches], told, most or self._most())
-
-    def for_problem(self, problem: Problem) -> Evaluator:
-        """Return an evaluator of a similar problem that shares the executor of this one.
-
-        For the same model with other parameters free, as in a profile. Its simulations
-        are counted here; points and step sizes are its own. It need not be closed.
-
-        Parameters
-        ----------
-        problem
-            With the same FMU and the same experiments as this one's.
-        """
-        found = Evaluator(problem, Share(self._executor))
-        found._runs.counts.whole = self._runs.counts
-        return found
 
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are not candidates for the best point.
@@ -348,10 +333,6 @@ class Evaluator:
             Shape (n,), where the simulation works.
         """
         return self._derivatives.measure_steps(self._checked(p)[0])
-
-    def choose_steps_again(self) -> None:
-        """Forget the steps, so that the next Jacobian measures noise and curvature anew."""
-        self._derivatives.steps = None
 
     def column_errors(self, p: F64) -> F64 | None:
         """Return the expected length of the error of each column of the Jacobian at `p`.

@@ -12,8 +12,7 @@ from fmident.errors import FmuError, Location
 from fmident.fmu.floating import protected, standard_maker
 from fmident.fmu.functions import Functions
 
-OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
-
+OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 
 LIBC = ctypes.CDLL(None)
 """The C library of this process (POSIX)."""

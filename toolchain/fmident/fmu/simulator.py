@@ -413,11 +413,6 @@ class Simulator:
             self._plans.setdefault(setup, {})[driver] = plan
         return plan
 
-    def update_of(self, setup: SimulationSetup) -> InputUpdate | None:
-        """Return how inputs are set in `setup`, once it has been simulated."""
-        plans = self._plans.get(setup)
-        return next(iter(plans.values())).update if plans else None
-
     @property
     def instance(self) -> BaseInstance:
         """The live instance; for the modules of this package."""

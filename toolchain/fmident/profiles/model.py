@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 
 from fmident._types import F64
@@ -226,18 +225,3 @@ class ProfileResult:
         ]
         columns = ["profile", "value", "cost", "rise", "tau", "converged", *self.parameters]
         return pd.DataFrame(rows, columns=columns)
-
-    def tau_at(self, name: str, values: F64) -> F64:
-        """Return tau of a parameter between its points, (k,) -> (k,); NaN beyond them.
-
-        Raises
-        ------
-        KeyError
-            There is no profile of that name.
-        """
-        from fmident.profiles.curve import tau_curve
-
-        for p in self.profiles:
-            if p.name == name:
-                return tau_curve(p.points, np.asarray(values, dtype=np.float64))
-        raise KeyError(name)

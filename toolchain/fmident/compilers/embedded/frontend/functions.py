@@ -140,7 +140,7 @@ class FunctionInliner:
         for variable in (*function.outputs, *function.locals):
             if variable.default is not None:
                 frame.variables[variable.name] = lowering.evaluate(variable.default)
-        _Body(self, frame, lowering).run(function.body)
+        _Body(frame, lowering).run(function.body)
         return [frame.value(variable.name, variable.span) for variable in function.outputs]
 
     def _check_input(
@@ -203,8 +203,7 @@ class _Leave(Exception):  # noqa: N818 - control flow, not an error
 class _Body:
     """Runs statements on a frame."""
 
-    def __init__(self, inliner: FunctionInliner, frame: Frame, lowering: Lowering) -> None:
-        self._inliner = inliner
+    def __init__(self, frame: Frame, lowering: Lowering) -> None:
         self._frame = frame
         self._lowering = lowering
         self._guard_at_call = lowering.guard
