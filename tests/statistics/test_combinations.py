@@ -10,7 +10,7 @@ from fmident.statistics.combinations import blocks, products_of
 
 @pytest.mark.parametrize("error", [0.0, 3e-3, 0.05])
 def test_an_inexact_jacobian_still_names_the_product_to_be_tested(error: float) -> None:
-    """Next to jumps the columns of C, G and P, which only act as C/P and G/P, do not add up to 0."""
+    """Next to jumps the columns of C, G and P, which act as C/P and G/P, do not add up to 0."""
     c, g = np.random.default_rng(2).standard_normal((2, 50))
     relative = np.column_stack([c * (1.0 + error), g, -c - g, 20.0 * np.cos(c) + 5.0])
     found = [p.texts for p in products_of(["C", "G", "P", "T"], relative, 1)]

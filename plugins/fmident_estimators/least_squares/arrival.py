@@ -45,6 +45,20 @@ _SLOWEST = 0.98
 """Ratio of successive steps beyond which the sum of all that follow is not extrapolated."""
 
 
+_FINE = 1e-6
+"""Tolerance of simulations that does for a search."""
+
+
+def if_too_coarse(tolerance: float | None) -> str:
+    """Return that the tolerance of the simulations may be why no step lowers the cost, if so."""
+    if tolerance is None or tolerance <= _FINE:
+        return ""
+    return (
+        f": evaluation.tolerance = {tolerance:g} may be too coarse for the search, try"
+        f" {tolerance / 100.0:.0e}"
+    )
+
+
 @dataclass(frozen=True)
 class Rest:
     """What is left to go from a point, in the search space.

@@ -14,7 +14,7 @@ from fmident.estimation.contract import Monitor, Status
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
-from fmident_estimators.least_squares.arrival import Errors, Rest, rest
+from fmident_estimators.least_squares.arrival import Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
@@ -421,7 +421,7 @@ class LocalSearch:
         left = f"a step of {found.length:.2g} standard errors is left to go"
         if found.hidden_by_noise():
             return "converged", f"the noise of the simulation hides further descent ({left})"
-        return "limit", f"{message}, but {left}"
+        return "limit", f"{message}, but {left}{if_too_coarse(self._evaluator.tolerance)}"
 
     def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters have no influence that can be seen, shape (n,)."""

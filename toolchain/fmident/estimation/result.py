@@ -147,11 +147,15 @@ class ResidualCheck:
         Largest correlation of neighbouring residuals of an output, 0 for white noise.
     delays
         Delays that the residuals show and the problem does not have.
+    hiding_bounds
+        Parameters on bounds beyond which most of the residuals would be explained, as far as the
+        derivatives at the estimate tell.
     """
 
     noise_ratio: float
     autocorrelation: float
     delays: tuple[UnmodelledDelay, ...] = ()
+    hiding_bounds: tuple[str, ...] = ()
 
 
 def integration_advice(needed: float | None) -> str:

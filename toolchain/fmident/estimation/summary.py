@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident._types import F64
+from fmident.estimation.bounds import left_beyond_bounds
 from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Estimate, Status
 from fmident.estimation.delays import delay_notes, unmodelled_delays
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
 _ON_BOUND = 1e-9
+
+_HIDDEN = 0.7
+"""Part of the residuals that may be left without the bounds, where these hide the fit."""
 
 _AWAY = 0.5
 """Distance from the minimum, in standard errors, from which on intervals cover visibly less: 92 %
@@ -168,6 +172,7 @@ def summarise(
         notes += residual_notes(problem, residuals, fits, statistics)
         if status != "interrupted" and estimate.residual_weights is None:
             check = _with_delays(problem, evaluator, p, held, statistics, fits, check)
+            check = _with_bounds(problem, p, held, statistics, residuals, check)
             notes += delay_notes(check.delays)
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
@@ -208,6 +213,28 @@ def _with_delays(
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
         return check
     return dataclasses.replace(check, delays=delays)
+
+
+def _with_bounds(
+    problem: Problem,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics,
+    residuals: F64,
+    check: ResidualCheck,
+) -> ResidualCheck:
+    """Return what the residuals say with the bounds that hide the fit, instead of delays then.
+
+    A parameter that cannot go where it belongs leaves residuals that look like a delay.
+    """
+    jacobian = statistics.linearisation.jacobian
+    if jacobian.shape != (residuals.size, p.size):
+        return check
+    left, names = left_beyond_bounds(problem, p, held, jacobian, residuals)
+    smallest = min((d.left for d in check.delays), default=1.0)
+    if not left < min(_HIDDEN, smallest):
+        return check
+    return dataclasses.replace(check, delays=(), hiding_bounds=names)
 
 
 def _withhold(problem: Problem, statistics: VerifiedStatistics, jumps: Jumps) -> VerifiedStatistics:

@@ -104,6 +104,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "noise_ratio": result.residuals.noise_ratio,
             "autocorrelation": result.residuals.autocorrelation,
             "delays": [dataclasses.asdict(d) for d in result.residuals.delays],
+            "hiding_bounds": list(result.residuals.hiding_bounds),
         },
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if not e.fixed],

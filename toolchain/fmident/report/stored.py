@@ -123,6 +123,7 @@ def _result(content: JsonTable) -> EstimationResult:
             seen.number("noise_ratio"),
             seen.number("autocorrelation"),
             tuple(seen.each("delays", _delay, [])),
+            seen.texts("hiding_bounds", []),
         ),
     )
 

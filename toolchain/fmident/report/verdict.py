@@ -222,6 +222,8 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
         return f"the model does not explain the data{where}: {size}; {_advice(result)}"
     if not plain_cost:
         return ""
+    if seen.hiding_bounds:
+        return _hidden(result, seen)
     if seen.noise_ratio > 1.0:
         return f"the residuals are {seen.noise_ratio:.3g} times the noise"
     if seen.delays:
@@ -239,6 +241,8 @@ def _advice(result: EstimationResult) -> str:
     options = found if isinstance(found, Mapping) else {}
     if result.status == "interrupted":
         return "the search was not at its end: --resume goes on with it"
+    if result.residuals is not None and result.residuals.hiding_bounds:
+        return _hidden(result, result.residuals)
     if result.residuals is not None and result.residuals.delays:
         return _delayed(result.residuals)
     generations = options.get("generations")
@@ -249,6 +253,9 @@ def _advice(result: EstimationResult) -> str:
     if result.status == "limit" and _used_up(result, options.get("max_iterations")):
         allowed = options["max_iterations"]
         return f"the search was not at its end: allow more iterations than {allowed}"
+    free = [e for e in result.estimates if not e.fixed]
+    if free and all(e.at_bound for e in free):
+        return "every parameter lies on a bound: widen the bounds first"
     starts = options.get("starts")
     if starts == 1:
         return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
@@ -256,6 +263,21 @@ def _advice(result: EstimationResult) -> str:
         return f"so say {starts} starts: look for what the model lacks, or widen the bounds"
     # The others solve equations of their own or filter: there is no search to begin elsewhere.
     return "look for what the model lacks, such as a delay, an offset or friction"
+
+
+def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
+    """Return that bounds keep parameters from a better fit, as part of a sentence."""
+    values = {e.name: e for e in result.estimates}
+    named = [
+        f"{n} = {plain(values[n].value, 4)}" + (f" {values[n].unit}" if values[n].unit else "")
+        for n in seen.hiding_bounds
+    ]
+    bound = "a bound" if len(named) == 1 else "bounds"
+    verb = "lies on" if len(named) == 1 else "lie on"
+    return (
+        f"{_names(named)} {verb} {bound} that hide{'s' if len(named) == 1 else ''} the fit: "
+        "widen the bounds, or look for what the model lacks"
+    )
 
 
 def _delayed(seen: ResidualCheck) -> str:

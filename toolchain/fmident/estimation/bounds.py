@@ -1,0 +1,58 @@
+"""Whether bounds keep the parameters from where the model explains the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._types import F64
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+Flags = npt.NDArray[np.bool_]
+
+
+def left_beyond_bounds(
+    problem: Problem, p: F64, held: Flags, jacobian: F64, residuals: F64
+) -> tuple[float, tuple[str, ...]]:
+    """Return what would be left of the residuals without the bounds, and which of them matter.
+
+    By the derivatives at the estimate: nothing is simulated beyond a bound.
+
+    Parameters
+    ----------
+    problem
+        With the bounds.
+    p
+        Estimate, shape (n,).
+    held
+        Parameters on a bound, shape (n,).
+    jacobian, residuals
+        Whitened, at `p`, shapes (m, n) and (m,).
+
+    Returns
+    -------
+    left, names
+        Root mean square of the residuals then, over that of now; the parameters on bounds that
+        would go beyond them. NaN and nothing where no bound holds a parameter back.
+    """
+    size = float(np.linalg.norm(residuals))
+    outward = np.where(p - problem.lower <= problem.upper - p, -1.0, 1.0)
+    released = held.copy()
+    while released.any() and size > 0.0:
+        moving = released | ~held
+        norms = np.linalg.norm(jacobian, axis=0)
+        used = np.flatnonzero(moving & (norms > 0.0))
+        step = np.zeros(p.size)
+        scaled = jacobian[:, used] / norms[used]
+        step[used] = np.linalg.lstsq(scaled, -residuals, rcond=1e-6)[0] / norms[used]
+        back = released & ~(step * outward > 0.0)
+        if not back.any():
+            left = float(np.linalg.norm(residuals + jacobian @ step)) / size
+            names = tuple(q.name for q, out in zip(problem.free, released, strict=True) if out)
+            return left, names
+        released &= ~back
+    return float("nan"), ()
