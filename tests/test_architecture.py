@@ -15,7 +15,8 @@ COSTS = ROOT / "plugins" / "fmident_costs"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_types", "_closing", "_json", "_locked_folder", "errors", "units", "toml_file",
+    "_version", "_types", "_closing", "_json", "_locked_folder", "errors", "options", "units",
+    "toml_file",
     "fmu", "compilers", "data", "catalog", "problem", "evaluation", "statistics", "estimation",
     "design", "profiles", "report", "checking", "plugins", "testing", "validation",
 )  # fmt: skip
@@ -90,8 +91,8 @@ def test_packages_import_only_what_stands_below() -> None:
 
 def test_estimators_never_touch_an_fmu() -> None:
     allowed = {
-        "_types", "errors", "units", "problem", "data", "evaluation", "estimation", "plugins",
-        "statistics",
+        "_types", "errors", "options", "units", "problem", "data", "evaluation", "estimation",
+        "plugins", "statistics",
     }  # fmt: skip
     wrong = [
         f"{name_of(path)} imports {name}"

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
+from fmident.options import NOT_NEGATIVE, Options, Range
 from fmident.plugins import Registry, hookimpl
 from fmident.problem.model import Problem
 
 
 @dataclass(frozen=True)
-class RandomSearchOptions:
-    """What the ``[estimator]`` table may hold beside the name."""
+class RandomSearchOptions(Options):
+    """Keys of the ``[estimator]`` table.
 
-    samples: int = 100
-    seed: int = 0
+    Parameters
+    ----------
+    samples
+        Points to draw.
+    seed
+        Of the random numbers.
+    """
+
+    samples: Annotated[int, Range(least=1)] = 100
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
 
 class RandomSearch(Estimator[RandomSearchOptions]):

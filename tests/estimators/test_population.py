@@ -200,7 +200,7 @@ def test_a_target_ends_the_search(method: str, run: Run) -> None:
     [
         ("special-genetic", {"survivors": 0}, "survivors must be at least 1"),
         ("special-genetic", {"range_reduction": 1.5}, "range_reduction"),
-        ("special-genetic", {"seed": -1}, "seed must not be negative"),
+        ("special-genetic", {"seed": -1}, "seed must be zero or positive"),
         ("binary-genetic", {"bits": 60}, "bits must be from 1 to 52"),
         ("binary-genetic", {"elites": 50}, "elites"),
         ("binary-genetic", {"mutation": 1.5}, "mutation must be from 0 to 1"),

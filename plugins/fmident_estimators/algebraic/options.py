@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Literal
 
+from fmident.options import INSIDE_UNIT, POSITIVE
 from fmident_estimators.algebraic.weights import Quadrature
 from fmident_estimators.linear_equation import EquationOptions
 
@@ -36,20 +37,10 @@ class AlgebraicOptions(EquationOptions):
         its inverse predicted variance; or ``"last"``, for parameters that change.
     """
 
-    window: float | None = None
+    window: Annotated[float | None, POSITIVE] = None
     mu: int = 0
     rows: int = 0
     quadrature: Quadrature = "product-4"
-    singular: float = 1e-10
-    precision: dict[str, Any] = field(default_factory=dict)
+    singular: Annotated[float, INSIDE_UNIT] = 1e-10
+    precision: dict[str, Annotated[float, POSITIVE]] = field(default_factory=dict)
     final: Literal["weighted", "last"] = "weighted"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.window is not None and not self.window > 0.0:
-            raise ValueError(f"window must be positive, not {self.window}")
-        if not 0.0 < self.singular < 1.0:
-            raise ValueError(f"singular must lie between 0 and 1, not {self.singular}")
-        for name, limit in self.precision.items():
-            if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0.0:
-                raise ValueError(f"precision.{name} must be a positive number, not {limit!r}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
 
 
 @dataclass(frozen=True)
-class BinaryGeneticOptions:
+class BinaryGeneticOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -34,33 +37,20 @@ class BinaryGeneticOptions:
         Of the random numbers.
     """
 
-    population: int = 50
-    bits: int = 16
+    population: Annotated[int, Range(least=2)] = 50
+    bits: Annotated[int, Range(least=1, most=52)] = 16
     gray: bool = False
-    crossover: float = 0.9
-    mutation: float = 0.05
-    elites: int = 1
-    generations: int = 2000
+    crossover: Annotated[float, FRACTION] = 0.9
+    mutation: Annotated[float, FRACTION] = 0.05
+    elites: Annotated[int, NOT_NEGATIVE] = 1
+    generations: Annotated[int, Range(least=1)] = 2000
     target_cost: float | None = None
-    patience: int | None = None
-    seed: int = 0
+    patience: Annotated[int | None, Range(least=1)] = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
     def __post_init__(self) -> None:
-        if self.population < 2:
-            raise ValueError(f"population must be at least 2, not {self.population}")
-        if not 1 <= self.bits <= 52:
-            raise ValueError(f"bits must be from 1 to 52, not {self.bits}")
-        for name in ("crossover", "mutation"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-        if not 0 <= self.elites < self.population:
+        super().__post_init__()
+        if self.elites >= self.population:
             raise ValueError(
-                f"elites must be at least 0 and below the population of {self.population}, "
-                f"not {self.elites}"
+                f"elites must be below the population of {self.population}, not {self.elites}"
             )
-        if self.generations < 1:
-            raise ValueError(f"generations must be at least 1, not {self.generations}")
-        if self.patience is not None and self.patience < 1:
-            raise ValueError(f"patience must be at least 1, not {self.patience}")
-        if self.seed < 0:
-            raise ValueError(f"seed must not be negative, not {self.seed}")

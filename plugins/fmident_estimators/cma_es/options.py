@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
 
 
 @dataclass(frozen=True)
-class CmaEsOptions:
+class CmaEsOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -36,27 +39,13 @@ class CmaEsOptions:
         Of the random numbers.
     """
 
-    population: int | None = None
-    initial_step: float = 0.3
-    generations: int = 1000
-    restarts: int = 0
-    population_growth: float = 2.0
-    cost_tolerance: float = 1e-11
-    relative_tolerance: float = 1e-5
-    parameter_tolerance: float = 1e-8
+    population: Annotated[int | None, Range(least=4)] = None
+    initial_step: Annotated[float, POSITIVE] = 0.3
+    generations: Annotated[int, Range(least=1)] = 1000
+    restarts: Annotated[int, NOT_NEGATIVE] = 0
+    population_growth: Annotated[float, Range(least=1.0)] = 2.0
+    cost_tolerance: Annotated[float, POSITIVE] = 1e-11
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-5
+    parameter_tolerance: Annotated[float, POSITIVE] = 1e-8
     target_cost: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.population is not None and self.population < 4:
-            raise ValueError(f"population must be at least 4, not {self.population}")
-        for name in ("initial_step", "cost_tolerance", "parameter_tolerance"):
-            if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        if self.generations < 1:
-            raise ValueError(f"generations must be at least 1, not {self.generations}")
-        if self.population_growth < 1.0:
-            raise ValueError(f"population_growth must be at least 1, not {self.population_growth}")
-        for name in ("restarts", "seed", "relative_tolerance"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+    seed: Annotated[int, NOT_NEGATIVE] = 0

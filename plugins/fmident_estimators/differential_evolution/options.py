@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
 
 Strategy = Literal[
     "best1bin", "best1exp", "best2bin", "best2exp", "rand1bin", "rand1exp", "rand2bin", "rand2exp",
@@ -12,7 +14,7 @@ Strategy = Literal[
 
 
 @dataclass(frozen=True)
-class DifferentialEvolutionOptions:
+class DifferentialEvolutionOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -39,27 +41,19 @@ class DifferentialEvolutionOptions:
         Of the random numbers.
     """
 
-    population: int | None = None
+    population: Annotated[int | None, Range(least=5)] = None
     strategy: Strategy = "best1bin"
     mutation: tuple[float, float] = (0.5, 1.0)
-    recombination: float = 0.7
-    generations: int = 1000
-    relative_tolerance: float = 1e-6
-    absolute_tolerance: float = 0.0
-    parameter_tolerance: float = 1e-6
+    recombination: Annotated[float, FRACTION] = 0.7
+    generations: Annotated[int, Range(least=1)] = 1000
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
     target_cost: float | None = None
-    seed: int = 0
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
     def __post_init__(self) -> None:
-        if self.population is not None and self.population < 5:
-            raise ValueError(f"population must be at least 5, not {self.population}")
+        super().__post_init__()
         low, high = self.mutation
         if not 0.0 <= low <= high < 2.0:
             raise ValueError(f"mutation must be [low, high] inside [0, 2[, not [{low}, {high}]")
-        if not 0.0 <= self.recombination <= 1.0:
-            raise ValueError(f"recombination must be from 0 to 1, not {self.recombination}")
-        if self.generations < 1:
-            raise ValueError(f"generations must be at least 1, not {self.generations}")
-        for name in ("relative_tolerance", "absolute_tolerance", "parameter_tolerance", "seed"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")

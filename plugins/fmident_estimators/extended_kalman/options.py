@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
+
+from fmident.options import FINITE, Options, Range
 
 
 @dataclass(frozen=True)
-class ExtendedKalmanOptions:
+class ExtendedKalmanOptions(Options):
     """States, initial uncertainty and what may change.
 
     Parameters
@@ -27,19 +29,7 @@ class ExtendedKalmanOptions:
         Compare every n-th sample only; the inputs of all samples are applied.
     """
 
-    states: dict[str, Any] = field(default_factory=dict)
-    initial_error: dict[str, Any] = field(default_factory=dict)
-    drift: dict[str, Any] = field(default_factory=dict)
-    every: int = 1
-
-    def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"every must be at least 1, not {self.every}")
-        for table in ("initial_error", "drift"):
-            for name, value in getattr(self, table).items():
-                number = isinstance(value, (int, float)) and not isinstance(value, bool)
-                if not number or not 0.0 <= value < float("inf"):
-                    raise ValueError(f"{table}.{name} must be a number, not negative: {value!r}")
-        for name, variable in self.states.items():
-            if not isinstance(variable, str):
-                raise ValueError(f"states.{name} must be the name of a variable, not {variable!r}")
+    states: dict[str, str] = field(default_factory=dict)
+    initial_error: dict[str, Annotated[float, FINITE]] = field(default_factory=dict)
+    drift: dict[str, Annotated[float, FINITE]] = field(default_factory=dict)
+    every: Annotated[int, Range(least=1)] = 1

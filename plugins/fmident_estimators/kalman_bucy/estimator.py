@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from fmident.estimation.online import (
     time_series,
 )
 from fmident.evaluation import Evaluator
+from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
 from fmident_estimators.kalman_bucy.differentiator import differentiator
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy
@@ -63,23 +64,15 @@ class KalmanBucyOptions(EquationOptions):
         the size of the residuals where there is no sigma.
     """
 
-    cutoff: float | None = None
+    cutoff: Annotated[float | None, POSITIVE] = None
     filter_order: int = 0
-    settle: float | None = None
+    settle: Annotated[float | None, NOT_NEGATIVE] = None
     start: int = 20
-    forgetting: float = 1.0
-    noise: float | None = None
+    forgetting: Annotated[float, Range(above=0.0, most=1.0)] = 1.0
+    noise: Annotated[float | None, POSITIVE] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.forgetting <= 1.0:
-            raise ValueError(f"forgetting must lie in ]0, 1], not {self.forgetting}")
-        for name in ("cutoff", "noise"):
-            value = getattr(self, name)
-            if value is not None and not value > 0.0:
-                raise ValueError(f"{name} must be positive, not {value}")
-        if self.settle is not None and self.settle < 0.0:
-            raise ValueError(f"settle must not be negative, but is {self.settle}")
         if self.filter_order and self.filter_order <= self.order:
             raise ValueError(f"filter_order must be larger than the order {self.order}")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range, Requires
 from fmident_estimators.least_squares.losses import LossName
 
 
 @dataclass(frozen=True)
-class LeastSquaresOptions:
+class LeastSquaresOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -40,35 +41,13 @@ class LeastSquaresOptions:
     """
 
     solver: Literal["scipy", "ceres"] = "scipy"
-    method: Literal["auto", "trf", "dogbox"] = "auto"
+    method: Annotated[Literal["auto", "trf", "dogbox"], Requires("solver", "scipy")] = "auto"
     loss: LossName = "linear"
-    loss_scale: float = 1.0
-    max_iterations: int = 2000
-    step_tolerance: float = 1e-7
-    cost_tolerance: float = 0.0
-    gradient_tolerance: float = 0.0
-    starts: int = 1
-    seed: int = 0
-    initial_trust_region: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("loss_scale", "step_tolerance"):
-            if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        for name in ("cost_tolerance", "gradient_tolerance"):
-            if not getattr(self, name) >= 0.0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        for name in ("max_iterations", "starts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.method != "auto" and self.solver != "scipy":
-            raise ValueError("method needs solver = 'scipy'")
-        if self.seed < 0:
-            raise ValueError(f"seed must not be negative, not {self.seed}")
-        if self.initial_trust_region is not None:
-            if self.solver != "ceres":
-                raise ValueError("initial_trust_region needs solver = 'ceres'")
-            if not self.initial_trust_region > 0.0:
-                raise ValueError(
-                    f"initial_trust_region must be positive, not {self.initial_trust_region}"
-                )
+    loss_scale: Annotated[float, POSITIVE] = 1.0
+    max_iterations: Annotated[int, Range(least=1)] = 2000
+    step_tolerance: Annotated[float, POSITIVE] = 1e-7
+    cost_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    gradient_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    starts: Annotated[int, Range(least=1)] = 1
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+    initial_trust_region: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None

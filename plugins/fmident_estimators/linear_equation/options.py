@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Location, ProblemError
+from fmident.options import Options, Range
 from fmident.problem.model import Problem
 from fmident_estimators.linear_equation.formula import Formula
 from fmident_estimators.linear_equation.parameter_map import ParameterMap
@@ -16,7 +17,7 @@ EXAMPLE = 'order = 2, known = { b0 = "1/m" }, map = { k = "m*a0", d = "m*a1" }'
 
 
 @dataclass(frozen=True)
-class EquationOptions:
+class EquationOptions(Options):
     """The equation ``sum a_i y^(i) = sum b_j u^(j)`` with ``a_order = 1``.
 
     Parameters
@@ -37,16 +38,12 @@ class EquationOptions:
         Measurement y; may be left out when there is one.
     """
 
-    order: int = 2
+    order: Annotated[int, Range(least=1)] = 2
     unknown: tuple[str, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)
     map: dict[str, Any] = field(default_factory=dict)
     input: str | None = None
     output: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.order < 1:
-            raise ValueError(f"order must be at least 1, not {self.order}")
 
 
 @dataclass(frozen=True, eq=False)

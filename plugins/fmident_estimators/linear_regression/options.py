@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
 
 Dependent = Literal["initial", "zero", "minimum-norm"]
 
 
 @dataclass(frozen=True)
-class LinearRegressionOptions:
+class LinearRegressionOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -58,15 +60,7 @@ class LinearRegressionOptions:
     weighting: Literal["problem", "residual"] = "problem"
     validation: tuple[str, ...] = ()
     physical: bool = False
-    random_states: int = 200
-    seed: int = 0
-    linearity_tolerance: float = 1e-6
-    rank_tolerance: float = 1e-7
-
-    def __post_init__(self) -> None:
-        if self.random_states < 2:
-            raise ValueError(f"random_states must be at least 2, not {self.random_states}")
-        for name in ("linearity_tolerance", "rank_tolerance"):
-            value = getattr(self, name)
-            if not 0.0 < value < 1.0:
-                raise ValueError(f"{name} must lie between 0 and 1, not {value:g}")
+    random_states: Annotated[int, Range(least=2)] = 200
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+    linearity_tolerance: Annotated[float, INSIDE_UNIT] = 1e-6
+    rank_tolerance: Annotated[float, INSIDE_UNIT] = 1e-7

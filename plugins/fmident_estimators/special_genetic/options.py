@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from fmident.options import NOT_NEGATIVE, Options, Range
 
 
 @dataclass(frozen=True)
-class SpecialGeneticOptions:
+class SpecialGeneticOptions(Options):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -42,30 +45,21 @@ class SpecialGeneticOptions:
         Of the random numbers.
     """
 
-    initial_population: int = 100
-    survivors: int = 12
-    children: int = 12
-    generations: int = 50
-    range_reduction: float = 0.7
+    initial_population: Annotated[int, Range(least=1)] = 100
+    survivors: Annotated[int, Range(least=1)] = 12
+    children: Annotated[int, Range(least=1)] = 12
+    generations: Annotated[int, Range(least=1)] = 50
+    range_reduction: Annotated[float, Range(above=0.0, most=1.0)] = 0.7
     start_from_initial: bool = True
-    cycles: int = 1
+    cycles: Annotated[int, Range(least=1)] = 1
     cycle_range: tuple[float, float] = (1e-3, 0.3)
-    parameter_tolerance: float = 1e-6
-    cost_tolerance: float = 0.0
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    cost_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
     target_cost: float | None = None
-    seed: int = 0
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
     def __post_init__(self) -> None:
-        for name in ("initial_population", "survivors", "children", "generations", "cycles"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not 0.0 < self.range_reduction <= 1.0:
-            raise ValueError(
-                f"range_reduction must be above 0 and at most 1, not {self.range_reduction}"
-            )
+        super().__post_init__()
         low, high = self.cycle_range
         if not 0.0 < low <= high:
             raise ValueError(f"cycle_range must be [low, high] above 0, not [{low}, {high}]")
-        for name in ("cost_tolerance", "parameter_tolerance", "seed"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")

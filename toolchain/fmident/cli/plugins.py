@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
-from fmident.cli.console import out, tell_all
+from fmident.cli.console import out, tell_all, width
+from fmident.cli.usage import UsageError
+from fmident.errors import did_you_mean
 
-HELP = "list plugins and what they bring along"
+if TYPE_CHECKING:
+    from fmident.plugins.host import Host
+
+HELP = "list plugins and what they bring along, or the options of one estimator or cost"
 EXAMPLE = """\
-  fmident plugins"""
+  fmident plugins
+  fmident plugins least-squares"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.add_argument("name", nargs="?", help="an estimator or a cost, whose options are listed")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print two tables; 1 when a plugin is broken."""
+    """Print two tables, or the options of one item; 1 when a plugin is broken."""
     from fmident.plugins import load_plugins
     from fmident.report.terminal import table
 
     host = load_plugins(without=arguments.no_plugin)
+    if arguments.name is not None:
+        return _options(host, arguments.name)
     rows = [
         [
             plugin.origin.plugin,
@@ -40,3 +50,27 @@ def run(arguments: argparse.Namespace) -> int:
     out(table(["name", "kind", "plugin", "summary"], items))
     tell_all(host.diagnostics)
     return 1 if host.diagnostics else 0
+
+
+def _options(host: Host, name: str) -> int:
+    """Print the options of an estimator or a cost."""
+    from fmident.report.terminal import narrow_table
+    from fmident.toml_file.option_table import option_rows
+
+    kinds: dict[str, tuple[str, str, type[Any]]] = {
+        r.name: ("estimator", r.summary, r.item.options_type) for r in host.estimators
+    }
+    kinds |= {r.name: ("cost", r.summary, r.item) for r in host.costs if r.name not in kinds}
+    if name not in kinds:
+        raise UsageError(f"there is no estimator or cost '{name}'", hint=did_you_mean(name, kinds))
+    section, summary, kind = kinds[name]
+    out(f"{name}: {summary}")
+    out()
+    out(f"[{section}]")
+    out(f'name = "{name}"')
+    rows = [[row.name, row.default, row.values, row.meaning] for row in option_rows(kind)]
+    if rows:
+        out()
+        header = ["option", "default", "values", "meaning"]
+        out(narrow_table(header, rows, ["<"] * len(header), width()))
+    return 0

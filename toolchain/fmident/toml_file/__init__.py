@@ -1,7 +1,8 @@
 """Reading TOML files so that every mistake is answered with its line.
 
 ``text`` parses, ``locate`` finds lines, ``section`` reads typed values and refuses unknown
-keys, ``options`` turns a table into a dataclass.
+keys, ``options`` turns a table into a dataclass, ``option_table`` describes
+one.
 """
 
 from fmident.toml_file.options import build_dataclass

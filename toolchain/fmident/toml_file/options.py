@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from fmident.errors import Location, ProblemError, did_you_mean, shown
+from fmident.options import OptionError, types_of
 
 T = TypeVar("T")
 
@@ -47,7 +48,8 @@ def build_dataclass(
     fmident.errors.ProblemError
         Unknown key, wrong type, value that is not allowed, missing key.
     """
-    hints = typing.get_type_hints(kind)
+    declared: Any = kind
+    hints = types_of(declared)
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
     for key in raw:
         if key not in fields:
@@ -66,15 +68,15 @@ def build_dataclass(
             raise ProblemError(
                 f"{table}: '{name}' needs the option '{key}'",
                 location=where(None),
-                hint=f"add {key} = ... ({_noun(hints[key])})",
+                hint=f"add {key} = ... ({noun(hints[key])})",
             )
     values = {}
     for key, value in raw.items():
         accepted, converted = _convert(value, hints[key])
         if not accepted:
             raise ProblemError(
-                f"{table}: option '{key}' of '{name}' must be {_noun(hints[key])}, not "
-                f"{_shown(value)}",
+                f"{table}: option '{key}' of '{name}' must be {noun(hints[key])}, not "
+                f"{written(value)}",
                 location=where(key),
                 hint=_value_hint(value, hints[key]),
             )
@@ -82,9 +84,9 @@ def build_dataclass(
     try:
         return kind(**values)
     except ValueError as error:
-        raise ProblemError(
-            f"{table}: options of '{name}': {error}", location=where(_blamed(kind, values))
-        ) from error
+        blamed = error.option if isinstance(error, OptionError) else _blamed(kind, values)
+        message = f"{table}: options of '{name}': {error}"
+        raise ProblemError(message, location=where(blamed)) from error
 
 
 def _blamed(kind: type[Any], values: Mapping[str, Any]) -> str | None:
@@ -147,30 +149,31 @@ def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]
     return all(ok for ok, _ in pairs.values()), {key: item for key, (_, item) in pairs.items()}
 
 
-def _shown(value: Any) -> str:
-    """Return the value as it stands in the file."""
+def written(value: Any) -> str:
+    """Return a value as the file would write it."""
     if isinstance(value, bool):
         return ("false", "true")[value]
     return shown(repr(value) if isinstance(value, str) else value)
 
 
-def _noun(hint: Any) -> str:
+def noun(hint: Any) -> str:
+    """Return what a value of a type is, in words."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         shown = [repr(a) for a in arguments]
         return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " or " + shown[-1]
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_noun(a) for a in arguments if a is not type(None))
+        return " or ".join(noun(a) for a in arguments if a is not type(None))
     if origin in (tuple, list):
-        listed = f"a list, each item {_noun(arguments[0])}"
+        listed = f"a list, each item {noun(arguments[0])}"
         if origin is list or arguments[-1] is Ellipsis:
             return listed
-        nouns = list(dict.fromkeys(map(_noun, arguments)))
+        nouns = list(dict.fromkeys(map(noun, arguments)))
         if len(nouns) == 1:
             return f"a list of {len(arguments)}, each item {nouns[0]}"
-        return "a list of " + " and ".join(map(_noun, arguments))
-    if origin is dict and len(arguments) == 2 and arguments[1] is not Any:
-        return f"a table, each value {_noun(arguments[1])}"
+        return "a list of " + " and ".join(map(noun, arguments))
+    if origin is dict:
+        return "a table" + ("" if arguments[1] is Any else f", each value {noun(arguments[1])}")
     if hint in _NOUNS:
         return _NOUNS[hint]
     return f"a value of type {getattr(hint, '__name__', hint)}"

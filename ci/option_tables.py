@@ -1,0 +1,51 @@
+"""Hook of MkDocs: the options of all estimators and costs as tables, from their declarations."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from fmident.plugins import load_plugins
+from fmident.toml_file.option_table import option_rows
+
+ALL = "<!-- options -->"
+ONE = re.compile(r"<!-- options of (\S+) -->")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the tables in the place of the marks: all of them, or those of one estimator or cost."""
+    if ALL in markdown:
+        markdown = markdown.replace(ALL, tables())
+    return ONE.sub(lambda mark: _table(_items()[mark.group(1)][1]), markdown)
+
+
+def tables() -> str:
+    """Return one table for each estimator and cost."""
+    text = ""
+    for section in ("estimator", "cost"):
+        text += f"\n## `[{section}]`\n"
+        for name, (summary, kind, owner) in _items().items():
+            if owner == section:
+                text += f"\n### `{name}`\n\n{summary}\n\n{_table(kind)}"
+    return text
+
+
+@functools.cache
+def _items() -> dict[str, tuple[str, type[Any], str]]:
+    """Return summary, class and section of each estimator and cost."""
+    host = load_plugins()
+    found = {r.name: (r.summary, r.item.options_type, "estimator") for r in host.estimators}
+    return found | {r.name: (r.summary, r.item, "cost") for r in host.costs}
+
+
+def _table(kind: type[Any]) -> str:
+    rows = option_rows(kind)
+    if not rows:
+        return "It has no options.\n"
+    text = "| key | default | values | meaning |\n|---|---|---|---|\n"
+    for row in rows:
+        default = f"`{row.default}`" if row.default else ""
+        meaning = row.meaning.replace("|", "\\|")
+        text += f"| `{row.name}` | {default} | {row.values} | {meaning} |\n"
+    return text

@@ -1,0 +1,193 @@
+"""Options that say in their declaration what they may be.
+
+A frozen dataclass derived from :class:`Options` annotates its fields::
+
+    @dataclass(frozen=True)
+    class MyOptions(Options):
+        generations: Annotated[int, Range(least=1)] = 100
+        radius: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None
+
+Values out of range are refused wherever the options come from: a table of the problem file, whose
+line is then reported, or Python. Documentation is generated from the same annotations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import typing
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers that an option may be; ``None`` always is.
+
+    Parameters
+    ----------
+    least, most
+        Ends that belong to the range.
+    above, below
+        Ends that do not.
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        """Return whether a number is in the range; NaN is not."""
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        """Return the range in words, to follow "must be"."""
+        ends = (self.least, self.above, self.most, self.below)
+        if ends == (None, 0.0, None, None):
+            return "positive"
+        if ends == (0.0, None, None, None):
+            return "zero or positive"
+        if self.below == math.inf:
+            return f"{Range(self.least, self.above)} and finite"
+        if (self.above, self.below) == (0.0, 1.0):
+            return "between 0 and 1"
+        if self.least is not None and self.most is not None:
+            return f"from {self.least:g} to {self.most:g}"
+        words = (
+            ("at least", self.least),
+            ("above", self.above),
+            ("at most", self.most),
+            ("below", self.below),
+        )
+        return " and ".join(f"{word} {end:g}" for word, end in words if end is not None)
+
+
+POSITIVE = Range(above=0.0)
+NOT_NEGATIVE = Range(least=0.0)
+FRACTION = Range(least=0.0, most=1.0)
+"""From 0 to 1."""
+FINITE = Range(least=0.0, below=math.inf)
+"""Zero or positive, and finite."""
+INSIDE_UNIT = Range(above=0.0, below=1.0)
+"""Between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Requires:
+    """An option that may only be given where another one has a certain value.
+
+    Parameters
+    ----------
+    option
+        The other one.
+    value
+        That it must have.
+    """
+
+    option: str
+    value: object
+
+    def __str__(self) -> str:
+        """Return it as a problem file writes it."""
+        return f"{self.option} = {self.value!r}"
+
+
+class OptionError(ValueError):
+    """A value that an option may not have.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    option
+        Which one.
+    """
+
+    def __init__(self, message: str, option: str) -> None:
+        self.option = option
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base of options whose annotations are checked.
+
+    Raises
+    ------
+    OptionError
+        A value that is out of its range, or requires another option.
+    """
+
+    def __post_init__(self) -> None:
+        """Check the annotations; a derived class that adds to this calls it first."""
+        check_options(self)
+
+
+def check_options(options: Any) -> None:
+    """Check a dataclass against the annotations of its fields.
+
+    Raises
+    ------
+    OptionError
+        A value that is out of its range, or requires another option.
+    """
+    kind: Any = type(options)
+    hints = annotations_of(kind)
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        for name, number, limits in _numbers(field.name, value, hints[field.name]):
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                raise OptionError(f"{name} must be a number, not {number!r}", field.name)
+            if number not in limits:
+                raise OptionError(f"{name} must be {limits}, not {number}", field.name)
+        if value == field.default:
+            continue
+        for required in requirements(hints[field.name]):
+            if getattr(options, required.option) != required.value:
+                raise OptionError(f"{field.name} requires {required}", field.name)
+
+
+@functools.cache
+def annotations_of(kind: Hashable) -> Mapping[str, Any]:
+    """Return the types of the fields of a dataclass, with what is annotated to them."""
+    return typing.get_type_hints(kind, include_extras=True)
+
+
+@functools.cache
+def types_of(kind: Hashable) -> Mapping[str, Any]:
+    """Return the types of the fields of a dataclass alone."""
+    return typing.get_type_hints(kind)
+
+
+def ranges(hint: Any) -> tuple[Range, ...]:
+    """Return the ranges that are annotated to a type itself."""
+    return tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range))
+
+
+def requirements(hint: Any) -> tuple[Requires, ...]:
+    """Return the options that a type's annotations require."""
+    return tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Requires))
+
+
+def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range]]:
+    """Return what in a value has to be a number in a range, with its name."""
+    if value is None:
+        return
+    for limits in ranges(hint):
+        yield name, value, limits
+    plain = getattr(hint, "__origin__", None) if ranges(hint) or requirements(hint) else hint
+    arguments = typing.get_args(plain)
+    if isinstance(value, Mapping) and len(arguments) == 2:
+        for key, item in value.items():
+            yield from _numbers(f"{name}.{key}", item, arguments[1])
+    elif isinstance(value, (tuple, list)) and arguments:
+        for item in value:
+            yield from _numbers(name, item, arguments[0])
