@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +164,41 @@ def test_auto_goes_over_to_processes_and_agrees(
         assert executor.isolated
         assert executor.report().name == "auto: inline, then processes"
     assert same(first + rest, reference)
+
+
+def test_auto_keeps_quick_simulations_of_other_experiments_in_this_process(
+    fmu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recursive estimator asks for thousands of them, each over one sample."""
+    problem = make_problem(fmu)
+    short = Experiment("short", TIMES[:2], {}, ())
+    values = [{"a": 1.0}, {"a": 2.0}]
+
+    def other(executor: Executor) -> list[Simulated]:
+        return executor.run_other(short, ["y"], values)
+
+    handed_out: list[int] = []
+    real = ProcessExecutor.run_other
+
+    def noted(self: ProcessExecutor, *arguments: Any) -> list[Simulated]:
+        handed_out.append(len(arguments[2]))
+        return real(self, *arguments)
+
+    monkeypatch.setattr(ProcessExecutor, "run_other", noted)
+    with InProcessExecutor(problem) as inline, AutoExecutor(problem) as executor:
+        expected = other(inline)
+        executor.run(TASKS[:1])
+        monkeypatch.setattr(auto, "PATIENCE", 0.0)
+        with monkeypatch.context() as patch:
+            patch.setattr(auto, "WORTH", 0.0)
+            executor.run(TASKS)
+        assert executor.isolated
+        monkeypatch.setattr(auto, "WORTH", 60.0)  # however busy the machine is
+        assert same(other(executor), expected)
+        assert handed_out == []
+        monkeypatch.setattr(auto, "WORTH", 0.0)
+        assert same(other(executor), expected)
+        assert handed_out == [2]
 
 
 def test_auto_stays_where_it_is_for_quick_simulations(fmu: Path) -> None:

@@ -23,12 +23,31 @@ WORTH = 0.02
 """Seconds that a batch must take in this process to be worth handing out."""
 
 
+@dataclasses.dataclass
+class _Spent:
+    """What simulations of one kind have taken in this process."""
+
+    seconds: float = 0.0
+    simulations: int = 0
+
+    def add(self, seconds: float, simulations: int) -> None:
+        self.seconds += seconds
+        self.simulations += simulations
+
+    @property
+    def mean(self) -> float:
+        """Seconds per simulation; 0 before the first."""
+        return self.seconds / max(self.simulations, 1)
+
+
 class AutoExecutor(Executor):
     """Begins in this process, and goes over to worker processes when that pays.
 
     It does so before a batch of two or more simulations that will take some time, after the
-    simulations so far have taken :data:`PATIENCE` seconds, and when simulations leave memory
-    behind. The outputs are the same to the last bit either way.
+    simulations so far have taken :data:`PATIENCE` seconds, and when simulations leak memory.
+    Batches of other experiments that take less than :data:`WORTH` seconds stay in this process
+    even then: a recursive estimator asks for thousands of simulations over one sample each. The
+    outputs are the same to the last bit either way.
 
     Parameters
     ----------
@@ -41,8 +60,9 @@ class AutoExecutor(Executor):
         self._inline: InProcessExecutor | None = InProcessExecutor(problem)
         self._processes: ProcessExecutor | None = None
         self._before: ExecutorReport | None = None
-        self._seconds = 0.0
-        self._simulations = 0
+        self._own = _Spent()
+        # By the number of instants. The problem's own experiments say nothing of these.
+        self._other: dict[int, _Spent] = {}
 
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
@@ -51,13 +71,14 @@ class AutoExecutor(Executor):
 
     @property
     def isolated(self) -> bool:  # type: ignore[override]
-        """Whether simulations run in worker processes by now."""
+        """Whether the problem's own experiments run in worker processes by now."""
         return self._present.isolated
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks here, or in worker processes."""
-        self._choose(len(tasks))
-        return self._timed(len(tasks), lambda executor: executor.run(tasks, done))
+        self._choose(len(tasks), self._own)
+        executor = self._present
+        return self._timed(executor, self._own, len(tasks), lambda: executor.run(tasks, done))
 
     def run_other(
         self,
@@ -66,22 +87,30 @@ class AutoExecutor(Executor):
         values: Sequence[Mapping[str, float]],
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
-        self._choose(len(values))
+        spent = self._other.setdefault(experiment.times.size, _Spent())
+        self._choose(len(values), spent)
+        small = len(values) * self._guess(experiment, spent) <= WORTH
+        executor = self._inline if small and self._inline is not None else self._present
         return self._timed(
-            len(values), lambda executor: executor.run_other(experiment, variables, values)
+            executor,
+            spent,
+            len(values),
+            lambda: executor.run_other(experiment, variables, values),
         )
 
     def report(self) -> ExecutorReport:
         """Return what has been done so far, in this process and in workers."""
         now = self._present.report()
-        if self._before is None:
+        if self._processes is None:
             return dataclasses.replace(now, name="auto: inline")
-        notes = dict.fromkeys((*self._before.notes, *now.notes))
+        before = self._before if self._inline is None else self._inline.report()
+        assert before is not None
+        notes = dict.fromkeys((*before.notes, *now.notes))
         return dataclasses.replace(
             now,
             name="auto: inline, then processes",
-            renewals=now.renewals + self._before.renewals,
-            timeouts=now.timeouts + self._before.timeouts,
+            renewals=now.renewals + before.renewals,
+            timeouts=now.timeouts + before.timeouts,
             notes=tuple(notes),
         )
 
@@ -100,30 +129,40 @@ class AutoExecutor(Executor):
         assert executor is not None
         return executor
 
-    def _timed(self, count: int, work: Callable[[Executor], list[Simulated]]) -> list[Simulated]:
+    def _guess(self, experiment: Experiment, spent: _Spent) -> float:
+        """Return the seconds that a simulation will take in this process."""
+        if spent.simulations:
+            return spent.mean
+        instants = max(sum(e.times.size for e in self._problem.experiments), 1)
+        share = len(self._problem.experiments) * experiment.times.size / instants
+        return self._own.mean * share
+
+    def _choose(self, count: int, spent: _Spent) -> None:
+        """Start processes if the time has come, and leave this process if it suffers."""
+        inline = self._inline
+        if inline is None:
+            return
+        if self._processes is None and (inline.needs_processes or self._pays(count, spent)):
+            processes = ProcessExecutor(self._problem, verdict=inline.reset_verdict)
+            if processes.simultaneous == 1 and not inline.needs_processes:
+                processes.close()
+                return
+            self._processes = processes
+        if inline.needs_processes:
+            self._before, self._inline = inline.report(), None
+            inline.close()
+
+    def _pays(self, count: int, spent: _Spent) -> bool:
+        total = self._own.seconds + sum(s.seconds for s in self._other.values())
+        return count >= 2 and total >= PATIENCE and count * spent.mean > WORTH
+
+    def _timed(
+        self, executor: Executor, spent: _Spent, count: int, work: Callable[[], list[Simulated]]
+    ) -> list[Simulated]:
+        """Run a batch, and keep what it has taken if it ran in this process."""
         # What other processes of a busy machine take is not a reason to start more of them.
         began = time.thread_time()
-        found = work(self._present)
-        self._seconds += time.thread_time() - began
-        self._simulations += count
+        found = work()
+        if executor is self._inline:
+            spent.add(time.thread_time() - began, count)
         return found
-
-    def _choose(self, count: int) -> None:
-        """Go over to processes if the time has come."""
-        if self._inline is None or not self._pays(count):
-            return
-        inline = self._inline
-        processes = ProcessExecutor(self._problem, verdict=inline.reset_verdict)
-        if processes.simultaneous == 1 and not inline.needs_processes:
-            processes.close()
-            return
-        self._processes, self._inline = processes, None
-        self._before = inline.report()
-        inline.close()
-
-    def _pays(self, count: int) -> bool:
-        if self._inline is not None and self._inline.needs_processes:
-            return True
-        if count < 2 or self._seconds < PATIENCE:
-            return False
-        return count * self._seconds / self._simulations > WORTH
