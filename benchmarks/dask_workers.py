@@ -28,8 +28,8 @@ import numpy as np
 import fmident
 from fmident.evaluation import Executor, InProcessExecutor, SimulationFailure, SimulationTask
 from fmident.evaluation.executors import ProcessExecutor
-from fmident.evaluation.executors.dask import DaskExecutor
 from fmident.problem.model import Problem
+from fmident_dask import DaskExecutor
 
 BAR = 1.6
 PROBLEM = Path(__file__).resolve().parents[1] / "examples" / "delta" / "problem.toml"

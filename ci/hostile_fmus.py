@@ -64,6 +64,7 @@ def batch(executor: str, behaviour: str, seed: int, fmu: Path) -> str | None:
     from fmident.evaluation import InProcessExecutor, make_executor
     from fmident.evaluation.tasks import SimulationFailure
     from fmident.fmu import open_fmu
+    from fmident.plugins import load_plugins
 
     kind = float(getattr(faults, behaviour))
     random = Random(seed)
@@ -80,7 +81,7 @@ def batch(executor: str, behaviour: str, seed: int, fmu: Path) -> str | None:
     with open_fmu(fmu) as opened, InProcessExecutor(sound, opened) as inline:
         expected = inline.run(plain)
     before = Path.cwd()
-    with make_executor(problem) as made:
+    with make_executor(problem, load_plugins().executors.by_name) as made:
         found = made.run(tasks)
         again = made.run(plain)  # the executor is as good as before
     if before != Path.cwd():

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 HOST = ROOT / "toolchain" / "fmident"
 ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
 COSTS = ROOT / "plugins" / "fmident_costs"
+DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
@@ -114,12 +115,26 @@ def test_a_report_shows_what_others_have_computed() -> None:
     assert wrong == []
 
 
-def test_the_host_never_imports_an_estimator() -> None:
+def test_an_executor_of_a_plugin_knows_simulations_and_nothing_of_estimation() -> None:
+    allowed = {
+        "fmident", "errors", "options", "toml_file", "fmu", "data", "problem", "evaluation",
+        "plugins",
+    }  # fmt: skip
+    wrong = [
+        f"{name_of(path)} imports {name}"
+        for path in modules(DASK)
+        for target, name in targets(path)
+        if target not in allowed or (target == "fmident" and name != "fmident.__version__")
+    ]
+    assert wrong == []
+
+
+def test_the_host_never_imports_a_plugin() -> None:
     wrong = [
         f"{name_of(path)} imports {name}"
         for path in modules(HOST)
         for name in imports(path)
-        if name.startswith(("fmident_estimators", "fmident_costs"))
+        if name.startswith(("fmident_estimators", "fmident_costs", "fmident_dask", "distributed"))
     ]
     assert wrong == []
 
@@ -127,7 +142,7 @@ def test_the_host_never_imports_an_estimator() -> None:
 def test_no_module_is_too_long() -> None:
     lengths = {
         name_of(path): len(path.read_text(encoding="utf-8").splitlines())
-        for folder in (HOST, ESTIMATORS, COSTS, EXAMPLE)
+        for folder in (HOST, ESTIMATORS, COSTS, DASK, EXAMPLE)
         for path in modules(folder)
     }
     assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}

@@ -97,6 +97,27 @@ def test_fmident_register_costs(make_plugin: MakePlugin) -> None:
     assert host.costs.get("mine").__name__ == "Mine"
 
 
+EXECUTOR = """
+from dataclasses import dataclass
+from fmident.evaluation import ExecutorKind, InProcessExecutor
+
+@dataclass(frozen=True)
+class Options:
+    {field}: int = 2
+
+@hookimpl
+def fmident_register_executors(registry):
+    registry.add("mine", ExecutorKind(lambda *_: None, "for a test", options_type={options}))
+"""
+
+
+def test_fmident_register_executors(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, EXECUTOR.format(field="share", options="Options"))
+    assert host.executors.registrations["mine"].summary == "for a test"
+    assert host.executors.get("mine").options == ("share",)
+    assert host.executors.names() == ("auto", "inline", "mine", "processes")
+
+
 def test_fmident_register_compilers(make_plugin: MakePlugin) -> None:
     methods = ("unavailable", "version", "build")
     host = load(make_plugin, registering("compilers", "fmident.compilers.base.Compiler", *methods))
@@ -117,8 +138,14 @@ def test_fmident_register_reporters(make_plugin: MakePlugin) -> None:
         (registering("costs", "builtins.object"), "not a subclass of fmident.problem.cost.Cost"),
         (registering("costs", "fmident.problem.Cost"), "lacks 'residuals'"),
         (registering("costs", "builtins.object").replace("Mine,", "Mine(),"), "is <"),
+        (registering("executors", "builtins.object"), "the executor 'mine' is <class"),
+        (EXECUTOR.format(field="share", options="dict"), "options_type of an executor"),
+        (EXECUTOR.format(field="timeout", options="Options"), "a key of all executors"),
     ],
-    ids=["no subclass", "abstract", "no cost", "abstract cost", "instance"],
+    ids=[
+        *("no subclass", "abstract", "no cost", "abstract cost", "instance"),
+        *("no description", "no options", "taken key"),
+    ],
 )
 def test_what_the_host_could_not_use_is_refused_at_once(
     make_plugin: MakePlugin, source: str, fragment: str

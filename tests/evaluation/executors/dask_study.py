@@ -20,11 +20,12 @@ from fmident.evaluation import InProcessExecutor, SimulationTask
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 from fmident.fmu import open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
+from fmident_dask import DaskOptions
 
 CRASH, SLOW, HANG, EXIT, ABORT = 5, 8, 9, 10, 13
 
 
-def make_problem(fmu: Path, **evaluation: Any) -> Problem:
+def make_problem(fmu: Path, *, scheduler: str | None = None, **evaluation: Any) -> Problem:
     """x' = a from 0 s to 2 s, recorded at 21 and at 401 instants."""
     experiments = []
     for name, count in (("short", 21), ("long", 401)):
@@ -36,7 +37,7 @@ def make_problem(fmu: Path, **evaluation: Any) -> Problem:
         (Parameter("a", 1.0, variable="a"),),
         tuple(experiments),
         EstimatorSettings("least-squares"),
-        EvaluationSettings(executor="dask", **evaluation),
+        EvaluationSettings(executor="dask", executor_options=DaskOptions(scheduler), **evaluation),
     )
 
 

@@ -19,10 +19,10 @@ import pytest
 
 from fmident.errors import Diagnostic, EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask, make_executor
-from fmident.evaluation.executors.dask import DaskExecutor
-from fmident.evaluation.executors.dask.batch import Batch
 from fmident.evaluation.tasks import Simulated
 from fmident.problem.model import Problem
+from fmident_dask import DASK, DaskExecutor
+from fmident_dask.batch import Batch
 
 from ...fmu.build import Fixture, build, compiler
 from ...fmu.conftest import CATEGORIES, TROUBLE
@@ -253,7 +253,7 @@ def test_warnings_go_to_whoever_asks_for_the_executor(
     problem = make_problem(trouble, scheduler=lonely.address)
     logger = logging.getLogger("distributed.client")
     before = logger.level
-    with make_executor(problem, warn=help_out):
+    with make_executor(problem, {"dask": DASK}, warn=help_out):
         assert not logger.isEnabledFor(logging.ERROR)
     assert logger.level == before
     assert len(told) == 1
@@ -366,7 +366,7 @@ def test_workers_that_come_later_are_asked_for_their_version(
     with DaskExecutor(problem) as executor:
         executor.run(some_tasks(3))
         # For the workers, this process is another version from now on.
-        monkeypatch.setattr("fmident.evaluation.executors.dask.connection.__version__", "9.9")
+        monkeypatch.setattr("fmident_dask.connection.__version__", "9.9")
         client.run(lambda dask_worker: dask_worker.plugins.pop("fmident").teardown(dask_worker))
         with pytest.raises(EstimationError, match=r"has fmident \S+, this process fmident 9\.9"):
             executor.run(some_tasks(3))

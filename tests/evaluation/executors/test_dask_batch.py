@@ -11,9 +11,9 @@ import pytest
 
 from fmident.errors import EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask
-from fmident.evaluation.executors.dask.batch import Batch
-from fmident.evaluation.executors.dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
-from fmident.evaluation.executors.dask.sizing import ChunkSizes
+from fmident_dask.batch import Batch
+from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
+from fmident_dask.sizing import ChunkSizes
 
 distributed = pytest.importorskip("distributed")
 

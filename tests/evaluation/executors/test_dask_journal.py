@@ -11,10 +11,10 @@ import pytest
 
 from fmident.cli import main
 from fmident.evaluation import SimulationFailure, SimulationTask
-from fmident.evaluation.executors.dask import DaskExecutor
 from fmident.evaluation.journal import Journal, RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest
 from fmident.evaluation.tasks import Simulated
+from fmident_dask import DaskExecutor
 
 from ...fmu.build import Fixture, build, compiler
 from ...fmu.conftest import CATEGORIES, TROUBLE

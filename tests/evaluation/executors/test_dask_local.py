@@ -18,10 +18,10 @@ import pytest
 
 from fmident.errors import EstimationError, FmidentError
 from fmident.evaluation import SimulationTask
-from fmident.evaluation.executors.dask import DaskExecutor
-from fmident.evaluation.executors.dask.connection import check_versions
-from fmident.evaluation.executors.dask.shipments import Shipment
-from fmident.evaluation.executors.dask.sizing import SECONDS, ChunkSizes
+from fmident_dask import DaskExecutor
+from fmident_dask.connection import check_versions
+from fmident_dask.shipments import Shipment
+from fmident_dask.sizing import SECONDS, ChunkSizes
 
 from ...fmu.build import Fixture, build, compiler
 from ...fmu.conftest import CATEGORIES, TROUBLE
@@ -108,7 +108,7 @@ def test_local_workers_that_cannot_live_are_given_up(
 SCRIPT = """
 import os, sys
 from pathlib import Path
-from fmident.evaluation.executors.dask import DaskExecutor
+from fmident_dask import DaskExecutor
 from tests.evaluation.executors.dask_study import make_problem, some_tasks
 executor = DaskExecutor(make_problem(Path(sys.argv[1]), workers=1))
 executor.run(some_tasks(3))
@@ -154,9 +154,7 @@ def test_a_script_without_a_guard_and_killed(trouble: Path, tmp_path: Path) -> N
 def test_a_scheduler_that_cannot_be_reached(
     trouble: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "fmident.evaluation.executors.dask.connection.CONNECT_SECONDS", 0.5, raising=True
-    )
+    monkeypatch.setattr("fmident_dask.connection.CONNECT_SECONDS", 0.5, raising=True)
     with pytest.raises(
         EstimationError, match=r"no Dask scheduler answers at .* within 0\.5 s"
     ) as caught:
@@ -195,7 +193,7 @@ def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_nothing_imports_distributed_unless_asked_for() -> None:
     code = (
-        "import sys, fmident.cli, fmident.evaluation, fmident.evaluation.executors.dask;"
+        "import sys, fmident.cli, fmident.evaluation, fmident_dask;"
         "sys.exit('distributed' in sys.modules or 'dask' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -261,7 +259,7 @@ def test_experiments_of_unlike_length_are_told_apart() -> None:
 
 
 def test_a_worker_keeps_shipments_up_to_a_limit(tmp_path: Path) -> None:
-    from fmident.evaluation.executors.dask.worker import WorkerStore
+    from fmident_dask.worker import WorkerStore
 
     store = WorkerStore(limit=250)
     store.folder = tmp_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fmident.api.wiring import Report, loaded, warn
@@ -10,6 +10,7 @@ from fmident.errors import Diagnostic, EstimationError, FmuError
 
 if TYPE_CHECKING:
     from fmident.checking import CheckReport
+    from fmident.evaluation import ExecutorKind
     from fmident.plugins import Host
     from fmident.problem.model import Problem
 
@@ -78,8 +79,9 @@ def _check_one(
     from fmident.fmu import read_description
 
     estimator = host.estimators.get(problem.estimator.name)()
-    crash = _crash(problem)
-    with make_executor(problem, warn=lambda diagnostic: report([diagnostic])) as executor:
+    kinds = host.executors.by_name
+    crash = _crash(problem, kinds)
+    with make_executor(problem, kinds, warn=lambda diagnostic: report([diagnostic])) as executor:
         return check_problem(
             problem,
             executor,
@@ -93,12 +95,12 @@ def _check_one(
         )
 
 
-def _crash(problem: Problem) -> Diagnostic | None:
+def _crash(problem: Problem, kinds: Mapping[str, ExecutorKind]) -> Diagnostic | None:
     """Return that the FMU's code takes the process with it, if it does."""
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import runs_in_this_process
 
-    if not runs_in_this_process(problem):
+    if not runs_in_this_process(problem, kinds):
         return None
     try:
         check_survives(problem)

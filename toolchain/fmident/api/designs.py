@@ -42,9 +42,11 @@ def design(
     from fmident.design import SineSettings, design_excitation, design_sine, load_design
     from fmident.evaluation import Evaluator, make_executor
 
-    task = load_design(path, resolve_model=resolver(loaded(host, report), report))
+    host = loaded(host, report)
+    kinds = host.executors.by_name
+    task = load_design(path, resolve_model=resolver(host, report), executors=kinds)
     report(task.problem.notes)
-    executor = make_executor(task.problem, warn=lambda diagnostic: report([diagnostic]))
+    executor = make_executor(task.problem, kinds, warn=lambda diagnostic: report([diagnostic]))
     with Evaluator(task.problem, executor) as evaluator:
         if isinstance(task.settings, SineSettings):
             return task, design_sine(evaluator, task.sigmas, task.settings)

@@ -127,6 +127,7 @@ def estimate(
     ask_plugins(problem, host, report)
     executor_of = recording(
         workspace.journal if workspace is not None else None,
+        host.executors.by_name,
         warn=lambda diagnostic: report([diagnostic]),
     )
     names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
@@ -146,7 +147,7 @@ def estimate(
         result = dataclasses.replace(result, assumed_units=assumed_units(problem))
         events.finished(result)
         return result
-    if runs_in_this_process(problem):
+    if runs_in_this_process(problem, host.executors.by_name):
         check_survives(problem)
     executor = executor_of(problem)
     with Evaluator(problem, executor) as evaluator:
@@ -182,7 +183,7 @@ def _estimate_in_stages(
         executors: list[Executor] = []
 
         def executor_of(asked: Problem) -> Executor:
-            if runs_in_this_process(asked):
+            if runs_in_this_process(asked, host.executors.by_name):
                 check_survives(asked)
             executors.append(opened.enter_context(make(asked)))
             return executors[-1]

@@ -65,6 +65,7 @@ def load_problem(
             resolve_model=resolver(host, report),
             reader=host.read_data,
             resolve_cost=host.costs.get,
+            executors=host.executors.by_name,
         )
         check_estimators(found, host.estimators.get)
     except FmidentError as error:

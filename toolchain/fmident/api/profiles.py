@@ -16,7 +16,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.api.estimates import estimate
 from fmident.api.journalled import JournalledRun, RunKind
-from fmident.api.wiring import Report, warn
+from fmident.api.wiring import Report, loaded, warn
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.stages import continued
@@ -152,6 +152,8 @@ def profile(
     from fmident.profiles import compared_with, run_profiles, with_notes
     from fmident.profiles.run import check_profile, chosen_parameters
 
+    host = loaded(host, report)
+    kinds = host.executors.by_name
     part, notes = _part(problem, stage, None)
     _check_stage(problem, stage, parameters or ())
     chosen_parameters(part, parameters)  # before the estimation: that may take long
@@ -159,10 +161,11 @@ def profile(
     found = _estimated(problem, result, host, observers, report, workspace)
     part, notes = _part(problem, stage, found)
     start = _start(part, found)
-    if runs_in_this_process(part):
+    if runs_in_this_process(part, kinds):
         check_survives(part)
     executor_of = recording(
         workspace.journal if workspace is not None else None,
+        kinds,
         warn=lambda diagnostic: report([diagnostic]),
     )
     executor = executor_of(part)
@@ -188,7 +191,7 @@ def profile(
 def _estimated(
     problem: Problem,
     result: EstimationResult | str | Path | None,
-    host: Host | None,
+    host: Host,
     observers: Sequence[Observer],
     report: Report,
     workspace: Workspace | None,

@@ -12,6 +12,7 @@ from fmident.cli.usage import UsageError, assignments
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fmident.evaluation import ExecutorKind
     from fmident.evaluation.cost_map import CostMap
     from fmident.problem.model import Problem
 
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = None
     if arguments.result is not None:
         found = read_result(arguments.result).result.values
-    maps = _maps(problem, names, arguments.grid, found, ranges)
+    maps = _maps(problem, names, arguments.grid, found, ranges, host.executors.by_name)
     for path in (arguments.output, arguments.csv):
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,14 +114,15 @@ def _maps(
     grid: int,
     through: Mapping[str, float] | None,
     ranges: Mapping[str, tuple[float, float]],
+    kinds: Mapping[str, ExecutorKind],
 ) -> list[CostMap]:
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
     from fmident.evaluation.cost_map import cost_map, pairs_of
 
-    if runs_in_this_process(problem):
+    if runs_in_this_process(problem, kinds):
         check_survives(problem)
-    executor = make_executor(problem, warn=lambda diagnostic: tell_all([diagnostic]))
+    executor = make_executor(problem, kinds, warn=lambda diagnostic: tell_all([diagnostic]))
     with Evaluator(problem, executor) as evaluator:
         return [
             cost_map(evaluator, pair, grid=grid, through=through, ranges=ranges)

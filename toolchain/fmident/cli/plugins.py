@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fmident.cli.console import out, tell_all, width
@@ -10,9 +11,10 @@ from fmident.cli.usage import UsageError
 from fmident.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from fmident.evaluation import ExecutorKind
     from fmident.plugins.host import Host
 
-HELP = "list plugins and what they bring along, or the options of one estimator or cost"
+HELP = "list plugins and what they bring along, or the options of one estimator, cost or executor"
 EXAMPLE = """\
   fmident plugins
   fmident plugins least-squares"""
@@ -20,11 +22,13 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("name", nargs="?", help="an estimator or a cost, whose options are listed")
+    parser.add_argument(
+        "name", nargs="?", help="an estimator, a cost or an executor, whose options are listed"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print two tables, or the options of one item; 1 when a plugin is broken."""
+    """Print three tables, or the options of one item; 1 when a plugin is broken."""
     from fmident.plugins import load_plugins
     from fmident.report.terminal import table
 
@@ -43,17 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
     out(table(["plugin", "distribution", "state", "hooks"], rows))
     items = [
         [registration.name, registry.kind, registration.origin.plugin, registration.summary]
-        for registry in (host.estimators, host.costs, host.compilers, host.reporters)
+        for registry in host.registries
         for registration in registry
     ]
     out()
     out(table(["name", "kind", "plugin", "summary"], items))
+    out()
+    out(table(["executor", "can", "keys of its own"], _executors(host.executors.by_name)))
     tell_all(host.diagnostics)
     return 1 if host.diagnostics else 0
 
 
 def _options(host: Host, name: str) -> int:
-    """Print the options of an estimator or a cost."""
+    """Print the options of an estimator, a cost or an executor."""
     from fmident.report.terminal import narrow_table
     from fmident.toml_file.option_table import option_rows
 
@@ -61,16 +67,38 @@ def _options(host: Host, name: str) -> int:
         r.name: ("estimator", r.summary, r.item.options_type) for r in host.estimators
     }
     kinds |= {r.name: ("cost", r.summary, r.item) for r in host.costs if r.name not in kinds}
+    kinds |= {
+        r.name: ("evaluation", r.summary, r.item.options_type)
+        for r in host.executors
+        if r.name not in kinds
+    }
     if name not in kinds:
-        raise UsageError(f"there is no estimator or cost '{name}'", hint=did_you_mean(name, kinds))
+        raise UsageError(
+            f"there is no estimator, cost or executor '{name}'", hint=did_you_mean(name, kinds)
+        )
     section, summary, kind = kinds[name]
     out(f"{name}: {summary}")
     out()
     out(f"[{section}]")
-    out(f'name = "{name}"')
+    out(f'{"executor" if section == "evaluation" else "name"} = "{name}"')
     rows = [[row.name, row.default, row.values, row.meaning] for row in option_rows(kind)]
     if rows:
         out()
         header = ["option", "default", "values", "meaning"]
         out(narrow_table(header, rows, ["<"] * len(header), width()))
     return 0
+
+
+def _executors(kinds: Mapping[str, ExecutorKind]) -> list[list[str]]:
+    """Return what each executor can do."""
+    rows = []
+    for name, kind in kinds.items():
+        abilities = {
+            "survive crashes": bool(kind.isolated),
+            "limit memory": kind.limits_memory,
+            "renew workers": kind.renews,
+            "use several machines": kind.several_machines,
+        }
+        can = ", ".join(ability for ability, holds in abilities.items() if holds)
+        rows.append([name, can, ", ".join(kind.options)])
+    return rows

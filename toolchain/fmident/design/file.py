@@ -16,7 +16,7 @@ from fmident.design.information import Criterion
 from fmident.design.sine import SineCriterion, SineSettings
 from fmident.errors import FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
-from fmident.problem.evaluation_file import read_evaluation
+from fmident.problem.evaluation_file import Executors, read_evaluation
 from fmident.problem.file import (
     ModelResolver,
     read_model,
@@ -52,7 +52,12 @@ class DesignTask:
     units: Mapping[str, str | None]
 
 
-def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None) -> DesignTask:
+def load_design(
+    path: str | Path,
+    *,
+    resolve_model: ModelResolver | None = None,
+    executors: Executors | None = None,
+) -> DesignTask:
     """Read a design file.
 
     Parameters
@@ -63,6 +68,8 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
         ``[sine]``.
     resolve_model
         Finds or builds the FMU of ``model.class``.
+    executors
+        Those that there are, by name; without them any name is taken.
 
     Raises
     ------
@@ -83,7 +90,7 @@ def load_design(path: str | Path, *, resolve_model: ModelResolver | None = None)
         settings = _settings(root.table("design"))
         inputs = [name for axis in axes for name in axis.inputs if name is not None]
     parameters, notes = read_parameters(root, description, ())
-    evaluation = read_evaluation(root)
+    evaluation = read_evaluation(root, executors)
     root.finish()
     times = settings.times[:2]
     still = Experiment(

@@ -5,10 +5,13 @@ from fmident.evaluation.directions import DirectionalDerivatives
 from fmident.evaluation.evaluator import Evaluator
 from fmident.evaluation.executors import (
     AutoExecutor,
+    Done,
     Executor,
+    ExecutorKind,
     ExecutorReport,
     InProcessExecutor,
     ProcessExecutor,
+    Warn,
     make_executor,
     runs_in_this_process,
 )
@@ -29,9 +32,11 @@ __all__ = [
     "AutoExecutor",
     "Columns",
     "DirectionalDerivatives",
+    "Done",
     "Evaluator",
     "EventMatching",
     "Executor",
+    "ExecutorKind",
     "ExecutorReport",
     "InProcessExecutor",
     "JacobianError",
@@ -42,6 +47,7 @@ __all__ = [
     "SimulationFailure",
     "SimulationTask",
     "StepSizes",
+    "Warn",
     "choose_steps",
     "difference_columns",
     "fixed_steps",

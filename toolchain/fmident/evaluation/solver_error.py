@@ -14,7 +14,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.errors import FmidentError
-from fmident.evaluation.executors.factory import make_executor
+from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
 from fmident.fmu.fmu import read_description
 from fmident.fmu.setup import Interpolation
@@ -90,13 +90,12 @@ def _difference(
         problem.evaluation,
         interface="model-exchange",
         interpolation=interpolation,
-        # Another binary than the one that was tried: it may crash.
-        executor="processes",
         workers=1,
     )
     exchanged = replace(problem, evaluation=evaluation)
     try:
-        with make_executor(exchanged) as executor:
+        # Another binary than the one that was tried: it may crash.
+        with ProcessExecutor(exchanged) as executor:
             runs = Runs(exchanged, executor)
             precise, control = (
                 runs.probe(point[np.newaxis, :], tolerance)[0] for tolerance in (_PRECISE, _CONTROL)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fmident.errors import Diagnostic
     from fmident.estimation.contract import Estimator, Iteration
     from fmident.estimation.result import EstimationResult
+    from fmident.evaluation import ExecutorKind
     from fmident.plugins.registry import Registry
     from fmident.plugins.run import Run
     from fmident.problem.cost import Cost
@@ -53,6 +54,19 @@ def fmident_register_costs(registry: Registry[type[Cost]]) -> None:
         Takes subclasses of :class:`~fmident.problem.cost.Cost`, which map measured and
         predicted signals to residuals, whose squares any optimiser can minimise. The name is
         what users write in the problem file's ``[cost]`` table.
+    """
+
+
+@hookspec
+def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
+    """Register executors: ``registry.add("pool", ExecutorKind(make, "a pool of processes"))``.
+
+    Parameters
+    ----------
+    registry
+        Takes :class:`~fmident.evaluation.executors.kind.ExecutorKind`, which says how an executor
+        is made and what it can do. The name is what users write as ``executor`` in the problem
+        file's ``[evaluation]`` table.
     """
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from fmident.compilers.base import Compiler
     from fmident.estimation.contract import Estimator
+    from fmident.evaluation import ExecutorKind
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
@@ -34,17 +35,20 @@ BUILT_IN = {
     "embedded": "fmident.plugins.builtin.embedded",
     "openmodelica": "fmident.compilers.openmodelica.plugin",
     "reporters": "fmident.plugins.builtin.reporters",
+    "executors": "fmident.plugins.builtin.executors",
 }
 """Plugins that are part of the host; they go through the same door as all others."""
 
 
 _BASES = {
     "estimator": ("fmident.estimation.contract", "Estimator"),
+    "cost": ("fmident.problem.cost", "Cost"),
+    "executor": ("fmident.evaluation.executors.kind", "ExecutorKind"),
     "compiler": ("fmident.compilers.base", "Compiler"),
     "reporter": ("fmident.report.contract", "Reporter"),
-    "cost": ("fmident.problem.cost", "Cost"),
 }
-"""Base class of each kind; imported only when a plugin brings such a thing."""
+"""What plugins register by ``fmident_register_...s``: the base class of each kind, or the class of
+its descriptions; imported only when a plugin brings such a thing."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,10 @@ class Host:
 
     Attributes
     ----------
-    estimators, costs, compilers, reporters
+    estimators, costs, executors, compilers, reporters
         What plugins registered.
+    registries
+        All of these.
     """
 
     def __init__(self) -> None:
@@ -81,8 +87,16 @@ class Host:
         self._origins: dict[int, Origin] = {}
         self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
         self.costs: Registry[type[Cost]] = Registry("cost")
+        self.executors: Registry[ExecutorKind] = Registry("executor")
         self.compilers: Registry[type[Compiler]] = Registry("compiler")
         self.reporters: Registry[type[Reporter]] = Registry("reporter")
+        self.registries: tuple[Registry[Any], ...] = (
+            self.estimators,
+            self.costs,
+            self.executors,
+            self.compilers,
+            self.reporters,
+        )
 
     @property
     def plugins(self) -> tuple[LoadedPlugin, ...]:
@@ -175,41 +189,15 @@ class Host:
         """Call the registration hooks of `plugin`, then keep everything or nothing."""
         alone = _new_manager()
         alone.register(plugin, origin.plugin)
-        own = _Registries(
-            Registry("estimator", origin),
-            Registry("cost", origin),
-            Registry("compiler", origin),
-            Registry("reporter", origin),
-        )
-        alone.hook.fmident_register_estimators(registry=own.estimators)
-        alone.hook.fmident_register_costs(registry=own.costs)
-        alone.hook.fmident_register_compilers(registry=own.compilers)
-        alone.hook.fmident_register_reporters(registry=own.reporters)
-        common: tuple[Registry[Any], ...] = (
-            self.estimators,
-            self.costs,
-            self.compilers,
-            self.reporters,
-        )
-        pairs = list(zip(common, own.all(), strict=True))
+        pairs = [(registry, Registry[Any](registry.kind, origin)) for registry in self.registries]
         for registry, brought in pairs:
-            _check_classes(brought)
+            getattr(alone.hook, f"fmident_register_{registry.kind}s")(registry=brought)
+            _check_items(brought)
             registry.check(brought)
         self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
         self._origins[id(plugin)] = origin
         for registry, brought in pairs:
             registry.merge(brought)
-
-
-@dataclass(frozen=True)
-class _Registries:
-    estimators: Registry[Any]
-    costs: Registry[Any]
-    compilers: Registry[Any]
-    reporters: Registry[Any]
-
-    def all(self) -> tuple[Registry[Any], ...]:
-        return (self.estimators, self.costs, self.compilers, self.reporters)
 
 
 def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | None = None) -> Host:
@@ -299,22 +287,26 @@ def _validated_hooks(plugin: object) -> tuple[str, ...]:
     return tuple(sorted(caller.name for caller in callers))
 
 
-def _check_classes(registry: Registry[Any]) -> None:
+def _check_items(registry: Registry[Any]) -> None:
     """Refuse what the host could not use later.
 
     Raises
     ------
     fmident.errors.PluginError
-        An item is not a class, not of the base class of its kind, or lacks methods.
+        An item is not a class, not of the base class of its kind, or lacks methods; an executor
+        is not described.
     """
+    module, name = _BASES[registry.kind]
     for registration in registry:
         item, what = registration.item, f"the {registry.kind} '{registration.name}'"
+        base = getattr(importlib.import_module(module), name)
+        if registry.kind == "executor":
+            if not isinstance(item, base):
+                raise PluginError(f"{what} is {item!r}", hint=f"register an {module}.{name}")
+            continue
         if not isinstance(item, type):
             raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
-        if registry.kind not in _BASES:
-            continue
-        module, name = _BASES[registry.kind]
-        if not issubclass(item, getattr(importlib.import_module(module), name)):
+        if not issubclass(item, base):
             raise PluginError(
                 f"{what} is not a subclass of {module}.{name}", hint="derive it from that"
             )

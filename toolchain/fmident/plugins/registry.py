@@ -141,6 +141,11 @@ class Registry(Generic[T]):
         """All registrations by name."""
         return dict(sorted(self._items.items()))
 
+    @property
+    def by_name(self) -> Mapping[str, T]:
+        """All items by name."""
+        return {name: self._items[name].item for name in self.names()}
+
     def __iter__(self) -> Iterator[Registration[T]]:
         return iter(self.registrations.values())
 

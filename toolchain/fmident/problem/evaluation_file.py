@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from fmident.errors import Location
 from fmident.fmu.interfaces import CHOICES
 from fmident.fmu.setup import INTERPOLATIONS
-from fmident.problem.model import DifferenceScheme, EvaluationSettings, ExecutorName
-from fmident.toml_file import Section
+from fmident.problem.model import DifferenceScheme, EvaluationSettings
+from fmident.toml_file import Section, build_dataclass
 
 _MEGABYTE = 1_000_000
 
+KEYS = {f.name for f in dataclasses.fields(EvaluationSettings)} | {"memory_limit_mb"}
+"""Names that no option of an executor may have: keys of all executors."""
 
-def read_evaluation(root: Section) -> EvaluationSettings:
+
+class TakesOptions(Protocol):
+    """What reading a file has to know of an executor."""
+
+    @property
+    def options_type(self) -> type[Any]:
+        """A dataclass whose fields are keys of ``[evaluation]``."""
+
+
+Executors: TypeAlias = Mapping[str, TakesOptions]
+"""Executors by name."""
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of an executor that has none."""
+
+
+def read_evaluation(root: Section, executors: Executors | None = None) -> EvaluationSettings:
     """Read ``[evaluation]`` of the file, which may be absent.
+
+    Parameters
+    ----------
+    root
+        The file.
+    executors
+        Those that there are; without them any name is taken, and no options.
 
     Raises
     ------
@@ -33,9 +64,8 @@ def read_evaluation(root: Section) -> EvaluationSettings:
         relative_step=section.number("relative_step", None),
         check=section.flag("check", default.check),
         timeout=section.number("timeout", default.timeout),
-        executor=section.choice("executor", get_args(ExecutorName), default.executor),
+        executor=_executor(section, executors, default.executor),
         workers=_whole(section, "workers", 1),
-        scheduler=section.text("scheduler", None),
         memory_limit=None if memory is None else int(memory * _MEGABYTE),
         renew_after=_whole(section, "renew_after", 1),
         broyden=_whole(section, "broyden", 0) or 0,
@@ -56,14 +86,37 @@ def read_evaluation(root: Section) -> EvaluationSettings:
             raise section.error(
                 f"[evaluation]: '{key}' is relative and must be below 1, not {value:g}", key
             )
-    if settings.scheduler is not None and settings.executor != "dask":
-        raise section.error(
-            f"[evaluation]: 'scheduler' belongs to executor = \"dask\", not to "
-            f'"{settings.executor}"',
-            "scheduler",
-        )
+    options = _executor_options(section, executors or {}, settings.executor)
     section.finish()
-    return settings
+    return dataclasses.replace(settings, executor_options=options)
+
+
+def _executor(section: Section, executors: Executors | None, default: str) -> str:
+    if executors is None:
+        name: str = section.text("executor", default)
+        return name
+    chosen: str = section.choice("executor", sorted(executors), default)
+    return chosen
+
+
+def _executor_options(section: Section, executors: Executors, chosen: str) -> Any:
+    """Return the options of the chosen executor; refuse those of the others."""
+    kinds = {name: executors[name].options_type for name in sorted(executors)}
+    options = {name: [f.name for f in dataclasses.fields(t)] for name, t in kinds.items()}
+    own = options.get(chosen, [])
+    for name, keys in options.items():
+        for key in [k for k in keys if k not in own and section.has(k)]:
+            raise section.error(
+                f'[evaluation]: \'{key}\' requires executor = "{name}", not "{chosen}"', key
+            )
+    given = {key: section.raw(key) for key in own if section.has(key)}
+    if not own:
+        return None
+
+    def where(key: str | None) -> Location:
+        return section.source.where((*section.keys, *(() if key is None else (key,))))
+
+    return build_dataclass(kinds[chosen], given, table=section.title, name=chosen, where=where)
 
 
 def _whole(section: Section, key: str, least: int) -> int | None:

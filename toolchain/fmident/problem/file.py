@@ -22,7 +22,7 @@ from fmident.errors import (
 )
 from fmident.fmu import ModelDescription, Variable, read_description, resized
 from fmident.problem.cost import Cost, TimeDomain
-from fmident.problem.evaluation_file import read_evaluation
+from fmident.problem.evaluation_file import Executors, read_evaluation
 from fmident.problem.experiments import read_experiments
 from fmident.problem.model import (
     Parameter,
@@ -50,6 +50,7 @@ def load_problem(
     resolve_model: ModelResolver | None = None,
     reader: Reader | None = None,
     resolve_cost: CostResolver | None = None,
+    executors: Executors | None = None,
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -65,6 +66,8 @@ def load_problem(
         Reads data formats other than CSV.
     resolve_cost
         Finds the costs that plugins bring; without it there is ``time-domain`` only.
+    executors
+        Those that there are, by name; without them any name is taken.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def load_problem(
     root = Section(Source(path, text), (), parse_toml(text, path))
     base = path.parent
     fmu, description, shared = read_model(root, base, resolve_model)
-    evaluation = read_evaluation(root)
+    evaluation = read_evaluation(root, executors)
     try:
         description = description.with_interface(evaluation.interface)
     except FmuError as error:
@@ -122,7 +125,11 @@ def load_problem(
 
     def load_other(other: Path) -> Problem:
         return load_problem(
-            other, resolve_model=resolve_model, reader=reader, resolve_cost=resolve_cost
+            other,
+            resolve_model=resolve_model,
+            reader=reader,
+            resolve_cost=resolve_cost,
+            executors=executors,
         )
 
     stages = read_stages(root, problem, load_other, lambda s: read_cost(s, resolve_cost))

@@ -16,7 +16,6 @@ from fmident.fmu.interfaces import InterfaceChoice
 from fmident.problem.cost import Cost, TimeDomain
 
 Scaling = Literal["linear", "log"]
-ExecutorName = Literal["auto", "inline", "processes", "dask"]
 DifferenceScheme = Literal["forward", "central", "auto"]
 
 
@@ -100,12 +99,12 @@ class EvaluationSettings:
     timeout
         Limit of one simulation, s: in that check, and wherever a simulation can be stopped.
     executor
-        Who runs the simulations: ``"inline"`` (this process), ``"processes"``, ``"dask"``, or
-        ``"auto"``.
+        Who runs the simulations: ``"inline"`` (this process), ``"processes"``, ``"auto"``, or one
+        that a plugin registers, such as ``"dask"``.
+    executor_options
+        What only that executor takes: an instance of its options; ``None``: its defaults.
     workers
         Simulations at once; ``None``: as many as this process may use processors.
-    scheduler
-        Address of a Dask scheduler; ``None`` starts one on this machine.
     memory_limit
         Greatest resident size of one worker process, bytes; ``None``: none.
     renew_after
@@ -123,9 +122,9 @@ class EvaluationSettings:
     relative_step: float | None = None
     check: bool = True
     timeout: float = 60.0
-    executor: ExecutorName = "auto"
+    executor: str = "auto"
+    executor_options: Any = None
     workers: int | None = None
-    scheduler: str | None = None
     memory_limit: int | None = None
     renew_after: int | None = None
     broyden: int = 0

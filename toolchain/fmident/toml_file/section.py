@@ -119,8 +119,9 @@ class Section:
         if value is default or value in allowed:
             return value
         listed = ", ".join(f'"{o}"' for o in allowed)
+        hint = did_you_mean(value, allowed, kind="choice") if isinstance(value, str) else None
         raise self.error(
-            f"{self.title}: '{key}' is {_plain(value)}; it must be one of {listed}", key
+            f"{self.title}: '{key}' is {_plain(value)}; it must be one of {listed}", key, hint=hint
         )
 
     def pair(self, key: str) -> tuple[float, float] | None:

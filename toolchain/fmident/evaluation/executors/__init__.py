@@ -9,6 +9,7 @@ from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
 from fmident.evaluation.executors.inline import InProcessExecutor
+from fmident.evaluation.executors.kind import ExecutorKind, Warn
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.executors.subset import SubsetExecutor
 
@@ -16,10 +17,12 @@ __all__ = [
     "AutoExecutor",
     "Done",
     "Executor",
+    "ExecutorKind",
     "ExecutorReport",
     "InProcessExecutor",
     "ProcessExecutor",
     "SubsetExecutor",
+    "Warn",
     "make_executor",
     "runs_in_this_process",
 ]

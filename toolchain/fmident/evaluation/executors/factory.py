@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from fmident.errors import Diagnostic, EstimationError, did_you_mean
 from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.inline import InProcessExecutor
+from fmident.evaluation.executors.kind import ExecutorKind, Warn
 from fmident.evaluation.executors.processes.executor import ProcessExecutor, processes_available
 from fmident.fmu.fmu import read_description
 
 if TYPE_CHECKING:
-    from fmident.errors import Diagnostic
     from fmident.problem.model import Problem
 
 _OWN = "(embedded compiler)"
@@ -20,18 +22,20 @@ _OWN = "(embedded compiler)"
 
 
 def make_executor(
-    problem: Problem, *, warn: Callable[[Diagnostic], None] | None = None
+    problem: Problem,
+    kinds: Mapping[str, ExecutorKind] | None = None,
+    *,
+    warn: Warn | None = None,
 ) -> Executor:
     """Return the executor that ``[evaluation] executor`` of the problem asks for.
-
-    ``"auto"`` runs an FMU of the embedded compiler in this process first: its code is known
-    to be free of global state and to end. Any other FMU is native code from somewhere else and
-    runs in worker processes from the start.
 
     Parameters
     ----------
     problem
         Its FMU, experiments and evaluation settings.
+    kinds
+        Executors by name, such as ``load_plugins().executors.by_name``; by default those that
+        need no plugin.
     warn
         Takes warnings that come up on the way, such as that a cluster has no workers just now;
         Python warnings by default.
@@ -41,21 +45,23 @@ def make_executor(
     fmident.errors.FmuError
         The FMU cannot be read or loaded, or does not fit the experiments.
     fmident.errors.EstimationError
-        The executor is not available here.
+        There is no such executor, or it is not available here.
     """
-    kind = problem.evaluation.executor
-    if kind == "dask":
-        from fmident.evaluation.executors.dask import DaskExecutor
+    kind, warn = _kind(problem, kinds), warn or _warn
+    for key in kind.without_effect(problem):
+        name = problem.evaluation.executor
+        warn(
+            Diagnostic(
+                "warning",
+                f"[evaluation]: '{key}' has no effect with executor = \"{name}\"",
+                hint=f"remove it, or use executor = \"processes\", where '{key}' holds",
+                rule="setting-without-effect",
+            )
+        )
+    return kind.open(problem, warn)
 
-        return DaskExecutor(problem, warn=warn)
-    if not runs_in_this_process(problem):
-        return ProcessExecutor(problem)
-    if kind == "inline" or not processes_available():
-        return InProcessExecutor(problem)
-    return AutoExecutor(problem)
 
-
-def runs_in_this_process(problem: Problem) -> bool:
+def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | None = None) -> bool:
     """Return whether the executor of a problem runs native code in this process, at first.
 
     Then a crash would take this process along, and the FMU should be tried in a child first.
@@ -64,13 +70,61 @@ def runs_in_this_process(problem: Problem) -> bool:
     ------
     fmident.errors.FmuError
         The FMU cannot be read.
+    fmident.errors.EstimationError
+        There is no such executor.
     """
-    kind = problem.evaluation.executor
-    if kind == "auto":
-        return not processes_available() or is_own(read_description(problem.fmu).generation_tool)
-    return kind == "inline"
+    return not _kind(problem, kinds).isolates(problem)
 
 
 def is_own(generation_tool: str) -> bool:
     """Return whether an FMU says that the embedded compiler has made it."""
     return generation_tool.startswith("fmident ") and generation_tool.endswith(_OWN)
+
+
+def _auto_isolates(problem: Problem) -> bool:
+    return processes_available() and not is_own(read_description(problem.fmu).generation_tool)
+
+
+def _auto(problem: Problem) -> Executor:
+    # The code of the embedded compiler is known to be free of global state and to end. Any other
+    # FMU is native code from somewhere else.
+    if _auto_isolates(problem):
+        return ProcessExecutor(problem)
+    return AutoExecutor(problem) if processes_available() else InProcessExecutor(problem)
+
+
+BUILT_IN: Mapping[str, ExecutorKind] = {
+    "auto": ExecutorKind(
+        lambda problem, _options, _warn: _auto(problem),
+        "worker processes; this process first, for FMUs of the embedded compiler",
+        isolated=_auto_isolates,
+        limits_memory=True,
+        renews=True,
+    ),
+    "inline": ExecutorKind(
+        lambda problem, _options, _warn: InProcessExecutor(problem),
+        "one simulation after the other in this process",
+        renews=True,
+    ),
+    "processes": ExecutorKind(
+        lambda problem, _options, _warn: ProcessExecutor(problem),
+        "worker processes on this machine",
+        isolated=True,
+        limits_memory=True,
+        renews=True,
+    ),
+}
+"""The executors that come with fmident; a built-in plugin registers them."""
+
+
+def _kind(problem: Problem, kinds: Mapping[str, ExecutorKind] | None) -> ExecutorKind:
+    name, known = problem.evaluation.executor, BUILT_IN if kinds is None else kinds
+    if name not in known:
+        raise EstimationError(
+            f"there is no executor '{name}'", hint=did_you_mean(name, known, kind="executor")
+        )
+    return known[name]
+
+
+def _warn(diagnostic: Diagnostic) -> None:
+    warnings.warn(str(diagnostic), stacklevel=3)

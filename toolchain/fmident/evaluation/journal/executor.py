@@ -19,6 +19,7 @@ from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTas
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
     from fmident.errors import Diagnostic
+    from fmident.evaluation.executors.kind import ExecutorKind
     from fmident.evaluation.journal.journal import Journal
     from fmident.problem.model import Problem
 
@@ -284,7 +285,10 @@ def _size(outcome: Simulated) -> int:
 
 
 def recording(
-    journal: Journal | None, *, warn: Callable[[Diagnostic], None] | None = None
+    journal: Journal | None,
+    kinds: Mapping[str, ExecutorKind] | None = None,
+    *,
+    warn: Callable[[Diagnostic], None] | None = None,
 ) -> Callable[[Problem], Executor]:
     """Return what makes the executor of a problem, with one journal for all of a run.
 
@@ -292,6 +296,8 @@ def recording(
     ----------
     journal
         ``None``: equal simulations are served from memory only.
+    kinds
+        Executors by name, as for :func:`make_executor`.
     warn
         Takes warnings of the executors; Python warnings by default.
     """
@@ -299,7 +305,7 @@ def recording(
 
     def make(problem: Problem) -> Executor:
         content = b"" if journal is None else file_digest(problem.fmu)
-        inner = make_executor(problem, warn=warn)
+        inner = make_executor(problem, kinds, warn=warn)
         return RecordedExecutor(inner, SimulationKeys(problem, content), journal, served)
 
     return make

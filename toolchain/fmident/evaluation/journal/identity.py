@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
 _FREE_SETTINGS = frozenset(
-    {"check", "timeout", "executor", "workers", "scheduler", "memory_limit", "renew_after"}
+    {"check", "timeout", "executor", "executor_options", "workers", "memory_limit", "renew_after"}
 )
 """Of ``[evaluation]``: who simulates, not what."""
 

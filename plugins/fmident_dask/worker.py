@@ -15,11 +15,12 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from fmident._version import __version__
+from fmident import __version__
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.base import Executor
-from fmident.evaluation.executors.dask.isolation import interrupt, open_executor
-from fmident.evaluation.executors.dask.shipments import (
+from fmident.evaluation.tasks import Simulated
+from fmident_dask.isolation import interrupt, open_executor
+from fmident_dask.shipments import (
     Answer,
     Chunk,
     Missing,
@@ -30,7 +31,6 @@ from fmident.evaluation.executors.dask.shipments import (
     WorkerCounts,
     unpack,
 )
-from fmident.evaluation.tasks import Simulated
 
 PLUGIN = "fmident"
 

@@ -175,7 +175,7 @@ def pack_problem(problem: Problem) -> Shipment:
         problem.parameters,
         problem.experiments,
         EstimatorSettings("none"),
-        replace(problem.evaluation, executor="processes", workers=1, scheduler=None),
+        replace(problem.evaluation, executor="processes", executor_options=None, workers=1),
         start_values=problem.start_values,
     )
     return _pack("problem", slim)

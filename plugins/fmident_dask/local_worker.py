@@ -20,7 +20,7 @@ _LINGER = 3.0
 
 async def serve(address: str, folder: str) -> None:
     """Run the worker until the scheduler or the standard input ends."""
-    from fmident.evaluation.executors.dask.connection import import_distributed
+    from fmident_dask.connection import import_distributed
 
     loop, parent = asyncio.get_running_loop(), os.getppid()
     orphaned = asyncio.Event()

@@ -12,34 +12,42 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fmident.errors import Diagnostic, EstimationError, Location
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-from fmident.evaluation.executors.dask.batch import Batch
-from fmident.evaluation.executors.dask.connection import (
+from fmident.evaluation import (
+    Done,
+    Executor,
+    ExecutorReport,
+    Simulated,
+    SimulationTask,
+    Warn,
+    simulation_setup,
+    simulation_setups,
+)
+from fmident.evaluation.executors.processes.executor import processors
+from fmident.toml_file import Source
+from fmident_dask.batch import Batch
+from fmident_dask.connection import (
     TroubleTimeout,
     ask_workers,
     connect,
     greet_workers,
     import_distributed,
 )
-from fmident.evaluation.executors.dask.shipments import (
+from fmident_dask.options import DaskOptions
+from fmident_dask.shipments import (
     Chunk,
     Shipment,
     WorkerCounts,
     pack_other,
     pack_problem,
 )
-from fmident.evaluation.executors.dask.sizing import ChunkSizes
-from fmident.evaluation.executors.processes.executor import processors
-from fmident.evaluation.setups import simulation_setup, simulation_setups
-from fmident.evaluation.tasks import Simulated, SimulationTask
-from fmident.toml_file import Source
+from fmident_dask.sizing import ChunkSizes
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from fmident.data.experiment import Experiment
-    from fmident.evaluation.executors.dask.local import LocalCluster
     from fmident.problem.model import Problem
+    from fmident_dask.local import LocalCluster
 
 PATIENCE = 60.0
 """A cluster without workers, or without its scheduler, is waited for so long, s."""
@@ -49,8 +57,6 @@ _REFRESH = 1.0
 
 _OTHERS = 8
 _FLOAT = 8
-
-Warn = Callable[[Diagnostic], None]
 
 
 def _warn(diagnostic: Diagnostic) -> None:
@@ -69,8 +75,8 @@ class DaskExecutor(Executor):
     problem
         Its FMU, experiments and evaluation settings.
     scheduler
-        Address of the scheduler; default ``problem.evaluation.scheduler``; ``None`` there as
-        well starts workers on this machine.
+        Address of the scheduler; default: that of the problem's options. ``None`` there as well
+        starts workers on this machine.
     workers
         Simulations at once; default ``problem.evaluation.workers``. ``None`` there as well:
         all threads of the cluster, or as many local workers as this process may use
@@ -107,7 +113,8 @@ class DaskExecutor(Executor):
         self._shipments = {p.key: p for p in (self._fmu, self._study)}
         self._others: OrderedDict[str, ChunkSizes] = OrderedDict()
         self._trouble = TroubleTimeout(patience, warn or _warn)
-        self._address = scheduler or problem.evaluation.scheduler
+        own = problem.evaluation.executor_options
+        self._address = scheduler or (own.scheduler if isinstance(own, DaskOptions) else None)
         self._workers = workers or problem.evaluation.workers
         self._place = _place(problem, "executor" if self._address is None else "scheduler")
         self._slots, self._asked = 0, 0.0
@@ -116,7 +123,7 @@ class DaskExecutor(Executor):
         import_distributed(self._place)
         self._local: LocalCluster | None = None
         if self._address is None:
-            from fmident.evaluation.executors.dask.local import LocalCluster
+            from fmident_dask.local import LocalCluster
 
             self._local = LocalCluster(self._workers or processors())
         self._client: Client | None = None
@@ -190,7 +197,7 @@ class DaskExecutor(Executor):
         client = self._client
         if client is not None:
             if client.status == "running" and self._local is None:
-                from fmident.evaluation.executors.dask.worker import release_study
+                from fmident_dask.worker import release_study
 
                 with contextlib.suppress(OSError, RuntimeError):
                     client.run(release_study, self._fmu.key, self._study.key, on_error="ignore")
@@ -247,7 +254,7 @@ class DaskExecutor(Executor):
         self._send(ask_workers(self._client, keys, self._place, (worker,)))
 
     def _send(self, lacking: Mapping[str, Sequence[str]]) -> None:
-        from fmident.evaluation.executors.dask.worker import receive_shipments
+        from fmident_dask.worker import receive_shipments
 
         assert self._client is not None
         groups: dict[tuple[str, ...], list[str]] = {}

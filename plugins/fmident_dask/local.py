@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import EstimationError
-from fmident.evaluation.executors.dask.connection import import_distributed
 from fmident.fmu.scratch import ScratchFolder
+from fmident_dask.connection import import_distributed
 
 START_SECONDS = 60.0
 """Workers that are not up after this time are given up."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident._version import __version__
+from fmident import __version__
 from fmident.errors import Diagnostic, EstimationError, Location
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def ask_workers(
     workers: Sequence[str] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Return which shipments workers lack, all or certain ones; as :func:`greet_workers`."""
-    from fmident.evaluation.executors.dask.worker import greet
+    from fmident_dask.worker import greet
 
     chosen = None if workers is None else list(workers)
     lacking = {}

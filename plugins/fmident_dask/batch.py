@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import EstimationError
-from fmident.evaluation.executors.dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
-from fmident.evaluation.executors.dask.sizing import ChunkSizes
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
+from fmident_dask.sizing import ChunkSizes
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -114,7 +114,7 @@ class Batch:
 
     def run(self) -> list[Simulated]:
         """Run all tasks; return the outcomes in their order."""
-        from fmident.evaluation.executors.dask.worker import call_off
+        from fmident_dask.worker import call_off
 
         try:
             while self._left:
@@ -155,7 +155,7 @@ class Batch:
         return part
 
     def _send(self, part: _Part, seconds: float) -> None:
-        from fmident.evaluation.executors.dask.worker import run_chunk
+        from fmident_dask.worker import run_chunk
 
         tasks = tuple(self._tasks[part.begin : part.end])
         chunk = replace(self._template, seconds=seconds, tasks=tasks)

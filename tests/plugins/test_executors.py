@@ -1,0 +1,179 @@
+"""Executors of plugins: how a problem file chooses one, and what the host does with its flags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+import fmident
+from fmident.cli import main
+from fmident.errors import Diagnostic, EstimationError, ProblemError
+from fmident.evaluation import (
+    ExecutorKind,
+    InProcessExecutor,
+    make_executor,
+    runs_in_this_process,
+)
+from fmident.plugins import Host, load_plugins
+from fmident_dask import DASK, DaskOptions
+
+from ..study import Study
+
+MakePlugin = Callable[[str, str], EntryPoint]
+
+SITE = """
+    from dataclasses import dataclass
+    from fmident.evaluation import ExecutorKind, InProcessExecutor
+    from fmident.plugins import hookimpl
+
+    @dataclass(frozen=True)
+    class Options:
+        queue: str
+        share: int = 2
+
+        def __post_init__(self):
+            if self.share < 1:
+                raise ValueError("'share' must be positive")
+
+    class SiteExecutor(InProcessExecutor):
+        def __init__(self, problem, options):
+            super().__init__(problem)
+            self.options = options
+
+    @hookimpl
+    def fmident_register_executors(registry):
+        kind = ExecutorKind(
+            lambda problem, options, warn: SiteExecutor(problem, options),
+            "the site's own",
+            options_type=Options,
+        )
+        registry.add("site", kind)
+"""
+
+
+BROUGHT = {"dask": "fmident_dask", "least-squares": "fmident_estimators.least_squares"}
+
+
+@pytest.fixture
+def host(make_plugin: MakePlugin) -> Host:
+    others = [EntryPoint(name, module, "fmident") for name, module in BROUGHT.items()]
+    found = load_plugins(found=[make_plugin("site", SITE), *others])
+    assert found.diagnostics == ()
+    return found
+
+
+def load(host: Host, **evaluation: object) -> fmident.Problem:
+    changes = {f"evaluation.{key}": value for key, value in evaluation.items()}
+    return fmident.load_problem("problem.toml", host=host, overrides=changes)
+
+
+def test_options_of_an_executor_are_keys_of_evaluation(study: Study, host: Host) -> None:
+    problem = load(host, executor="site", queue="night", workers=3)
+    assert problem.evaluation.workers == 3
+    with make_executor(problem, host.executors.by_name) as executor:
+        found: Any = executor
+        assert (found.options.queue, found.options.share) == ("night", 2)
+    assert load(host, executor="inline").evaluation.executor_options is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "said", "hint"),
+    [
+        ({"executor": "sight"}, "'executor' is 'sight'; it must be one of", "'site'"),
+        ({"executor": "dsk"}, '"auto", "dask", "inline", "processes", "site"', "'dask'"),
+        ({"executor": "site"}, "'site' needs the option 'queue'", "add queue = ..."),
+        ({"executor": "site", "queue": 3}, "option 'queue' of 'site' must be a text", ""),
+        ({"executor": "site", "queue": "q", "share": 0}, "'share' must be positive", ""),
+        ({"executor": "site", "queue": "q", "shar": 1}, "unknown key 'shar'", "'share'"),
+        ({"queue": "q"}, '\'queue\' requires executor = "site", not "auto"', ""),
+        (
+            {"executor": "site", "queue": "q", "scheduler": "tcp://h:1"},
+            '\'scheduler\' requires executor = "dask", not "site"',
+            "",
+        ),
+        ({"executor": "dask", "scheduler": 8786}, "option 'scheduler' of 'dask' must be a", ""),
+    ],
+)
+def test_wrong_choices_are_refused_with_their_line(
+    study: Study, host: Host, keys: dict[str, object], said: str, hint: str
+) -> None:
+    lines = "\n".join(f"{k} = {v if isinstance(v, int) else repr(v)}" for k, v in keys.items())
+    study.change("[estimator]", f"[evaluation]\n{lines}\n\n[estimator]")
+    with pytest.raises(ProblemError) as caught:
+        load(host)
+    assert said in caught.value.message
+    assert hint in (caught.value.hint or "")
+    at = caught.value.location
+    assert at is not None
+    line = study.problem.read_text().splitlines()[(at.line or 0) - 1]
+    assert line.split(" ")[0] in {"[evaluation]", *keys}
+
+
+def test_an_executor_that_is_left_out_is_not_there(
+    study: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["--set", "evaluation.executor=dask"]
+    assert main(["estimate", "problem.toml", "--no-plugin", "dask", "-q", *chosen]) == 2
+    shown = capsys.readouterr().err
+    assert "'executor' is 'dask'; it must be one of \"auto\"," in shown
+    assert "Traceback" not in shown
+
+
+def test_a_problem_made_in_python_with_an_unknown_executor(study: Study, host: Host) -> None:
+    problem = load(host)
+    settings = replace(problem.evaluation, executor="procesess")
+    for asked in (make_executor, runs_in_this_process):
+        with pytest.raises(EstimationError, match="no executor 'procesess'") as caught:
+            asked(replace(problem, evaluation=settings), host.executors.by_name)  # type: ignore[operator]
+        assert "'processes'" in (caught.value.hint or "")
+
+
+def test_options_of_another_executor_are_refused(study: Study, host: Host) -> None:
+    problem = load(host)
+    settings = replace(problem.evaluation, executor_options=DaskOptions("tcp://h:1"))
+    with pytest.raises(EstimationError, match="'auto' has the options DaskOptions"):
+        make_executor(replace(problem, evaluation=settings), host.executors.by_name)
+
+
+def test_a_protection_that_an_executor_does_not_give_is_reported(study: Study, host: Host) -> None:
+    told: list[Diagnostic] = []
+    keys = {"memory_limit_mb": 500, "renew_after": 10}
+    for name, more in (("site", {"queue": "q"}), ("inline", {}), ("processes", {})):
+        problem = load(host, executor=name, **keys, **more)
+        make_executor(problem, host.executors.by_name, warn=told.append).close()
+    said = [d.message.removeprefix("[evaluation]: ") for d in told]
+    assert said == [
+        "'memory_limit_mb' has no effect with executor = \"site\"",
+        "'renew_after' has no effect with executor = \"site\"",
+        "'memory_limit_mb' has no effect with executor = \"inline\"",
+    ]
+
+
+def test_an_fmu_is_tried_in_a_child_first_where_an_executor_does_not_isolate_it(
+    study: Study, host: Host
+) -> None:
+    kinds = host.executors.by_name
+    tried = {n: runs_in_this_process(load(host, executor=n), kinds) for n in ("dask", "processes")}
+    tried["site"] = runs_in_this_process(load(host, executor="site", queue="q"), kinds)
+    tried["auto"] = runs_in_this_process(load(host), kinds)  # of the embedded compiler
+    assert tried == {"dask": False, "processes": False, "site": True, "auto": True}
+
+
+def test_executors_are_listed_with_what_they_can_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins"]) == 0
+    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    cells = [[cell.strip() for cell in row if cell] for row in rows]
+    assert ["inline", "renew workers"] in cells
+    able = "survive crashes, limit memory, renew workers"
+    assert ["processes", able] in cells
+    assert ["dask", f"{able}, use several machines", "scheduler"] in cells
+    assert DASK.options == ("scheduler",)
+    assert ExecutorKind(lambda p, o, w: InProcessExecutor(p), "plain").options == ()
+    assert main(["plugins", "dask"]) == 0
+    shown = capsys.readouterr().out
+    assert '[evaluation]\nexecutor = "dask"' in shown
+    assert "Address of a Dask scheduler" in " ".join(shown.split())

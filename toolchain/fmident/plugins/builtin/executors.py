@@ -1,0 +1,20 @@
+"""Registers the executors that need nothing but this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from fmident.evaluation import ExecutorKind
+    from fmident.plugins.registry import Registry
+
+
+@hookimpl
+def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
+    """Register ``auto``, ``inline`` and ``processes``."""
+    from fmident.evaluation.executors.factory import BUILT_IN
+
+    for name, kind in BUILT_IN.items():
+        registry.add(name, kind)
