@@ -32,8 +32,8 @@ def solve(search: LocalSearch) -> LocalResult:
     ------
     fmident.errors.PluginError
         pyceres is not installed.
-    Stalled
-        The search should start again, see :meth:`LocalSearch.run`.
+    Arrived
+        Nothing is left to go, see :meth:`LocalSearch.run`.
     """
     pyceres = _import_pyceres()
     options = search.options

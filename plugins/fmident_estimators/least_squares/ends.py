@@ -19,7 +19,7 @@ class NoDescent(Arrived):
 
 
 class Stalled(Exception):  # noqa: N818 - ends a solver so that it starts again
-    """Updated Jacobians lead no further than to this point."""
+    """The method leads no further than to this point: another goes on from there."""
 
     def __init__(self, z: F64) -> None:
         self.z = z.copy()

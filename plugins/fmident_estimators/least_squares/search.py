@@ -126,8 +126,6 @@ class LocalSearch:
         self.iterations = 0
         self._number = number
         self._origin = self.start
-        self._updated = False
-        self._may_update = True
         self._accepted: F64 | None = None
         self._last_failed: int | None = None
         self.cautious = False
@@ -152,8 +150,8 @@ class LocalSearch:
 
         Raises
         ------
-        Stalled
-            A step computed with an updated Jacobian is not an improvement.
+        NoDescent
+            A step that is tiny, or promises less than is known of the cost, does not lower it.
         """
         r = self._evaluator.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
@@ -161,10 +159,7 @@ class LocalSearch:
         accepted = self._accepted
         if accepted is None or np.array_equal(z, accepted):
             return r
-        if self._updated:
-            if not self.cost_of(r) < self.cost(accepted):
-                raise Stalled(accepted)
-        elif self._rest is not None and np.array_equal(self._rest[0], accepted):
+        if self._rest is not None and np.array_equal(self._rest[0], accepted):
             found, size = self._rest[1], self._size(accepted)
             tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
             lost = found.promise <= self._blur(accepted)
@@ -183,26 +178,11 @@ class LocalSearch:
     def jacobian(self, z: F64) -> F64:
         """Return the derivative of the residuals in the search space, shape (m, n).
 
-        Updated from the last one where the problem allows it and the search goes well.
-
         Raises
         ------
-        Stalled
-            Differences are due after updates, which have shrunk the solver's trust region.
         Arrived
             Nothing is left to go from here.
         """
-        p = self.physical(z)
-        found = self._evaluator.updated_jacobian(p) if self._may_update else None
-        if found is None and self._updated:
-            raise Stalled(z)
-        self._updated = found is not None
-        if found is None:
-            return self._jacobian_by_differences(z)
-        scaled: F64 = found * self.space.derivative(p)
-        return scaled
-
-    def _jacobian_by_differences(self, z: F64) -> F64:
         p = self.physical(z)
         scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
         if self._accurate:
@@ -213,10 +193,7 @@ class LocalSearch:
         return scaled
 
     def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
-        """Search with a solver, anew where an updated Jacobian leads no further.
-
-        The end of a search that rests on an updated Jacobian is not convergence: the search
-        goes on from there, and from then on with those by differences only.
+        """Search with a solver, anew where it leads no further.
 
         Parameters
         ----------
@@ -245,10 +222,7 @@ class LocalSearch:
                     if isinstance(end, NoDescent)
                     else self.finish(end.z, "converged", _ARRIVED)
                 )
-            if self._updated and result.status == "converged":
-                self._may_update = False
-                self._start_at(self.space.from_physical(result.parameters), result.parameters)
-            elif self._plateau and self._may_be_cautious():
+            if self._plateau and self._may_be_cautious():
                 self.cautious = True
                 self._accurate, self._plateau = False, False
                 self._accepted, self._rest = None, None
@@ -277,7 +251,7 @@ class LocalSearch:
             if not self.cost(new) <= self.cost(z) + self._blur(z):
                 break
             try:
-                self._jacobian_by_differences(new)
+                self.jacobian(new)
             except Arrived as end:
                 self.accept(end.z)
                 return self.finish(end.z, "converged", _ARRIVED)
@@ -291,7 +265,6 @@ class LocalSearch:
         """Let the next solver start here, with a Jacobian by differences."""
         self.start = self.physical(z) if p is None else p
         self.z0 = z.copy()
-        self._updated = False
         self._evaluator.jacobian(self.start)
 
     def has_full_rank(self, z: F64) -> bool:
@@ -393,7 +366,7 @@ class LocalSearch:
         """Return what is to be said of a point that a solver calls converged."""
         if self._rest is None or not np.array_equal(self._rest[0], z):
             with contextlib.suppress(Arrived):
-                self._jacobian_by_differences(z)
+                self.jacobian(z)
         assert self._rest is not None
         found = self._rest[1]
         size, tolerance = self._size(z), self.options.step_tolerance

@@ -41,11 +41,10 @@ class Watching:
 
 @pytest.mark.parametrize("options", [{"solver": "scipy"}, {"solver": "ceres"},
                                      {"solver": "ceres", "loss": "huber"}])  # fmt: skip
-@pytest.mark.parametrize("broyden", [0, 3])
 def test_many_starts_find_what_they_find_one_after_the_other(
-    problem: Problem, options: dict[str, str], broyden: int, monkeypatch: pytest.MonkeyPatch
+    problem: Problem, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = EvaluationSettings(check=False, broyden=broyden)
+    settings = EvaluationSettings(check=False)
     problem = dataclasses.replace(problem, evaluation=settings)
 
     def run() -> tuple[Any, list[tuple[object, ...]], Recording]:

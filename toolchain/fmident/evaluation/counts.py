@@ -24,8 +24,8 @@ class Counts:
         Runs of the FMU, and how many of them failed.
     last_failure
         The last failed run, or ``None``.
-    jacobians, updates
-        Jacobians by differences, and those that were updated from the one before.
+    jacobians
+        Jacobians by differences.
     """
 
     whole: Counts | None = None
@@ -33,23 +33,17 @@ class Counts:
     failures: int = 0
     last_failure: SimulationFailure | None = None
     jacobians: int = 0
-    updates: int = 0
     _paused: bool = False
 
-    def add(
-        self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0, updates: int = 0
-    ) -> None:
+    def add(self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0) -> None:
         """Count more."""
         if self._paused:
             return
         self.simulations += simulations
         self.failures += failures
         self.jacobians += jacobians
-        self.updates += updates
         if self.whole is not None:
-            self.whole.add(
-                simulations=simulations, failures=failures, jacobians=jacobians, updates=updates
-            )
+            self.whole.add(simulations=simulations, failures=failures, jacobians=jacobians)
 
     def failed(self, failure: SimulationFailure | None, count: int = 1) -> None:
         """Count failures, of which `failure` is the last, if that is known."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident._types import F64
-from fmident.evaluation.broyden import Basis, updated_basis
 from fmident.evaluation.curvature import longest_step
 from fmident.evaluation.differences import Columns, JacobianError, difference_columns
 from fmident.evaluation.directions import DirectionalDerivatives, longest_steps
@@ -90,7 +89,6 @@ class Derivatives:
         self._places = Places(runs.problem)
         self._jacobians: Recent[F64] = Recent(1)
         self._last: tuple[bytes, Columns] | None = None
-        self._basis: Basis | None = None
         self._known_errors: tuple[bytes, F64] | None = None
         self._integration: tuple[bytes, F64] | None = None
         self._ignores_tolerance = False
@@ -113,7 +111,6 @@ class Derivatives:
         self.steps, self._chosen_at = other.steps, other._chosen_at
         self._jacobians = other._jacobians.copy()
         self._last, self._known_errors = other._last, other._known_errors
-        self._basis = other._basis
         self._places = other._places
         self._integration, self._ignores_tolerance = other._integration, other._ignores_tolerance
 
@@ -152,31 +149,7 @@ class Derivatives:
         self._last = (point.tobytes(), found)
         jacobian: F64 = found.jacobian / self._space.derivative(point)
         self._jacobians.put(point.tobytes(), jacobian)
-        if self._problem.evaluation.broyden:
-            self._basis = Basis(z, base, found.jacobian, 0, self._runs.candidates)
         return jacobian.copy()
-
-    def updated(self, point: F64) -> F64 | None:
-        """Return the Jacobian at `point` updated from the one before, (m, n).
-
-        ``None`` when the problem wants no updates, when the Jacobian there is known anyway, or
-        when an update would not do (see :func:`~fmident.evaluation.broyden.updated_basis`).
-        """
-        most = self._problem.evaluation.broyden
-        if not most or self._basis is None or self.knows(point):
-            return None
-        base, z = self._base(point), self._space.from_physical(point)
-        if np.array_equal(z, self._basis.z):
-            found: Basis | None = self._basis
-        else:
-            movable = (self._space.lower < z) & (z < self._space.upper)
-            found = updated_basis(self._basis, z, base, self._runs.candidates, most, movable)
-            self._runs.counts.add(updates=int(found is not None))
-        if found is None:
-            return None
-        self._basis = found
-        jacobian: F64 = found.jacobian / self._space.derivative(point)
-        return jacobian
 
     @property
     def notes(self) -> tuple[str, ...]:

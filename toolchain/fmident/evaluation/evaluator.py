@@ -250,11 +250,6 @@ class Evaluator:
         """
         return self._runs.probe(self._checked(points))
 
-    @property
-    def jacobian_updates(self) -> int:
-        """Jacobians so far that were updated, not computed (see :meth:`updated_jacobian`)."""
-        return self._runs.counts.updates
-
     def knows_jacobian(self, p: F64) -> bool:
         """Return whether :meth:`jacobian` at `p` would cost nothing."""
         return self._derivatives.knows(self._checked(p)[0])
@@ -282,26 +277,6 @@ class Evaluator:
             The simulation fails at `p`, or all around it.
         """
         return self._derivatives.jacobian(self._checked(p)[0])
-
-    def updated_jacobian(self, p: F64) -> F64 | None:
-        """Return a Jacobian at `p` that costs no simulation, for a search; or ``None``.
-
-        Broyden's rank-one update of the last Jacobian, when ``evaluation.broyden`` allows it
-        and the search goes well: `p` follows the point of that Jacobian without a rejected step
-        between, and the cost fell about as predicted. A search that rejects a step
-        computed with it should go on with :meth:`jacobian`. Never good enough for statistics.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (m, n); ``None`` where :meth:`jacobian` is to be asked.
-        """
-        return self._derivatives.updated(self._checked(p)[0])
 
     def jacobian_is_given(self, p: F64) -> bool:
         """Return whether the Jacobian at `p` was handed over, not computed here."""
@@ -448,7 +423,6 @@ class Evaluator:
             return
         if known or (own.steps is None and other.steps is not None):
             own.take_over(other)
-            self._runs.candidates = branch._runs.candidates
 
     def _checked(self, points: F64) -> F64:
         array = np.atleast_2d(np.asarray(points, dtype=np.float64))

@@ -58,8 +58,6 @@ class Runs:
 
     Attributes
     ----------
-    candidates
-        Points so far whose residuals were asked for and not known.
     counts
         Simulations so far, and how many of them failed.
     best
@@ -70,7 +68,6 @@ class Runs:
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
         self.problem = problem
-        self.candidates = 0
         self.counts = Counts()
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
@@ -101,7 +98,6 @@ class Runs:
             Who runs those again that an earlier process had run, and that are known otherwise.
         """
         found = Runs(self.problem, executor)
-        found.candidates = self.candidates
         found.counts = Counts(self.counts)
         found._restoring = restoring
         found._size, found._whole, found._earlier = self._size, self, earlier
@@ -109,8 +105,8 @@ class Runs:
 
     def branch_bytes(self) -> int:
         """Return about how much memory a branch needs with its derivatives."""
-        # Points, the Jacobian, and those that the derivatives keep for noise, events and updates.
-        rows = 2 * _REMEMBERED + 1 + 4 * len(self.problem.free)
+        # Points, the Jacobian, and those that the derivatives keep for noise and events.
+        rows = 2 * _REMEMBERED + 1 + 3 * len(self.problem.free)
         return 8 * self._residual_count() * rows
 
     def earlier(self) -> Earlier:
@@ -245,7 +241,6 @@ class Runs:
         return self._scope
 
     def _expect(self, count: int) -> None:
-        self.candidates += count
         self._evaluated.hold(min(count, self._most_remembered()))
 
     def _remember(self, p: F64, item: Evaluated) -> None:

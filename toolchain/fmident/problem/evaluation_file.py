@@ -68,7 +68,6 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
         workers=_whole(section, "workers", 1),
         memory_limit=None if memory is None else int(memory * _MEGABYTE),
         renew_after=_whole(section, "renew_after", 1),
-        broyden=_whole(section, "broyden", 0) or 0,
     )
     for key, value in (
         ("tolerance", settings.tolerance),

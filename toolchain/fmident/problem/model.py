@@ -110,9 +110,6 @@ class EvaluationSettings:
     renew_after
         Simulations after which a worker process is replaced; ``None``: only when its memory
         has grown.
-    broyden
-        Jacobians that are updated from the residuals at hand (Broyden 1965) before the next
-        is computed by differences; 0 computes each.
     """
 
     tolerance: float | None = None
@@ -127,7 +124,6 @@ class EvaluationSettings:
     workers: int | None = None
     memory_limit: int | None = None
     renew_after: int | None = None
-    broyden: int = 0
 
 
 @dataclass(frozen=True)
