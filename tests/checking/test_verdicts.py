@@ -330,8 +330,39 @@ def test_effort_of_the_estimator(check: Check, problem: Problem) -> None:
     assert report.effort.seconds_per_jacobian == pytest.approx(
         3 * report.effort.seconds_per_simulation
     )
-    assert "should need about 97 simulations" in " ".join(check_page(report).split())
+    most = 7 + 5 * 3 + 4 * (20 * 4 + 40 * 3) + 5 * verification
+    assert report.effort.most == most
+    assert f"should need 97 to {most} simulations" in " ".join(check_page(report).split())
     assert Estimator.expected_simulations(LeastSquares(), LeastSquaresOptions(), problem) is None
+
+
+@pytest.mark.parametrize("scale", [1.05, 3.0])
+def test_the_effort_holds_what_is_taken(check: Check, problem: Problem, scale: float) -> None:
+    far = tuple(dataclasses.replace(q, initial=scale * q.initial) for q in problem.parameters)
+    problem = dataclasses.replace(problem, parameters=far)
+    effort = check(problem, estimator=LeastSquares(), options=LeastSquaresOptions()).effort
+    with Evaluator(problem, PythonExecutor(problem, oscillator)) as evaluator:
+        taken = run_estimation(problem, evaluator, LeastSquares()).simulations
+    assert effort is not None
+    assert effort.simulations is not None
+    assert effort.most is not None
+    assert 0.5 * effort.simulations <= taken <= effort.most
+
+
+def test_moving_events_leave_the_effort_open(check: Check) -> None:
+    def switched(times: Any, inputs: Any, at: float, slope: float) -> dict[str, Any]:
+        return {"y": slope * times + np.where(times > at, 1.0, 0.0)}
+
+    problem = python_problem(
+        {"y": switched(TIMES, {}, 1.31, 0.5)["y"]}, TIMES, parameters(at=1.2, slope=0.4), sigma=1e-3
+    )
+    report = check(problem, switched, estimator=LeastSquares(), options=LeastSquaresOptions())
+    assert report.effort is not None
+    assert report.effort.events
+    assert report.effort.most is None
+    page = " ".join(check_page(report).split())
+    assert "should need at least" in page
+    assert "many times more if instants at which outputs jump" in page
 
 
 def test_findings_of_plugins_are_shown(check: Check, problem: Problem) -> None:

@@ -128,7 +128,7 @@ def test_what_cannot_be_used_at_all_is_bad_input(study: Study, capsys: Capture) 
 
 def test_overrides(study: Study, capsys: Capture) -> None:
     assert main(["check", "problem.toml", "--quick", "--set", "estimator.starts=3"]) == 0
-    assert "should need about" in " ".join(capsys.readouterr().out.split())
+    assert "should need " in " ".join(capsys.readouterr().out.split())
 
 
 def test_plugins_have_a_say(study: Study) -> None:

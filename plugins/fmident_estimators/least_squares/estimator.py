@@ -24,6 +24,10 @@ _SAME_COST = 1e-3
 simulation lets searches end a little apart."""
 
 _USUAL_ITERATIONS = 5
+_MANY_ITERATIONS = 20
+
+_REFINED = 40
+"""Simulations per parameter of the derivatives near the end of a search that has to go far."""
 """Of a search that converges from a reasonable start; for the expected effort only."""
 
 
@@ -48,6 +52,13 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         columns = moved * (2 if problem.evaluation.difference == "central" else 1)
         search = min(options.max_iterations, _USUAL_ITERATIONS) * (1 + columns)
         return len(problem.experiments) * (7 + 2 * moved + options.starts * search)
+
+    def most_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
+        """Return a long search from each start, with exact derivatives at its end."""
+        moved = sum(q.variable is not None for q in problem.free)
+        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+        search = min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns) + _REFINED * moved
+        return len(problem.experiments) * (7 + 5 * moved + options.starts * search)
 
     def estimate(
         self,

@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fmident.checking.report import EffortCheck
 from fmident.evaluation import Evaluator
+from fmident.evaluation.matching import EventMatching
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
+
+
+_VERIFIED = 5
+"""Simulations per parameter that verified derivatives take where they are hard to come by."""
 
 
 class Stopwatch:
@@ -72,16 +79,33 @@ def effort(
     experiments = len(problem.experiments)
     moved = sum(q.variable is not None for q in problem.free)
     columns = moved * (2 if problem.evaluation.difference == "central" else 1)
-    simulations = None
+    simulations = most = None
+    events = False
     if estimator is not None:
         simulations = estimator.expected_simulations(options, problem)
+        most = estimator.most_simulations(options, problem)
         if simulations is not None and estimator.descends:
             # Derivatives behind the intervals are verified: one more of each, and one tolerance.
             simulations += experiments * (moved + 1)
+            events = _breaks(evaluator)
+        if most is not None:  # a ladder of steps where the first two differ
+            most += experiments * _VERIFIED * (moved + 1)
     return EffortCheck(
         seconds_per_simulation=experiments * seconds_each,
         seconds_per_jacobian=experiments * columns * seconds_each,
         simulations=simulations,
         seconds=None if simulations is None else simulations * seconds_each,
         workers=workers,
+        most=None if events else most,
+        events=events,
+        descends=estimator is not None and estimator.descends,
     )
+
+
+def _breaks(evaluator: Evaluator) -> bool:
+    """Return whether outputs jump or bend at instants that may move with the parameters."""
+    matching = EventMatching(evaluator.problem)
+    if not matching.usable:
+        return False
+    residuals = evaluator.residuals(evaluator.problem.initial)
+    return bool(np.isfinite(residuals).all()) and matching.may_move(residuals)

@@ -164,11 +164,18 @@ class EffortCheck:
     seconds_per_jacobian
         With the executor of the problem.
     simulations
-        Expected runs of the FMU; ``None`` when the estimator does not tell.
+        Runs of the FMU to expect at least; ``None`` when the estimator does not tell.
     seconds
-        Expected wall time, s; ``None`` likewise.
+        Wall time of these, s; ``None`` likewise.
     workers
         Simulations at once.
+    most
+        Runs of the FMU that a slow search takes; ``None`` when that cannot be told.
+    events
+        Whether outputs jump or bend at instants that may move with the parameters: the search
+        then takes many times the simulations.
+    descends
+        Whether the estimator is a search whose length depends on the way that it finds.
     """
 
     seconds_per_simulation: float
@@ -176,6 +183,9 @@ class EffortCheck:
     simulations: int | None
     seconds: float | None
     workers: int = 1
+    most: int | None = None
+    events: bool = False
+    descends: bool = False
 
 
 @dataclass(frozen=True)

@@ -184,10 +184,21 @@ def _effort(report: CheckReport) -> str:
         text += f" with {e.workers} workers"
     if e.simulations is None or e.seconds is None:
         return f"{text}; '{report.estimator}' does not say how many it needs."
-    return (
-        f"{text}; '{report.estimator}' should need about {e.simulations} simulations,"
-        f" {duration(float(f'{e.seconds:.2g}'))}."
-    )
+    shortest = duration(float(f"{e.seconds:.2g}"))
+    if e.most is not None and e.most > e.simulations:
+        longest = duration(float(f"{e.seconds * e.most / e.simulations:.2g}"))
+        return (
+            f"{text}; '{report.estimator}' should need {e.simulations} to {e.most} simulations,"
+            f" {shortest} to {longest}."
+        )
+    how = "at least" if e.descends else "about"
+    text += f"; '{report.estimator}' should need {how} {e.simulations} simulations, {shortest}"
+    if e.events:
+        return (
+            f"{text}, and many times more if instants at which outputs jump or bend move with the"
+            " parameters."
+        )
+    return f"{text}."
 
 
 def _wrap(text: str, width: int, first: str = "", rest: str = "") -> str:

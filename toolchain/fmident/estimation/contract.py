@@ -242,6 +242,19 @@ class Estimator(ABC, Generic[Options]):
         Returns
         -------
         int or None
-            A rough figure; ``None``, the default, when it cannot be told.
+            A rough figure, the least that a search takes; ``None``, the default, when it cannot be
+            told.
+        """
+        return None
+
+    def most_simulations(self, options: Options, problem: Problem) -> int | None:
+        """Return how many runs of the FMU a search that goes slowly takes.
+
+        Parameters and unit are those of :meth:`expected_simulations`.
+
+        Returns
+        -------
+        int or None
+            ``None``, the default, when it cannot be told.
         """
         return None
