@@ -380,7 +380,7 @@ def test_missing_pyceres_is_explained(
 
 def test_the_trust_region_option_is_for_ceres(make_problem: Make, run: Run) -> None:
     problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
-    with pytest.raises(ProblemError, match="needs solver = 'ceres'"):
+    with pytest.raises(ProblemError, match="requires solver = 'ceres'"):
         run(problem, decay, LeastSquares(), {"initial_trust_region": 1.0})
     small = run(problem, decay, LeastSquares(), {"solver": "ceres", "initial_trust_region": 1e-2})
     large = run(problem, decay, LeastSquares(), {"solver": "ceres"})
