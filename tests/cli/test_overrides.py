@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -163,3 +164,51 @@ def test_reads_values_as_toml_does(text: str, value: object) -> None:
 
 def test_text_that_is_no_toml_is_left_to_the_reader() -> None:
     assert apply_overrides("[model", {"estimator.a": 1}, "p.toml") == "[model"
+
+
+INLINE = """\
+[parameters]
+P = { initial = 2000, bounds = [100.0, 1e4] }  # W } {
+k = 3
+"a[1].m" = { initial = 1.0, unit = "k}g" }
+[[experiments]]
+data = "x.csv"
+inputs = { u = "u", v = { column = "v" } }
+outputs = { T = { column = "T", sigma = 0.05 } }
+[estimator]
+options.inner = { deep = { a = 1, b = 2 } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("parameters.P.fixed", True),
+        ("parameters.P.initial", 1500.5),
+        ('parameters."a[1].m".fixed', True),
+        ("experiments.0.outputs.T.sigma", 0.1),
+        ("experiments.0.outputs.T2", "column"),
+        ("experiments.0.inputs.v.unit", "mV"),
+        ("estimator.options.inner.deep.b", [1, 2]),
+        ("estimator.options.inner.other.c", "x"),
+    ],
+)
+def test_sets_keys_in_inline_tables(key: str, value: object) -> None:
+    changed = apply_overrides(INLINE, {key: value}, "p.toml")
+    expected = tomllib.loads(INLINE)
+    place: Any = expected
+    path = key.replace('"a[1].m"', "ARM").split(".")
+    for name in path[:-1]:
+        known = name.replace("ARM", "a[1].m")
+        place = place[int(known)] if isinstance(place, list) else place.setdefault(known, {})
+    place[path[-1]] = value
+    assert tomllib.loads(changed) == expected
+    assert len(changed.splitlines()) == len(INLINE.splitlines())
+    assert "# W } {" in changed
+
+
+def test_inline_tables_in_an_inline_array() -> None:
+    text = 'experiments = [ { data = "a.csv" }, { data = "b.csv" } ]\n'
+    changed = apply_overrides(text, {"experiments.1.window": [0, 1]}, "p.toml")
+    found = tomllib.loads(changed)["experiments"]
+    assert found == [{"data": "a.csv"}, {"data": "b.csv", "window": [0, 1]}]

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from fmident.report import numbers
-from fmident.report.numbers import interval, plain, with_error
+from fmident.report.numbers import duration, interval, plain, with_error
 
 
 def test_examples_in_the_docstrings() -> None:
@@ -42,3 +42,15 @@ def test_open_intervals_are_words() -> None:
 
 def test_zero_is_zero() -> None:
     assert plain(0.0) == "0"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0123, "12.3 ms"), (119.0, "119 s"), (120.0, "2 min"), (205.0, "3 min 25 s"),
+        (7199.6, "2 h"), (7500.0, "2 h 5 min"), (172800.0, "2 d"), (1.2e6, "13 d 21 h"),
+        (float("nan"), "n/a"),
+    ],
+)  # fmt: skip
+def test_durations_have_the_unit_that_suits_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -87,8 +87,8 @@ def percent(fraction: float) -> str:
 def duration(seconds: float) -> str:
     """Return a duration in the unit that suits it.
 
-    >>> duration(0.0123), duration(4.56), duration(205.0)
-    ('12.3 ms', '4.56 s', '3 min 25 s')
+    >>> duration(0.0123), duration(4.56), duration(205.0), duration(7500.0), duration(1.2e6)
+    ('12.3 ms', '4.56 s', '3 min 25 s', '2 h 5 min', '13 d 21 h')
     """
     if not math.isfinite(seconds):
         return "n/a"
@@ -96,5 +96,13 @@ def duration(seconds: float) -> str:
         return f"{1e3 * seconds:.3g} ms"
     if seconds < 120.0:
         return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    if round(seconds) < 120 * 60:
+        return _in_two(seconds, 60, "min", 1, "s")
+    if round(seconds / 60) < 48 * 60:
+        return _in_two(seconds, 3600, "h", 60, "min")
+    return _in_two(seconds, 86400, "d", 3600, "h")
+
+
+def _in_two(seconds: float, size: int, large: str, part: int, small: str) -> str:
+    whole, rest = divmod(round(seconds / part), size // part)
+    return f"{whole} {large}" + (f" {rest} {small}" if rest else "")

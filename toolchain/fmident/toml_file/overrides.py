@@ -173,6 +173,9 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
             written = ".".join(map(_quoted, own))
             lines[number] = f"{written} = {_encoded(value)}"
             return "\n".join(lines) + "\n"
+        elif (inside := _inside(line, parsed, table, path, value)) is not None:
+            lines[number] = inside
+            return "\n".join(lines) + "\n"
     if path[:-1] in headers:
         lines.insert(headers[path[:-1]] + 1, assignment)
         return "\n".join(lines) + "\n"
@@ -183,6 +186,37 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
     else:
         lines += ["", f"[{'.'.join(map(_quoted, path[:-1]))}]", assignment]
     return "\n".join(lines) + "\n"
+
+
+def _inside(
+    line: str, parsed: Mapping[str, Any], table: KeyPath, path: KeyPath, value: object
+) -> str | None:
+    """Return a line with the key changed in its inline table; ``None`` if it is not in there.
+
+    Parameters
+    ----------
+    line, parsed
+        The assignment, and what it means.
+    table
+        In which it stands.
+    path, value
+        What to change.
+    """
+    equals = next((k for k, c in enumerate(line) if c == "=" and _parsed(line[:k] + "= 0")), -1)
+    written = line[:equals].strip()
+    own = _key_path(written)
+    whole = (*table, *own)
+    if path[: len(whole)] != whole or len(path) == len(whole):
+        return None
+    content: Any = copy.deepcopy(parsed)
+    for name in own:
+        content = content[name]
+    if not isinstance(content, (dict, list)):
+        return None
+    _put(content, path[len(whole) :], value)
+    ends = (k + 1 for k, c in enumerate(line) if c in "]}")
+    comment = next((line[k:] for k in ends if _parsed(line[:k]) == parsed), "")
+    return f"{written} = {_encoded(content)}{comment}"
 
 
 def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
