@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -9,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fmident.evaluation import InProcessExecutor, Simulated
+
+from ..evaluation.executors import faults
+from ..fmu.build import compiler
 from ..study import TRUE, Study
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
@@ -47,7 +52,7 @@ def test_is_found_through_its_entry_point(site: Path) -> None:
     done = run_with(site, "plugins")
     assert done.returncode == 0, done.stderr
     plugins = [x for x in done.stdout.splitlines() if "fmident-random-search 0.1.0" in x]
-    assert [x.split()[0] for x in plugins] == ["absolute-cost", "random-search"]
+    assert [x.split()[0] for x in plugins] == ["absolute-cost", "pool", "random-search"]
     assert all("works" in x for x in plugins)
     (item,) = [x for x in done.stdout.splitlines() if "keeps the best" in x]
     assert item.split()[:3] == ["random-search", "estimator", "random-search"]
@@ -84,7 +89,44 @@ def test_its_options_are_checked_by_the_host(site: Path, study: Study) -> None:
     assert "'samples'" in done.stderr
 
 
+def test_its_executor_gives_the_result_of_this_process(site: Path, study: Study) -> None:
+    found = []
+    for name, keys in (("inline", []), ("pool", ["workers=2", "start=forkserver"])):
+        settings = [f"evaluation.{key}" for key in (f"executor={name}", *keys)]
+        chosen = [word for setting in settings for word in ("--set", setting)]
+        done = run_with(site, "estimate", "problem.toml", "-o", name, *chosen)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads((study.folder / name / "result.json").read_text()))
+    inline, pool = found
+    about = pool["settings"]["evaluation"]
+    assert (about["executor"], about["workers"]) == ("PoolExecutor", 2)
+    for key in ("parameters", "cost", "simulations", "status"):
+        assert pool[key] == inline[key]
+
+
+def test_its_executor_loses_only_the_simulation_that_crashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if compiler() is None:
+        pytest.skip("no C compiler")
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    module = importlib.import_module("fmident_pool")
+    problem = faults.make_problem(faults.build_faults(tmp_path), executor="pool", workers=2)
+    sound = [faults.task(1.0 + k, k % 2) for k in range(6)]
+    tasks = [*sound[:2], faults.task(1.0, kind=faults.CRASH), *sound[2:]]
+    told: dict[int, Simulated] = {}
+    with module.PoolExecutor(problem, module.PoolOptions()) as executor:
+        outcomes = executor.run(tasks, told.__setitem__)
+        again = executor.run(sound)
+    with InProcessExecutor(problem) as inline:
+        expected = inline.run(sound)
+    assert faults.failure(outcomes.pop(2)).parameters["kind"] == faults.CRASH
+    assert faults.same(outcomes, expected)
+    assert faults.same(again, expected)
+    assert sorted(told) == list(range(7))
+
+
 def test_is_short_enough_to_be_copied() -> None:
-    for name in ("fmident_random_search.py", "fmident_absolute_cost.py"):
-        lines = (EXAMPLE / name).read_text(encoding="utf-8").splitlines()
-        assert len(lines) <= 65
+    for path in EXAMPLE.glob("fmident_*.py"):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        assert len(lines) <= 80, path.name
