@@ -17,15 +17,7 @@ from fmident.problem.model import Problem
 
 @dataclass(frozen=True)
 class RandomSearchOptions(Options):
-    """Keys of the ``[estimator]`` table.
-
-    Parameters
-    ----------
-    samples
-        Points to draw.
-    seed
-        Of the random numbers.
-    """
+    """Keys of the ``[estimator]`` table: points to draw, seed of the random numbers."""
 
     samples: Annotated[int, Range(least=1)] = 100
     seed: Annotated[int, NOT_NEGATIVE] = 0

@@ -198,6 +198,54 @@ def test_fmident_check_problem_that_answers_nonsense(make_plugin: MakePlugin) ->
         load(make_plugin, source).check_problem(PROBLEM)
 
 
+SECTION = """
+from fmident.report.sections import Figure, Section, Table, Text
+@hookimpl
+def fmident_report_sections(result, problem):
+    rows = [[fit.name, fit.rms] for fit in result.fits]
+    figure = Figure(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "a <figure>")
+    return [Section("{who} & others", [Text("<b>"), Table(["output", "rms"], rows), figure])]
+"""
+
+
+FITTED = cast(
+    EstimationResult, SimpleNamespace(fits=[SimpleNamespace(name="x", rms=0.5)], status="converged")
+)
+
+
+def test_fmident_report_sections(make_plugin: MakePlugin) -> None:
+    host = load(make_plugin, SECTION.format(who="first"), SECTION.format(who="second"))
+    sections, failed = host.report_sections(FITTED, PROBLEM)
+    assert failed == []
+    assert [section.title for section in sections] == ["first & others", "second & others"]
+    html = sections[0].html()
+    assert "<h2>first &amp; others</h2>" in html
+    assert "<p>&lt;b&gt;</p>" in html
+    assert 'alt="a &lt;figure&gt;"' in html
+    assert '<td class="n">0.5</td>' in html
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ('["beware"]', "'beware' to fmident_report_sections, which is not a Section"),
+        ("1 / 0", "division by zero"),
+        ('[Section("short", [Table(["a", "b"], [["only one"]])])]', "index"),
+    ],
+    ids=["text", "error", "short row"],
+)
+def test_report_sections_that_fail_cost_nothing_else(
+    answer: str, reason: str, make_plugin: MakePlugin
+) -> None:
+    broken = SECTION[: SECTION.index("    rows")] + f"    return {answer}\n"
+    host = load(make_plugin, broken, SECTION.format(who="good"))
+    sections, failed = host.report_sections(FITTED, PROBLEM)
+    assert [section.title for section in sections] == ["good & others"]
+    assert len(failed) == 1
+    assert failed[0].message.startswith("the report sections of plugin 'p0'")
+    assert reason in failed[0].message
+
+
 WATCH = """
 @hookimpl
 def fmident_run_started(run):

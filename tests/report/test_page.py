@@ -14,6 +14,7 @@ from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult
 from fmident.report.page import render
 from fmident.report.plots import cost_history, envelope, fit_plot, residual_histogram, searches
+from fmident.report.sections import Section, Text
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -49,6 +50,17 @@ def test_tags_are_balanced_and_nothing_is_loaded(make_result: MakeResult) -> Non
     assert sources
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
     assert "<script" not in html
+
+
+def test_sections_of_plugins_come_before_the_facts_of_the_run(make_result: MakeResult) -> None:
+    added = [Section("Own", [Text("a paragraph")]), Section("Another", [])]
+    html = render(make_result(), title="delta.toml", version="0.1.0", sections=added)
+    headings = ["Measured against simulated", "Own", "Another", "Run"]
+    positions = [html.index(f"<h2>{heading}</h2>") for heading in headings]
+    assert positions == sorted(positions)
+    parser = Balance()
+    parser.feed(html)
+    assert parser.open == []
 
 
 def test_verdict_comes_first(make_result: MakeResult) -> None:

@@ -63,7 +63,9 @@ class EstimateRun(RunKind["EstimationResult"]):
         """Let the reporters write."""
         from fmident.report.folder import write_reports
 
-        return write_reports(result, problem, folder, [*self.host.reporters, *self.reporters])
+        reporters = [*self.host.reporters, *self.reporters]
+        sections, failed = self.host.report_sections(result, problem)
+        return [*failed, *write_reports(result, problem, folder, reporters, sections)]
 
 
 def estimate(

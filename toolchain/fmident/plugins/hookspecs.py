@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
+    from fmident.report.sections.content import Section
 
 PROJECT = "fmident"
 
@@ -126,6 +127,27 @@ def fmident_check_problem(problem: Problem) -> list[Diagnostic]:  # type: ignore
     -------
     list of Diagnostic
         A diagnostic of severity ``"error"`` refuses the problem; the others are shown.
+    """
+
+
+@hookspec
+def fmident_report_sections(  # type: ignore[empty-body]
+    result: EstimationResult, problem: Problem
+) -> list[Section]:
+    """Add sections to ``report.html``.
+
+    Parameters
+    ----------
+    result
+        Everything the run found, also when it was interrupted.
+    problem
+        What was asked.
+
+    Returns
+    -------
+    list of Section
+        Paragraphs, tables and figures under a heading, see :mod:`fmident.report.sections.content`.
+        Empty where there is nothing to show.
     """
 
 

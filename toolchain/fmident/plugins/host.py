@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from fmident.compilers.base import Compiler
     from fmident.estimation.contract import Estimator
+    from fmident.estimation.result import EstimationResult
     from fmident.evaluation import ExecutorKind
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
+    from fmident.report.sections.content import Section
 
 BUILT_IN = {
     "embedded": "fmident.plugins.builtin.embedded",
@@ -169,6 +171,50 @@ class Host:
                     )
                 found.append(diagnostic)
         return found
+
+    def report_sections(
+        self, result: EstimationResult, problem: Problem
+    ) -> tuple[list[Section], list[Diagnostic]]:
+        """Collect what the plugins add to a report.
+
+        A result is never lost because of a plugin: one that fails is reported and left out.
+
+        Returns
+        -------
+        sections : list of Section
+        failed : list of Diagnostic
+            One for each plugin that failed.
+        """
+        from fmident.report.sections import Section
+
+        sections: list[Section] = []
+        failed: list[Diagnostic] = []
+        for origin, call in self.callers("fmident_report_sections"):
+            try:
+                answers: list[list[Section]] = _guarded(
+                    origin, call, result=result, problem=problem
+                )
+                found = [section for answer in answers for section in answer]
+                for section in found:
+                    if not isinstance(section, Section):
+                        raise PluginError(
+                            f"plugin {origin} answered {section!r} to fmident_report_sections,"
+                            " which is not a Section",
+                            hint="return a list of fmident.report.sections.Section",
+                        )
+                    section.html()  # what cannot be shown is found here, not by the reporter
+            except Exception as error:
+                reason = error.message if isinstance(error, FmidentError) else repr(error)
+                failed.append(
+                    Diagnostic(
+                        "warning",
+                        f"the report sections of plugin {origin} are missing: {reason}",
+                        rule="failed-section",
+                    )
+                )
+            else:
+                sections += found
+        return sections, failed
 
     def callers(self, hook: str) -> list[tuple[Origin, Callable[..., Any]]]:
         """Return one caller per plugin that implements `hook`, in order of registration.

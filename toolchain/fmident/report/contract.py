@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fmident.estimation.result import EstimationResult
     from fmident.problem.model import Problem
+    from fmident.report.sections.content import Section
 
 
 class Reporter(ABC):
@@ -18,9 +21,16 @@ class Reporter(ABC):
     ----------------
     summary
         One line for ``fmident plugins``.
+
+    Attributes
+    ----------
+    sections
+        What plugins add to a report (hook ``fmident_report_sections``); set before
+        :meth:`write` is called.
     """
 
     summary: ClassVar[str] = ""
+    sections: Sequence[Section] = ()
 
     @abstractmethod
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:

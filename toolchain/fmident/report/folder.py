@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
+    from fmident.report.sections.content import Section
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """No fault of a reporter: half a result would be taken for a whole one."""
@@ -86,6 +87,7 @@ def write_reports(
     problem: Problem,
     folder: Path,
     reporters: Iterable[Registration[type[Reporter]]],
+    sections: Sequence[Section] = (),
 ) -> list[Diagnostic]:
     """Let reporters write the files of a result.
 
@@ -97,6 +99,8 @@ def write_reports(
         Where.
     reporters
         Who writes. One that fails is left out and reported.
+    sections
+        What plugins add to a report.
 
     Returns
     -------
@@ -112,7 +116,9 @@ def write_reports(
     for registration in reporters:
         # A reporter may be a stranger's; whatever it raises, the result must be kept.
         try:
-            registration.item().write(result, problem, folder)
+            reporter = registration.item()
+            reporter.sections = sections
+            reporter.write(result, problem, folder)
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _NO_ROOM:
                 raise

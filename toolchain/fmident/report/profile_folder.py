@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._version import __version__
-from fmident.report.profile_text import (
-    effort,
-    headline,
-    percent_text,
-    reasons,
-    texts_of,
-    threshold_text,
-)
+from fmident.report.profile_text import effort, headline, percent_text, reasons
 from fmident.report.result_json import plain_json
+from fmident.report.sections.html import document
+from fmident.report.sections.profiles import intervals_section, profiles_section
+from fmident.report.sections.run_facts import Entry, run_section
+from fmident.report.sections.verdict import verdict_section
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -130,34 +126,28 @@ def _end(end: ProfileEnd) -> dict[str, Any]:
 
 def render_profiles(result: ProfileResult, problem: Problem, version: str) -> str:
     """Return the page, which needs nothing beside it."""
-    import jinja2
-
-    from fmident.report.profile_plot import profile_svg
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("fmident.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     kinds = {p.verdict.kind for p in result.profiles}
     grade = "bad" if kinds & _BAD else "good" if kinds <= _GOOD else "doubtful"
-    return environment.get_template("profiles.html").render(
+    words = headline(result)
+    facts = [percent_text(result.level), f"{result.simulations} simulations"]
+    if problem.source is not None:
+        facts.insert(0, str(problem.source))
+    return document(
+        kicker="Profile likelihood",
         title=problem.fmu.stem,
-        source=str(problem.source) if problem.source is not None else "",
-        version=version,
-        result=result,
-        grade=grade,
-        headline=headline(result),
-        reasons=reasons(result),
-        level=percent_text(result.level),
-        threshold=threshold_text(result),
-        effort=effort(result),
-        rows=[texts_of(p) for p in result.profiles],
-        pictures=[(texts_of(p), _image(profile_svg(p, result))) for p in result.profiles],
+        headline=words,
+        subtitle=" · ".join(facts),
+        sections=[
+            verdict_section(grade, words, reasons(result), result.notes),
+            intervals_section(result),
+            profiles_section(result),
+            run_section(
+                [
+                    Entry.of("Status", result.status),
+                    Entry.of("Cost at the estimate", f"{result.cost:.6g}"),
+                    Entry.of("Effort", effort(result)),
+                    Entry.of("fmident", version),
+                ]
+            ),
+        ],
     )
-
-
-def _image(svg: bytes) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")

@@ -1,0 +1,57 @@
+"""The parameters: estimates, standard errors, intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.report.numbers import interval, plain, with_error
+from fmident.report.sections.html import fragment
+from fmident.report.terminal import remark, unit_text
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
+    from fmident.statistics import Identifiability
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    description: str
+    value: str
+    error: str
+    interval: str
+    unit: str
+    initial: str
+    bounds: str
+    remark: str
+
+
+def parameters_section(result: EstimationResult) -> str:
+    """Return the table of all parameters, fixed ones included."""
+    return fragment("parameters", rows=[_row(e, result.identifiability) for e in result.estimates])
+
+
+def _row(e: ParameterEstimate, judged: Identifiability | None) -> _Row:
+    value, error = with_error(e.value, e.standard_error)
+    return _Row(
+        name=e.name,
+        description=e.description,
+        value=plain(e.value) if e.fixed else value,
+        error="" if e.fixed else error,
+        interval="" if e.fixed else interval(e.interval_95, e.standard_error),
+        unit=unit_text(e.unit),
+        initial=plain(e.initial),
+        bounds=_bounds(e),
+        remark=remark(e, judged),
+    )
+
+
+def _bounds(e: ParameterEstimate) -> str:
+    if e.fixed or (np.isinf(e.lower) and np.isinf(e.upper)):
+        return ""
+    low = "-∞" if np.isinf(e.lower) else plain(e.lower)
+    high = "∞" if np.isinf(e.upper) else plain(e.upper)
+    return f"{low} … {high}"

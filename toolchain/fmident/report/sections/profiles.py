@@ -1,0 +1,29 @@
+"""Intervals by profile likelihood, and the profiles themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident.report.profile_text import percent_text, texts_of, threshold_text
+from fmident.report.sections.html import fragment, image_of
+
+if TYPE_CHECKING:
+    from fmident.profiles import ProfileResult
+
+
+def intervals_section(result: ProfileResult) -> str:
+    """Return the table of the intervals."""
+    return fragment(
+        "intervals",
+        level=percent_text(result.level),
+        threshold=threshold_text(result),
+        rows=[texts_of(p) for p in result.profiles],
+    )
+
+
+def profiles_section(result: ProfileResult) -> str:
+    """Return one picture for each profile."""
+    from fmident.report.profile_plot import profile_svg
+
+    pictures = [(texts_of(p), image_of(profile_svg(p, result))) for p in result.profiles]
+    return fragment("profiles", level=percent_text(result.level), pictures=pictures)

@@ -1,0 +1,25 @@
+"""Estimates over time, of online estimators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.report.sections.html import fragment, image_of
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
+
+_MOST = 60
+
+
+def series_section(result: EstimationResult) -> str:
+    """Return one plot for each experiment; empty where there is no series."""
+    if not result.series:
+        return ""
+    from fmident.report.series_plot import series_plot
+
+    final = np.array([e.value for e in result.estimates if not e.fixed])
+    plots = [(s.experiment, image_of(series_plot(s, final))) for s in result.series[:_MOST]]
+    return fragment("series", series=plots)
