@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -35,7 +36,9 @@ def line_of(text: str, path: Path) -> int | None:
     return None
 
 
+@functools.lru_cache(maxsize=8)
 def _places(text: str) -> dict[Path, int]:
+    """Return the lines of all keys; not to be changed. Who reads a file asks for many of them."""
     places: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
