@@ -14,6 +14,7 @@ from fmident.plugins import load_plugins
 from fmident.problem import TimeDomain
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
+from fmident_estimators.least_squares import LeastSquares
 
 TIMES = np.linspace(0.0, 3.0, 301)
 
@@ -90,3 +91,27 @@ def test_noise_of_different_size_in_outputs_without_sigma_is_told(ratio: float, 
     if told:
         assert "The residuals of 'y' of 'data' are" in found[0]
         assert "those of 'z' of 'data'" in found[0]
+
+
+@pytest.mark.parametrize("sigma", [None, 0.01])
+def test_an_output_without_a_finite_sample(sigma: float | None) -> None:
+    """A Python problem may hold one; it has no residuals and no range."""
+    times = np.linspace(0.0, 4.0, 41)
+
+    def model(times, inputs, a, k):
+        y = a * np.exp(-k * times)
+        return {"y": y, "empty": 2.0 * y}
+
+    measured = model(times, {}, 1.0, 0.5)["y"] + 0.01 * np.sin(37.0 * times)
+    given = {} if sigma is None else {"sigma": sigma}
+    problem = python_problem(
+        {"y": measured, "empty": np.full(41, np.nan)},
+        times,
+        [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")],
+        **given,
+    )
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        found = run_estimation(problem, evaluator, LeastSquares())
+    assert found.status == "converged"
+    assert found.estimates[0].value == pytest.approx(1.0, abs=0.01)
+    assert [np.isfinite(f.rms) for f in found.fits] == [True, False]

@@ -138,11 +138,17 @@ def coloured_fits(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:
     """
     found = []
     for fit in fits:
-        if fit.rms > _ROUNDING * float(np.ptp(fit.measured[np.isfinite(fit.measured)])):
+        if fit.rms > _ROUNDING * _range(fit):
             statistics = residual_statistics(fit.measured - fit.fitted)
             if not statistics.white and statistics.autocorrelation > 0.0:
                 found.append((fit, statistics.autocorrelation))
     return found
+
+
+def _range(fit: OutputFit) -> float:
+    """Return the range of the measured values; NaN where no sample is there."""
+    known = fit.measured[np.isfinite(fit.measured)]
+    return float(np.ptp(known)) if known.size else float("nan")
 
 
 def residual_notes(
@@ -227,7 +233,7 @@ def _unequal_notes(problem: Problem, residuals: F64, fits: Sequence[OutputFit]) 
     sizes = {}
     for (i, j), fit in zip(places, fits, strict=True):
         own = residuals[layout.rows_of(i, j)]
-        spread = float(np.ptp(fit.measured[np.isfinite(fit.measured)]))
+        spread = _range(fit)
         if own.size >= _ENOUGH and fit.rms > _ROUNDING * spread:
             sizes[f"'{fit.name}' of '{fit.experiment}'"] = float(np.sqrt(np.mean(own**2)))
     if len(sizes) < 2:

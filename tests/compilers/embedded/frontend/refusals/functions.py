@@ -6,6 +6,15 @@ from .case import OTHER, Case, function
 
 FUNCTIONS = {
     "algorithm": Case("unsupported-algorithm", "y := 2*x", "algorithm\n  y := 2*x;", hint=OTHER),
+    "algorithm that gives values to several variables": Case(
+        "unsupported-algorithm",
+        "algorithm",
+        after="algorithm\n  y := 2*x;\n  z := y + u;",
+        equations="",
+        declarations="Real z;",
+        words=("an algorithm section",),
+        hint="write equations",
+    ),
     "initial algorithm": Case(
         "unsupported-algorithm", "algorithm", after="initial algorithm\n  x := 2;", hint=OTHER
     ),

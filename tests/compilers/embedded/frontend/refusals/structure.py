@@ -5,6 +5,20 @@ from __future__ import annotations
 from .case import OTHER, Case
 
 STRUCTURE = {
+    "a type that is defined by itself": Case(
+        "circular-definition",
+        "Real = Real(",
+        declarations='type Real = Real(unit="V");',
+        words=("'M.Real' = 'M.Real'",),
+        hint="type MyReal = Real(...)",
+    ),
+    "types that are defined by each other": Case(
+        "circular-definition",
+        "A = B",
+        declarations="type A = B;\n  type B = A;\n  A a;",
+        words=("'M.A' = 'M.B' = 'M.A'",),
+        hint="type A = Real(...)",
+    ),
     "too few equations": Case(
         "too-few-equations", "Real z;", declarations="Real z;", words=("'z'",)
     ),

@@ -27,7 +27,7 @@ from .assemble import Assembled, assemble
 from .bridge import PROBE_VARIABLE, Flattened, flatten
 from .flat_reader import UnknownNodeError, read_checked
 from .refusal import OPENMODELICA, Refusal, Refusals
-from .scan_check import check_sources, component_conditions
+from .scan_check import check_sources, circular_definition, component_conditions
 from .scanner import annotation_arguments
 from .sources import (
     SourceMap,
@@ -39,6 +39,8 @@ from .sources import (
 )
 
 __all__ = ["load_model"]
+
+_PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
 
 def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tuple[Diagnostic, ...]]:
@@ -69,6 +71,7 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     except CompilationError:
         _raise_syntax_error(class_name, trees)
         raise
+    _raise_circular(class_name, tree)
     try:
         flattened = flatten(class_name, tree, trees)
     except CompilationError as error:
@@ -98,6 +101,25 @@ def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
         except CompilationError as error:
             if any(d.rule == "syntax-error" for d in error.diagnostics):
                 raise error from None
+
+
+def _raise_circular(class_name: str, tree: SourceTree) -> None:
+    """Refuse a type that is defined by itself."""
+    found = circular_definition(class_name, tree)
+    if found is None:
+        return
+    item, way = found
+    name = item.name.rsplit(".", 1)[-1]
+    other = f"My{name}" if name in _PREDEFINED else name
+    base = name if name in _PREDEFINED else "Real"
+    finding = Diagnostic(
+        "error",
+        f"'{item.name}' is defined by itself: {way}",
+        offset_location(item.file, item.start),
+        f"define it by another type, such as: type {other} = {base}(...)",
+        "circular-definition",
+    )
+    raise CompilationError(f"{class_name} cannot be compiled", diagnostics=[finding])
 
 
 def _raise_dropped(class_name: str, tree: SourceTree) -> None:

@@ -23,7 +23,7 @@ from .functions import FunctionInliner
 from .initial import initial_states, start_value
 from .lowering import Lowering
 from .parameters import ParameterTable, scalar_variable
-from .refusal import Refusal, Refusals
+from .refusal import NO_ALGORITHM, Refusal, Refusals
 from .scope import LoweringState
 from .system import (
     ModelScope,
@@ -53,7 +53,10 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         When the model is wrong or outside the subset.
     """
     if flat.unsupported:
-        raise Refusals([Refusal(rule, what, span) for rule, what, span in flat.unsupported])
+        hints = {"unsupported-algorithm": NO_ALGORITHM}
+        raise Refusals(
+            [Refusal(rule, what, span, hints.get(rule)) for rule, what, span in flat.unsupported]
+        )
     units = UnitChecker(flat)
     units.check()
     if units.mismatches:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fmident.errors import Diagnostic, Location, did_you_mean, nearest
 
-from .refusal import OPENMODELICA
+from .refusal import NO_ALGORITHM, OPENMODELICA
 from .scanner import Token
 from .sources import SourceTree, offset_location
 from .syntax_complaints import syntax_errors
@@ -52,7 +52,7 @@ _RULES: Sequence[tuple[str, str, str | None]] = (
     (r"state-machine", "unsupported-state-machine", OPENMODELICA),
     (r"clock", "unsupported-clocked", OPENMODELICA),
     (r"derivative (expression|target)", "unsupported-der", OPENMODELICA),
-    (r"initial algorithm", "unsupported-algorithm", OPENMODELICA),
+    (r"initial algorithm|model algorithm", "unsupported-algorithm", NO_ALGORITHM),
     (r"equality comparison on Real", "real-equality", "compare with < or >"),
     (r"[Dd]uplicate", "duplicate", "remove one of them"),
     (r"cardinality", "unsupported-cardinality", OPENMODELICA),
@@ -168,6 +168,11 @@ _REWORDED: Sequence[tuple[str, str]] = (
     (r".*derivative (expression|target).*", "'der' of something that is not a plain variable"),
     (r".*initial algorithm.*", "an initial algorithm section"),
     (
+        r".*model algorithm.*multi-output.*",
+        "an algorithm section that gives values to several variables",
+    ),
+    (r".*unsupported model algorithm.*", "an algorithm section of a model"),
+    (
         r".*(function statement|loop reduction)`: `([^`]*)`.*",
         r"the function '\2' has a loop or statement that cannot be unrolled",
     ),
@@ -218,7 +223,7 @@ def _keywords(message: str) -> list[str]:
     """Return words to look for when a message quotes no name."""
     if "derivative" in message:
         return [DER_OF_EXPRESSION]
-    if "initial algorithm" in message:
+    if "initial algorithm" in message or "model algorithm" in message:
         return ["algorithm"]
     if "equality comparison" in message:
         return ["==", "<>"]

@@ -10,6 +10,8 @@ from .syntax import NOWHERE, Span
 
 OPENMODELICA = "compile this class with OpenModelica: --compiler openmodelica"
 
+NO_ALGORITHM = f"write equations, or a function that has the statements; or {OPENMODELICA}"
+
 
 class Refusal(Exception):  # noqa: N818 - a refusal is the term of this package
     """The model is wrong, or needs something that the subset does not contain.

@@ -36,6 +36,9 @@ FORBIDDEN_CALLS: Mapping[str, tuple[str, str]] = {
 _SECTION_WORDS = frozenset({"equation", "algorithm", "public", "protected"})
 _STATEMENT_STARTS = frozenset({";", "equation", "then", "else", "loop"})
 _ALLOWED_STATEMENTS = frozenset({"connect", "assert", "terminate", "reinit", "annotation", "when"})
+_BASE_PREFIXES = frozenset(
+    {"input", "output", "flow", "stream", "discrete", "parameter", "constant"}
+)
 _KEYWORDS = frozenset({"if", "for", "elseif", "elsewhen", "while", "end", "not", "der"})
 
 
@@ -55,6 +58,34 @@ def check_sources(class_name: str, tree: SourceTree) -> list[Found]:
     for item in involved(class_name, tree):
         result.extend(_check(item))
     return result
+
+
+def circular_definition(class_name: str, tree: SourceTree) -> tuple[ClassText, str] | None:
+    """Return a class that is defined by itself, with the way round in words; ``None`` if none is.
+
+    Such as ``type Real = Real(unit="Ohm")``: inside, the name is that of the new type. rumoca takes
+    all memory over it.
+    """
+    for item in involved(class_name, tree):
+        way = [item]
+        while (base := _base(way[-1], tree)) is not None and base not in way:
+            way.append(base)
+        if base is not None and base == item:
+            return item, " = ".join(f"'{c.name}'" for c in [*way, base])
+    return None
+
+
+def _base(item: ClassText, tree: SourceTree) -> ClassText | None:
+    """Return the class of the tree by which a short definition defines its own."""
+    if not item.tokens or item.tokens[0].text != "=":
+        return None
+    scopes = item.name.split(".")[:-1]
+    parts = next((p for p in _dotted_names(item.tokens) if p[0] not in _BASE_PREFIXES), [])
+    for depth in range(len(scopes), -1, -1):
+        full = ".".join([*scopes[:depth], *parts])
+        if full in tree.classes:
+            return tree.classes[full]
+    return None
 
 
 def involved(class_name: str, tree: SourceTree) -> list[ClassText]:
