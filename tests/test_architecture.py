@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 HOST = ROOT / "toolchain" / "fmident"
@@ -16,10 +20,10 @@ DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_types", "_closing", "_json", "_locked_folder", "errors", "options", "units",
-    "toml_file",
-    "fmu", "compilers", "data", "catalog", "problem", "evaluation", "statistics", "estimation",
-    "design", "profiles", "report", "checking", "plugins", "testing", "validation",
+    "_version", "_lazy", "_child", "_types", "_closing", "_json", "_locked_folder", "errors",
+    "options", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
+    "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
+    "plugins", "testing", "validation",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 
@@ -146,6 +150,40 @@ def test_no_module_is_too_long() -> None:
         for path in modules(folder)
     }
     assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}
+
+
+@pytest.mark.parametrize(
+    "package", ["fmident", "fmident.api", "fmident.evaluation", "fmident.evaluation.executors"]
+)
+def test_a_lazy_face_has_all_its_names(package: str) -> None:
+    module = importlib.import_module(package)
+    assert all(hasattr(module, name) for name in module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'absent'"):
+        _ = module.absent
+
+
+def test_no_package_is_put_into_the_place_of_another() -> None:
+    """Faces are lazy instead: see `fmident._lazy`."""
+    wrong = [
+        name_of(path)
+        for folder in (HOST, ESTIMATORS, COSTS, EXAMPLE)
+        for path in modules(folder)
+        if re.search(r"sys\.modules\[[^]]*\] *=[^=]", path.read_text(encoding="utf-8"))
+    ]
+    assert wrong == []
+
+
+def test_what_a_worker_serves_with_is_imported_quickly() -> None:
+    """Many workers start at once, and each FMU is first tried in a child process."""
+    code = (
+        "import sys, fmident.evaluation.executors.processes.child, "
+        "fmident.evaluation.executors.processes.protocol, fmident.fmu.guard_child\n"
+        "dear = ('pandas', 'scipy', 'numba', 'pluggy', 'jinja2', 'matplotlib')\n"
+        "print([name for name in dear if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:

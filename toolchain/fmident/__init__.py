@@ -9,9 +9,9 @@ The same in three lines as on the command line::
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from fmident._lazy import lazy_face
 from fmident._version import __version__
 
 if TYPE_CHECKING:
@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
     from fmident.plugins import load_plugins
     from fmident.problem.model import Problem
-
-_HOMES = {
-    "EstimationResult": "fmident.estimation.result",
-    "Fmu": "fmident.fmu",
-    "FmidentError": "fmident.errors",
-    "Problem": "fmident.problem.model",
-    "SimulationSetup": "fmident.fmu",
-    "Simulator": "fmident.fmu",
-    "build_class": "fmident.api",
-    "check": "fmident.api",
-    "estimate": "fmident.api",
-    "load_plugins": "fmident.plugins",
-    "load_problem": "fmident.api",
-    "open_fmu": "fmident.fmu",
-    "profile": "fmident.api",
-}
-"""Where each name lives. It is imported when it is first used, so that ``import fmident``
-takes milliseconds."""
 
 __all__ = [
     "EstimationResult",
@@ -57,15 +39,21 @@ __all__ = [
     "profile",
 ]
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'fmident' has no attribute '{name}'")
-    item = getattr(importlib.import_module(home), name)
-    globals()[name] = item
-    return item
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
+    __name__,
+    {
+        "EstimationResult": "estimation.result",
+        "Fmu": "fmu",
+        "FmidentError": "errors",
+        "Problem": "problem.model",
+        "SimulationSetup": "fmu",
+        "Simulator": "fmu",
+        "build_class": "api",
+        "check": "api",
+        "estimate": "api",
+        "load_plugins": "plugins",
+        "load_problem": "api",
+        "open_fmu": "fmu",
+        "profile": "api",
+    },
+)

@@ -7,8 +7,9 @@ what it needs.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
     from fmident.api.builds import build_class
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
     from fmident.api.wiring import Report, warn
-
-_HOMES = {
-    "Report": "wiring",
-    "build_class": "builds",
-    "check": "checks",
-    "design": "designs",
-    "estimate": "estimates",
-    "load_problem": "problems",
-    "profile": "profiles",
-    "warn": "wiring",
-}
-"""The module of each name."""
 
 __all__ = [
     "Report",
@@ -42,11 +31,16 @@ __all__ = [
     "warn",
 ]
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'fmident.api' has no attribute '{name}'")
-    item = getattr(importlib.import_module(f"fmident.api.{home}"), name)
-    globals()[name] = item
-    return item
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "Report": "wiring",
+        "build_class": "builds",
+        "check": "checks",
+        "design": "designs",
+        "estimate": "estimates",
+        "load_problem": "problems",
+        "profile": "profiles",
+        "warn": "wiring",
+    },
+)

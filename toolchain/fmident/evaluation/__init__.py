@@ -1,32 +1,39 @@
 """Many simulations: executors, the evaluator, finite differences from measured noise."""
 
-from fmident.evaluation.differences import Columns, JacobianError, difference_columns
-from fmident.evaluation.directions import DirectionalDerivatives
-from fmident.evaluation.evaluator import Evaluator
-from fmident.evaluation.executors import (
-    AutoExecutor,
-    Done,
-    Executor,
-    ExecutorKind,
-    ExecutorReport,
-    InProcessExecutor,
-    ProcessExecutor,
-    Warn,
-    make_executor,
-    runs_in_this_process,
-)
-from fmident.evaluation.matching import EventMatching
-from fmident.evaluation.noise import NoiseEstimate, noise_level
-from fmident.evaluation.python_model import PythonExecutor, python_problem
-from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
-from fmident.evaluation.side_by_side import in_callers_thread
-from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
-from fmident.evaluation.tasks import (
-    Simulated,
-    SimulationFailure,
-    SimulationTask,
-    refuse_not_finite,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from fmident.evaluation.differences import Columns, JacobianError, difference_columns
+    from fmident.evaluation.directions import DirectionalDerivatives
+    from fmident.evaluation.evaluator import Evaluator
+    from fmident.evaluation.executors import (
+        AutoExecutor,
+        Done,
+        Executor,
+        ExecutorKind,
+        ExecutorReport,
+        InProcessExecutor,
+        ProcessExecutor,
+        Warn,
+        make_executor,
+        runs_in_this_process,
+    )
+    from fmident.evaluation.matching import EventMatching
+    from fmident.evaluation.noise import NoiseEstimate, noise_level
+    from fmident.evaluation.python_model import PythonExecutor, python_problem
+    from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
+    from fmident.evaluation.side_by_side import in_callers_thread
+    from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
+    from fmident.evaluation.tasks import (
+        Simulated,
+        SimulationFailure,
+        SimulationTask,
+        refuse_not_finite,
+    )
 
 __all__ = [
     "AutoExecutor",
@@ -61,3 +68,40 @@ __all__ = [
     "simulation_setup",
     "simulation_setups",
 ]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "AutoExecutor": "executors",
+        "Columns": "differences",
+        "DirectionalDerivatives": "directions",
+        "Done": "executors",
+        "Evaluator": "evaluator",
+        "EventMatching": "matching",
+        "Executor": "executors",
+        "ExecutorKind": "executors",
+        "ExecutorReport": "executors",
+        "InProcessExecutor": "executors",
+        "JacobianError": "differences",
+        "NoiseEstimate": "noise",
+        "ProcessExecutor": "executors",
+        "PythonExecutor": "python_model",
+        "Simulated": "tasks",
+        "SimulationFailure": "tasks",
+        "SimulationTask": "tasks",
+        "StepSizes": "steps",
+        "Warn": "executors",
+        "choose_steps": "steps",
+        "difference_columns": "differences",
+        "fixed_steps": "steps",
+        "in_callers_thread": "side_by_side",
+        "make_executor": "executors",
+        "noise_level": "noise",
+        "output_variables": "setups",
+        "python_problem": "python_model",
+        "refuse_not_finite": "tasks",
+        "runs_in_this_process": "executors",
+        "simulation_setup": "setups",
+        "simulation_setups": "setups",
+    },
+)

@@ -104,7 +104,7 @@ def simulate_apart(
         request = (os.path.abspath(path), setup, dict(values or {}), interface)  # noqa: PTH100
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("apart_child.py", place)
+        child = Child("fmident.fmu.apart_child", place)
         try:
             stood = _stood_still(child, Trace(place / TRACE), patience)
         finally:

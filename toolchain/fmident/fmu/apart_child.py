@@ -1,12 +1,10 @@
-"""The child process of :mod:`fmident.fmu.apart`; run as a script with a folder's name."""
+"""The child process of :mod:`fmident.fmu.apart`; called with a folder's name."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,6 @@ _MANY_STEPS = 30_000  # below, loading the compiled loop takes longer than the l
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
-    if "fmident" not in sys.modules:
-        # The package itself may import much more than the engine: leave that out.
-        package = types.ModuleType("fmident")
-        package.__path__ = [str(Path(__file__).parents[1])]
-        sys.modules["fmident"] = package
     from fmident.fmu.child import prepare
 
     prepare(int(life))
@@ -83,7 +76,3 @@ def _save(place: Path, outputs: Any) -> None:
     from fmident.fmu.apart import OUTPUTS
 
     np.save(place / OUTPUTS, np.empty((0, 0)) if outputs is None else outputs)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

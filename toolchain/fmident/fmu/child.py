@@ -1,4 +1,4 @@
-"""Run a script of this package in a child process, in which an FMU may do what it likes."""
+"""Run a module of this package in a child process, in which an FMU may do what it likes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
+from fmident._child import command
 from fmident.fmu.family import end_family
 
 OUTPUT = "output.txt"
@@ -16,30 +16,24 @@ OUTPUT = "output.txt"
 
 
 class Child:
-    """A running script; to be ended.
+    """A module that runs in a process of its own; to be ended.
 
     Parameters
     ----------
-    script
-        Its name, in this package. It gets the folder's name and the number of a pipe's end, to
+    module
+        Its name. Its ``main`` gets the folder's name and the number of a pipe's end, to
         be tied to by :func:`fmident.fmu.lifeline.tie`.
     folder
         A private folder of the child: what it unpacks goes with it, however the child ends.
     """
 
-    def __init__(self, script: str, folder: Path) -> None:
+    def __init__(self, module: str, folder: Path) -> None:
         self._folder = folder
         life, self._life = os.pipe()
         try:
             with (folder / OUTPUT).open("wb") as output:
                 self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-P",
-                        str(Path(__file__).with_name(script)),
-                        str(folder),
-                        str(life),
-                    ],
+                    command(module, str(folder), str(life)),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,

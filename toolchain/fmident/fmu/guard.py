@@ -118,7 +118,7 @@ def check_survives(
         request = (file, setup, dict(values or {}), budget, memory_limit, interface)
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("guard_child.py", place)
+        child = Child("fmident.fmu.guard_child", place)
         try:
             limit = _exceeded(child, Trace(place / TRACE), timeout)
         finally:

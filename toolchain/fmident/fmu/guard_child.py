@@ -1,24 +1,17 @@
-"""The child process of :mod:`fmident.fmu.guard`; run as a script with a folder's name."""
+"""The child process of :mod:`fmident.fmu.guard`; called with a folder's name."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import sys
 import time
-import types
 from pathlib import Path
 from typing import Any
 
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
-    if "fmident" not in sys.modules:
-        # The package itself may import much more than the engine: leave that out.
-        package = types.ModuleType("fmident")
-        package.__path__ = [str(Path(__file__).parents[1])]
-        sys.modules["fmident"] = package
     from fmident.fmu.child import prepare
 
     prepare(int(life))
@@ -101,7 +94,3 @@ def _run(
     trace.report("close", reached)
     fmu.close()
     return {"time": reached, "complete": complete}
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

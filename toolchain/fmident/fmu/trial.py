@@ -45,7 +45,7 @@ def decide_in_child(
         place = scratch.path
         request = (os.fspath(path), setup, dict(values), interface)
         (place / REQUEST).write_bytes(pickle.dumps(request))
-        child = Child("trial_child.py", place)
+        child = Child("fmident.fmu.trial_child", place)
         try:
             child.wait(START_LIMIT)
         finally:

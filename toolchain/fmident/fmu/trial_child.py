@@ -1,12 +1,10 @@
-"""The child process of :mod:`fmident.fmu.trial`; run as a script with a folder's name."""
+"""The child process of :mod:`fmident.fmu.trial`; called with a folder's name."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import sys
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -16,11 +14,6 @@ if TYPE_CHECKING:
 
 def main(folder: str, life: str) -> None:
     """Serve one request; the answer is written to the result file."""
-    if "fmident" not in sys.modules:
-        # The package itself may import much more than the engine: leave that out.
-        package = types.ModuleType("fmident")
-        package.__path__ = [str(Path(__file__).parents[1])]
-        sys.modules["fmident"] = package
     from fmident.fmu.child import prepare
 
     prepare(int(life))
@@ -43,7 +36,3 @@ def main(folder: str, life: str) -> None:
     partial.write_text(json.dumps([update, remark]), encoding="utf-8")
     partial.replace(place / RESULT)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -8,7 +8,6 @@ import pickle
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from fmident._child import command
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
 from fmident.fmu.family import end_family
@@ -159,7 +159,7 @@ class _Child:
         place = str(self._folder.path)
         life, self._life = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(life)],
+            command("fmident.validation.worker", str(life)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.validation.run`; run as a script.
+"""The child process of :mod:`fmident.validation.run`; run by :mod:`fmident._child`.
 
 It reads a pickled request from standard input and answers with lines of JSON on what was
 standard output: ``{"begin": name}`` before a check and ``{"check": {...}}`` after it, then
@@ -12,23 +12,16 @@ import os
 import pickle
 import sys
 import time
-import types
-from pathlib import Path
 
 
-def main() -> None:
+def main(life: str) -> None:
     """Serve one request."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
-    if "fmident" not in sys.modules:
-        # The package itself may import much more than is needed here.
-        package = types.ModuleType("fmident")
-        package.__path__ = [str(Path(__file__).parents[1])]
-        sys.modules["fmident"] = package
     from fmident.errors import FmidentError
     from fmident.fmu.child import prepare
 
-    prepare(int(sys.argv[1]))
+    prepare(int(life))
     plan, first = pickle.load(sys.stdin.buffer)
 
     def answer(**content: object) -> None:
@@ -65,7 +58,3 @@ def main() -> None:
     answer(end=True)
     answers.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,13 +5,20 @@ An executor takes a batch and returns the outcomes in the same order. That is al
 function in a test.
 """
 
-from fmident.evaluation.executors.auto import AutoExecutor
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
-from fmident.evaluation.executors.inline import InProcessExecutor
-from fmident.evaluation.executors.kind import ExecutorKind, Warn
-from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.evaluation.executors.subset import SubsetExecutor
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from fmident.evaluation.executors.auto import AutoExecutor
+    from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+    from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
+    from fmident.evaluation.executors.inline import InProcessExecutor
+    from fmident.evaluation.executors.kind import ExecutorKind, Warn
+    from fmident.evaluation.executors.processes.executor import ProcessExecutor
+    from fmident.evaluation.executors.subset import SubsetExecutor
 
 __all__ = [
     "AutoExecutor",
@@ -26,3 +33,20 @@ __all__ = [
     "make_executor",
     "runs_in_this_process",
 ]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "AutoExecutor": "auto",
+        "Done": "base",
+        "Executor": "base",
+        "ExecutorKind": "kind",
+        "ExecutorReport": "base",
+        "InProcessExecutor": "inline",
+        "ProcessExecutor": "processes.executor",
+        "SubsetExecutor": "subset",
+        "Warn": "kind",
+        "make_executor": "factory",
+        "runs_in_this_process": "factory",
+    },
+)

@@ -1,4 +1,4 @@
-"""What runs in a worker process; started as a script with the numbers of its descriptors."""
+"""What runs in a worker process; called with the numbers of its descriptors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import os
 import pickle
 import signal
 import struct
-import sys
 import time
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,23 +17,11 @@ if TYPE_CHECKING:
     from fmident.evaluation.executors.processes.protocol import Slots
     from fmident.fmu import Fmu, Simulator
 
-_ROOT = Path(__file__).parents[3]
 
-
-def main(commands: int, replies: int, life: int, slots: int, log: int) -> None:
+def main(*descriptors: str) -> None:
     """Serve commands until the other end of the pipe is closed."""
+    commands, replies, life, slots, log = map(int, descriptors)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if "fmident" not in sys.modules:
-        # These packages import much more than the engine when they are first touched.
-        for name in (
-            "fmident",
-            "fmident.evaluation",
-            "fmident.evaluation.executors",
-            "fmident.evaluation.executors.processes",
-        ):
-            package = types.ModuleType(name)
-            package.__path__ = [str(_ROOT.joinpath(*name.split(".")[1:]))]
-            sys.modules[name] = package
     from fmident.fmu import family, lifeline
 
     lifeline.tie(life)
@@ -224,7 +210,3 @@ def _told(error: Any) -> bytes:
         "says_time": getattr(error, "says_time", False),
     }
     return json.dumps(told).encode()
-
-
-if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))

@@ -8,7 +8,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fmident._child import command
 from fmident._types import F64
 from fmident.evaluation.executors.processes.failures import End
 from fmident.evaluation.executors.processes.protocol import (
@@ -35,7 +35,7 @@ from fmident.fmu.family import end_family
 from fmident.fmu.log import BUFFER_BYTES
 from fmident.fmu.program import FAILED_STEP
 
-_SCRIPT = Path(__file__).with_name("child.py")
+_MODULE = "fmident.evaluation.executors.processes.child"
 _EXIT_TIMEOUT = 2.0
 """Seconds that a worker has to free its FMU and go, before it is killed."""
 
@@ -135,7 +135,7 @@ class Worker:
         self._ends += [self._slots_file, self._log_file]
         theirs = (commands, replies, life, self._slots_file, self._log_file)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_SCRIPT), *map(str, theirs)],
+            command(_MODULE, *map(str, theirs)),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
