@@ -13,7 +13,7 @@ import pytest
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
-from fmident.evaluation.journal.records import HEADER_BYTES, outcome_record
+from fmident.evaluation.journal.records import HEADER_BYTES, MAGIC, outcome_record
 from fmident.problem.model import Problem
 
 from .conftest import Recorded, task
@@ -91,7 +91,9 @@ def _refuse(*_: object) -> None:
     raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
 
-@pytest.mark.parametrize("change", ["bit", "page", "tail", "first"])
+@pytest.mark.parametrize(
+    "change", ["bit", "page", "tail", "first", "opposite", "signs", "exchanged"]
+)
 def test_checksums_of_large_outputs_tell_damage(
     problem: Problem, tmp_path: Path, change: str
 ) -> None:
@@ -110,6 +112,17 @@ def test_checksums_of_large_outputs_tell_damage(
         position, new = 40_960, bytes(4096)
     elif change == "tail":
         position, new = place.length - 1, bytes([old[-1] ^ 1])
+    elif change in ("opposite", "signs", "exchanged"):
+        # What cancels where pages of 4096 bytes are only added up.
+        words = np.frombuffer(bytes(old[8:]), dtype=np.uint64).copy()
+        if change == "opposite":
+            words[3] += np.uint64(1)
+            words[3 + 512] -= np.uint64(1)
+        elif change == "signs":
+            words[[3, 3 + 512]] ^= np.uint64(1 << 63)
+        else:
+            words[:1024] = np.roll(words[:1024], 512)
+        position, new = 8, words.tobytes()
     else:
         position, new = 0, bytes([old[0] ^ 1])
     with path.open("r+b") as stream:
@@ -193,6 +206,22 @@ def test_damage_in_the_middle_costs_one_record(
     assert run.journal is not None
     assert any("damaged" in note for note in (*run.journal.found, *run.journal.notes))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("position", range(len(MAGIC)))
+def test_a_wrong_bit_in_the_first_bytes_costs_nothing(
+    problem: Problem, tmp_path: Path, position: int
+) -> None:
+    fill(problem, tmp_path)
+    path = tmp_path / SIMULATIONS
+    with path.open("r+b") as stream:
+        stream.seek(position)
+        stream.write(bytes([MAGIC[position] ^ 1]))
+    _, count, run = restored(problem, tmp_path)
+    assert count == 5
+    assert run.journal is not None
+    assert "were damaged; the simulations in it are not" in run.journal.found[0]
+    assert path.read_bytes().startswith(MAGIC)
 
 
 def test_something_else_is_begun_anew(problem: Problem, tmp_path: Path) -> None:

@@ -142,6 +142,13 @@ class RecordFile:
         """Take in all sound records, cut off a torn end; return the size that is left."""
         size = os.fstat(self._descriptor).st_size
         if os.pread(self._descriptor, len(MAGIC), 0) != MAGIC:
+            if next(scan(self._descriptor), None) is not None:
+                self.notes.append(
+                    f"the first {len(MAGIC)} bytes of '{self.path}' were damaged; the simulations"
+                    " in it are not"
+                )
+                os.pwrite(self._descriptor, MAGIC, 0)
+                return self._repair()
             if size > len(MAGIC):
                 self.notes.append(
                     f"'{self.path}' is not a journal of this version: it is begun anew"
