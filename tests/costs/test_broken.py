@@ -76,7 +76,7 @@ def test_a_broken_cost_is_the_plugins_mistake(cost: Cost, words: str) -> None:
     evaluator = Evaluator(problem, PythonExecutor(problem, line))
     with evaluator, pytest.raises(PluginError, match=words) as told:
         evaluator.cost(problem.initial)
-    assert "tell its authors" in str(told.value)
+    assert "report it to its authors" in str(told.value)
     assert problem.experiments[0].measurements[0].values[-1] == 2.0
 
 

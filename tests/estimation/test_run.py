@@ -380,7 +380,7 @@ def test_the_misfit_is_part_of_the_result(run: Any) -> None:
     [
         (Estimate(np.array([2.0, 1.3]), "konvergiert", "x"), "status 'konvergiert'"),  # type: ignore[arg-type]
         (Estimate(np.array([2.0, 1.3]), "converged", None), "not a text"),  # type: ignore[arg-type]
-        (Estimate(["a", "b"], "converged", "x"), "no numbers"),  # type: ignore[arg-type]
+        (Estimate(["a", "b"], "converged", "x"), "not numbers"),  # type: ignore[arg-type]
         (Estimate(np.array([[2.0, 1.3]]), "converged", "x"), r"shape \(1, 2\)"),
         (Estimate(np.array([2.0, np.nan]), "converged", "x"), "2 finite numbers"),
         (
@@ -394,7 +394,7 @@ def test_an_unusable_estimate_names_the_plugin(run: Any, found: Estimate, words:
     with pytest.raises(EstimationError, match=words) as caught:
         run(lambda p, e, m: found)
     assert "'scripted'" in str(caught.value)
-    assert "tell its authors" in str(caught.value)
+    assert "report it to its authors" in str(caught.value)
 
 
 def test_a_result_prints_its_parameters_with_uncertainty(run: Any) -> None:

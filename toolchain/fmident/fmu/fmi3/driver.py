@@ -31,7 +31,7 @@ HELD = (
 )
 COARSE = (
     "the FMU integrates in fixed steps of {:g} s (fixedInternalStepSize), and some instants are"
-    " nearer to each other: what it computes may stand still from one to the next"
+    " nearer to each other: what it computes may not change from one to the next"
 )
 REFUSED = (
     "the FMU offers event mode (hasEventMode), but refuses to be instantiated with it: it is"
