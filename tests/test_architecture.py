@@ -143,6 +143,13 @@ def test_the_host_never_imports_a_plugin() -> None:
     assert wrong == []
 
 
+def test_a_name_that_says_little_is_not_given_often() -> None:
+    """Who looks for ``run.py`` should not have to open five of them."""
+    for name in ("run.py", "model.py", "plan.py", "driver.py"):
+        found = [name_of(p) for p in modules(HOST) if p.name == name]
+        assert len(found) <= 2, found
+
+
 def test_no_module_is_too_long() -> None:
     lengths = {
         name_of(path): len(path.read_text(encoding="utf-8").splitlines())

@@ -12,7 +12,7 @@ import pytest
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
-from fmident.fmu.model_exchange.plan import ExchangePlan
+from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials
 
 from .exchange import Exchange, Signal, build_exchange, build_twin, states

@@ -16,7 +16,7 @@ from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
 from fmident.validation.checks import FOLLOWING
 from fmident.validation.description import check_description
-from fmident.validation.plan import Reference, read_trajectory
+from fmident.validation.fmu_plan import Reference, read_trajectory
 
 from ..fmu.build import Fixture, build, real
 from .conftest import VARIABLES

@@ -14,7 +14,7 @@ from fmident.evaluation.executors.processes import executor as processes
 from fmident.evaluation.executors.processes import worker
 from fmident.fmu import SimulationSetup, apart, check_survives, guard
 from fmident.fmu.apart import simulate_apart
-from fmident.validation import run as checks
+from fmident.validation import children as checks
 from fmident.validation import validate_fmu
 
 from . import faults

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fmident.plugins import Host
     from fmident.problem.model import Problem, Stage
     from fmident.profiles import ProfileResult
-    from fmident.profiles.run import Listener
+    from fmident.profiles.joint_walks import Listener
 
 _SAME_COST = 1e-3
 """Difference between the cost here and in the result, relative to it, that is no accident."""
@@ -150,7 +150,7 @@ def profile(
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.profiles import compared_with, run_profiles, with_notes
-    from fmident.profiles.run import check_profile, chosen_parameters
+    from fmident.profiles.joint_walks import check_profile, chosen_parameters
 
     host = loaded(host, report)
     kinds = host.executors.by_name

@@ -1,5 +1,12 @@
 """Before any run: whether a problem can be estimated, and what the data will tell."""
 
+from fmident.checking.problem_check import (
+    check_problem,
+    data_findings,
+    quick_findings,
+    refuse,
+    start_findings,
+)
 from fmident.checking.report import (
     BoundsCheck,
     CheckReport,
@@ -9,13 +16,6 @@ from fmident.checking.report import (
     ParameterCheck,
     SensitivityCheck,
     in_stages,
-)
-from fmident.checking.run import (
-    check_problem,
-    data_findings,
-    quick_findings,
-    refuse,
-    start_findings,
 )
 from fmident.checking.text import check_page
 

@@ -159,7 +159,7 @@ def make_driver(
 
         return ModelExchange(description, library, resources, buffer)
     if three:
-        from fmident.fmu.fmi3.driver import CoSimulation3
+        from fmident.fmu.fmi3.co_simulation import CoSimulation3
 
         return CoSimulation3(description, library, resources, buffer, update)
     from fmident.fmu.co_simulation import CoSimulation2

@@ -1,20 +1,20 @@
 """Profile likelihoods: how far a parameter can go when all others make up for it.
 
 ``landscape`` evaluates points, ``descent`` finds the least cost with one parameter held, ``walk``
-goes along a profile to one side, ``run`` lets the walks of all parameters run side by side,
+goes along a profile to one side, ``joint_walks`` lets the walks of all parameters run side by side,
 ``collect`` and ``verdict`` say what they have found. The threshold is in
 :mod:`fmident.statistics.likelihood`.
 """
 
 from fmident.profiles.curve import tau_curve
-from fmident.profiles.model import (
+from fmident.profiles.joint_walks import ProfileProgress, compared_with, run_profiles, with_notes
+from fmident.profiles.result import (
     ParameterProfile,
     ProfileEnd,
     ProfilePoint,
     ProfileResult,
     ProfileVerdict,
 )
-from fmident.profiles.run import ProfileProgress, compared_with, run_profiles, with_notes
 
 __all__ = [
     "ParameterProfile",

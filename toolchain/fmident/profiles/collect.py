@@ -10,7 +10,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.problem.search_space import SearchSpace
 from fmident.profiles.landscape import State
-from fmident.profiles.model import ParameterProfile, ProfileEnd, ProfilePoint
+from fmident.profiles.result import ParameterProfile, ProfileEnd, ProfilePoint
 from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Place, Plan, Walk
 from fmident.statistics import ParameterStatistics

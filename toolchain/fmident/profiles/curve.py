@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident._types import F64
-from fmident.profiles.model import ProfilePoint
+from fmident.profiles.result import ProfilePoint
 
 
 def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fmident.profiles.model import ProfileEnd, ProfileVerdict
+from fmident.profiles.result import ProfileEnd, ProfileVerdict
 
 _AGREES = 0.1
 """Ends closer together than this part of the half width agree."""

@@ -19,7 +19,7 @@ from fmident._types import F64
 from fmident.evaluation import JacobianError
 from fmident.profiles.descent import descend, linear_step, room
 from fmident.profiles.landscape import Landscape, State
-from fmident.profiles.model import Outcome
+from fmident.profiles.result import Outcome
 from fmident.statistics.likelihood import rise_of, tau_of
 
 _PARTS = 4

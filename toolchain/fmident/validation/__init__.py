@@ -1,14 +1,14 @@
 """Checks of an FMU before anyone relies on it.
 
 Native code is run in a child process per FMU, so that one that crashes or hangs costs
-its own checks only. Reading order: ``plan`` (what is to be checked), ``run`` (the parent),
+its own checks only. Reading order: ``fmu_plan`` (what is to be checked), ``children`` (the parent),
 ``worker`` (the child), ``checks`` (the checks by name), then one module per check.
 """
 
 from fmident.validation.check import Check, FmuReport
+from fmident.validation.children import validate, validate_fmu
+from fmident.validation.fmu_plan import FmuPlan, Trajectory, plan_fmu, read_trajectory
 from fmident.validation.junit import write_junit
-from fmident.validation.plan import FmuPlan, Trajectory, plan_fmu, read_trajectory
-from fmident.validation.run import validate, validate_fmu
 
 __all__ = [
     "Check",

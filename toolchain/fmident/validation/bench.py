@@ -17,7 +17,7 @@ from fmident.fmu.interfaces import InterfaceKind
 from fmident.fmu.reuse import Reuse
 from fmident.fmu.setup import Interpolation
 from fmident.units import convert, parse_unit
-from fmident.validation.plan import FmuPlan, Reference
+from fmident.validation.fmu_plan import FmuPlan, Reference
 
 _DEFAULT_SPAN = 1.0
 _TRIAL_ROWS = 2000

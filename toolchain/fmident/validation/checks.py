@@ -8,10 +8,10 @@ from functools import partial
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
 from fmident.validation.contents import check_contents, check_identity
+from fmident.validation.fmu_plan import FmuPlan
 from fmident.validation.interface import check_interface, check_parameters
 from fmident.validation.memory import check_memory
 from fmident.validation.model_exchange import check_model_exchange, supports_model_exchange
-from fmident.validation.plan import FmuPlan
 from fmident.validation.reference import check_reference
 from fmident.validation.repeatability import check_repeatability
 from fmident.validation.simulation import check_simulation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fmident.errors import FmidentError
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
-from fmident.validation.plan import Reference
+from fmident.validation.fmu_plan import Reference
 from fmident.validation.tube import Excess, largest_excess
 
 

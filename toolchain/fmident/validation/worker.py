@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.validation.run`; run by :mod:`fmident._child`.
+"""The child process of :mod:`fmident.validation.children`; run by :mod:`fmident._child`.
 
 It reads a pickled request from standard input and answers with lines of JSON on what was
 standard output: ``{"begin": name}`` before a check and ``{"check": {...}}`` after it, then

@@ -12,7 +12,7 @@ from fmident._types import F64
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import ValueSetter
 from fmident.fmu.fmi3.instance import Instance3
-from fmident.fmu.fmi3.plan import StepPlan
+from fmident.fmu.fmi3.step_plan import StepPlan
 from fmident.fmu.instance import CallFailed
 from fmident.fmu.instances import TrialInstances
 from fmident.fmu.library import DISCARD

@@ -12,7 +12,7 @@ from fmident.fmu.fmi3.values import Assignment3
 from fmident.fmu.instance import BaseInstance, Instance
 from fmident.fmu.library import Library
 from fmident.fmu.log import LogBuffer
-from fmident.fmu.model_exchange.plan import ExchangePlan
+from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials, make_sundials
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator

@@ -25,7 +25,7 @@ from fmident.fmu.scratch import ScratchFolder
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks import SIMULATION, checks_of
 from fmident.validation.description import check_description
-from fmident.validation.plan import FmuPlan
+from fmident.validation.fmu_plan import FmuPlan
 
 _START_UP = "start"
 _START_LIMIT = 60.0  # s at least for loading Python and the FMU, which is not a check yet

@@ -13,8 +13,8 @@ from fmident.fmu.driver import I64, InputUpdate, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.configured import Configured
 from fmident.fmu.fmi3.instance import Instance3
-from fmident.fmu.fmi3.plan import StepPlan
 from fmident.fmu.fmi3.probe import trial_of
+from fmident.fmu.fmi3.step_plan import StepPlan
 from fmident.fmu.fmi3.values import Assignment3
 from fmident.fmu.instance import CallFailed
 from fmident.fmu.instances import TrialInstances

@@ -20,7 +20,7 @@ from fmident.evaluation.steps import parameter_size
 from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
-from fmident.profiles.model import ProfileResult
+from fmident.profiles.result import ProfileResult
 from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Plan, Walk, walk_along
 from fmident.statistics import ParameterStatistics
