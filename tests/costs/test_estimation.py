@@ -66,7 +66,7 @@ def test_the_truth_is_found(name: str, cost: Cost) -> None:
 
 
 OPTIMISERS = {
-    "special-genetic": {"seed": 1},
+    "special-genetic": {"seed": 1, "generations": 20},
     "binary-genetic": {"seed": 1, "generations": 60},
     "differential-evolution": {"seed": 1},
 }
