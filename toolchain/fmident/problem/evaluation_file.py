@@ -12,6 +12,7 @@ import numpy as np
 from fmident.errors import Location
 from fmident.fmu.interfaces import CHOICES
 from fmident.fmu.setup import INTERPOLATIONS
+from fmident.options import OptionError
 from fmident.problem.model import DifferenceScheme, EvaluationSettings
 from fmident.toml_file import Section, build_dataclass
 
@@ -55,36 +56,22 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
     """
     section = root.table("evaluation", {})
     default = EvaluationSettings()
-    memory = section.number("memory_limit_mb", None)
-    settings = EvaluationSettings(
-        tolerance=section.number("tolerance", None),
-        interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
-        interface=section.choice("interface", CHOICES, default.interface),
-        difference=section.choice("difference", get_args(DifferenceScheme), default.difference),
-        relative_step=section.number("relative_step", None),
-        check=section.flag("check", default.check),
-        timeout=section.number("timeout", default.timeout),
-        executor=_executor(section, executors, default.executor),
-        workers=_whole(section, "workers", 1),
-        memory_limit=None if memory is None else int(memory * _MEGABYTE),
-        renew_after=_whole(section, "renew_after", 1),
-    )
-    for key, value in (
-        ("tolerance", settings.tolerance),
-        ("relative_step", settings.relative_step),
-        ("timeout", settings.timeout),
-        ("memory_limit_mb", memory),
-    ):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise section.error(f"[evaluation]: '{key}' must be positive, not {value:g}", key)
-    for key, value in (
-        ("tolerance", settings.tolerance),
-        ("relative_step", settings.relative_step),
-    ):
-        if value is not None and value >= 1.0:
-            raise section.error(
-                f"[evaluation]: '{key}' is relative and must be below 1, not {value:g}", key
-            )
+    try:
+        settings = EvaluationSettings(
+            tolerance=section.number("tolerance", None),
+            interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
+            interface=section.choice("interface", CHOICES, default.interface),
+            difference=section.choice("difference", get_args(DifferenceScheme), default.difference),
+            relative_step=section.number("relative_step", None),
+            check=section.flag("check", default.check),
+            timeout=section.number("timeout", default.timeout),
+            executor=_executor(section, executors, default.executor),
+            workers=_whole(section, "workers"),
+            memory_limit=_bytes(section, "memory_limit_mb"),
+            renew_after=_whole(section, "renew_after"),
+        )
+    except OptionError as error:
+        raise section.error(f"[evaluation]: {error}", error.option) from error
     options = _executor_options(section, executors or {}, settings.executor)
     section.finish()
     return dataclasses.replace(settings, executor_options=options)
@@ -118,13 +105,21 @@ def _executor_options(section: Section, executors: Executors, chosen: str) -> An
     return build_dataclass(kinds[chosen], given, table=section.title, name=chosen, where=where)
 
 
-def _whole(section: Section, key: str, least: int) -> int | None:
-    """Return a whole number not below `least`, or ``None`` when the key is absent."""
+def _whole(section: Section, key: str) -> int | None:
+    """Return a whole number, or ``None`` when the key is absent."""
     value = section.number(key, None)
     if value is None:
         return None
-    if not np.isfinite(value) or value != int(value) or value < least:
-        raise section.error(
-            f"[evaluation]: '{key}' must be a whole number, {least} or more, not {value:g}", key
-        )
+    if not np.isfinite(value) or value != int(value):
+        raise section.error(f"[evaluation]: {key} must be a whole number, not {value:g}", key)
     return int(value)
+
+
+def _bytes(section: Section, key: str) -> int | None:
+    """Return bytes from megabytes, or ``None`` when the key is absent."""
+    value = section.number(key, None)
+    if value is None:
+        return None
+    if not (np.isfinite(value) and value * _MEGABYTE >= 1.0):
+        raise section.error(f"[evaluation]: {key} must be positive, not {value:g}", key)
+    return int(value * _MEGABYTE)

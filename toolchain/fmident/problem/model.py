@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 from fmident.fmu.interfaces import InterfaceChoice
+from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
 
 Scaling = Literal["linear", "log"]
@@ -76,7 +78,7 @@ class EstimatorSettings:
 
 
 @dataclass(frozen=True)
-class EvaluationSettings:
+class EvaluationSettings(Options):
     """How simulations are run.
 
     Parameters
@@ -112,18 +114,18 @@ class EvaluationSettings:
         has grown.
     """
 
-    tolerance: float | None = None
+    tolerance: Annotated[float | None, INSIDE_UNIT] = None
     interpolation: Literal["auto", "hold", "linear", "mean"] = "auto"
     interface: InterfaceChoice = "auto"
     difference: DifferenceScheme = "forward"
-    relative_step: float | None = None
+    relative_step: Annotated[float | None, INSIDE_UNIT] = None
     check: bool = True
-    timeout: float = 60.0
+    timeout: Annotated[float, Range(above=0.0, below=math.inf)] = 60.0
     executor: str = "auto"
     executor_options: Any = None
-    workers: int | None = None
-    memory_limit: int | None = None
-    renew_after: int | None = None
+    workers: Annotated[int | None, Range(least=1)] = None
+    memory_limit: Annotated[int | None, POSITIVE] = None
+    renew_after: Annotated[int | None, Range(least=1)] = None
 
 
 @dataclass(frozen=True)
