@@ -19,6 +19,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.child import OUTPUT, Child
+from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.failure import output_records
 from fmident.fmu.guard import (
     REQUEST,
@@ -101,7 +102,8 @@ def simulate_apart(
     """
     with ScratchFolder() as scratch:
         place = scratch.path
-        request = (os.path.abspath(path), setup, dict(values or {}), interface)  # noqa: PTH100
+        settings = EngineSettings(os.path.abspath(path), interface)  # noqa: PTH100
+        request = (settings, setup, dict(values or {}))
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
         child = Child("fmident.fmu.apart_child", place)
@@ -134,20 +136,16 @@ def _stood_still(child: Child, trace: Trace, patience: float) -> float | None:
 
 
 def _read(place: Path, outcome: Mapping[str, Any], end: str) -> Apart:
-    if outcome.get("kind") == "FmuError":
-        raise FmuError(outcome["error"], hint=outcome["hint"])
     printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
-    log = (*outcome["log"], *(str(record) for record in output_records(printed)))
+    more = tuple(str(record) for record in output_records(printed))
     failure = None
-    if "error" in outcome:
-        failure = SimulationError(
-            outcome["error"],
-            time=outcome["time"],
-            log=log,
-            hint=outcome["hint"],
-            ended=outcome["ended"],
-            timed_out=outcome["timed_out"],
-            says_time=outcome["says_time"],
-        )
+    if "error" not in outcome:
+        log = (*outcome["log"], *more)
+    else:
+        error = ErrorFacts.read(outcome["error"]).error()
+        if isinstance(error, FmuError):
+            raise error
+        failure = error
+        failure.log = log = (*error.log, *more)
     remark = f"the native code of the FMU {end}, while it was being freed" if end else ""
     return Apart(np.load(place / OUTPUTS), log, failure, remark)

@@ -17,6 +17,7 @@ def main(folder: str, life: str) -> None:
 
     prepare(int(life))
     from fmident.errors import FmidentError
+    from fmident.fmu.exchange import ErrorFacts
     from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
 
     place = Path(folder)
@@ -25,18 +26,7 @@ def main(folder: str, life: str) -> None:
     try:
         outcome = _run(trace, place, pickle.loads((place / REQUEST).read_bytes()), opened)
     except FmidentError as error:
-        outcome = {
-            "kind": type(error).__name__,
-            "error": error.message
-            if error.location is None
-            else f"{error.location}: {error.message}",
-            "hint": error.hint,
-            "time": getattr(error, "time", None),
-            "ended": getattr(error, "ended", None),
-            "timed_out": getattr(error, "timed_out", False),
-            "says_time": getattr(error, "says_time", False),
-            "log": list(getattr(error, "log", ())),
-        }
+        outcome = {"error": ErrorFacts.of(error).as_json()}
         _save(place, getattr(error, "outputs", None))
     partial = place / (RESULT + ".part")
     partial.write_text(json.dumps(outcome), encoding="utf-8")
@@ -51,8 +41,8 @@ def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, 
     from fmident.fmu.fmu import open_fmu
     from fmident.fmu.log import LogBuffer
 
-    path, setup, values, interface = request
-    fmu = open_fmu(path)
+    settings, setup, values = request
+    fmu = open_fmu(settings.fmu)
     opened.append(fmu)
     trace.report("instantiate", float(setup.times[0]))
     simulator = fmu.simulator(
@@ -62,7 +52,7 @@ def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, 
         single_steps=False,
         log_buffer=LogBuffer(trace.memory),
         loop_state=trace.loop_state,
-        interface=interface,
+        interface=settings.interface,
         reuse="never",
     )
     outputs = simulator.simulate(setup, values)

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from fmident.errors import FmuError, SimulationError
+from fmident.errors import SimulationError
 from fmident.fmu.child import OUTPUT, Child
 from fmident.fmu.description import Value
+from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
 from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
@@ -115,7 +116,8 @@ def check_survives(
     with ScratchFolder() as scratch:
         place = scratch.path
         file = str(Path(path).resolve())
-        request = (file, setup, dict(values or {}), budget, memory_limit, interface)
+        settings = EngineSettings(file, interface, memory_limit=memory_limit)
+        request = (settings, setup, dict(values or {}), budget)
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
         child = Child("fmident.fmu.guard_child", place)
@@ -129,17 +131,7 @@ def check_survives(
             end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
             raise lost(path, place, end, hung=hung)
     if "error" in outcome:
-        if outcome["kind"] == "FmuError":
-            raise FmuError(outcome["error"], hint=outcome["hint"])
-        raise SimulationError(
-            outcome["error"],
-            time=outcome["time"],
-            log=outcome["log"],
-            hint=outcome["hint"],
-            ended=outcome["ended"],
-            timed_out=outcome["timed_out"],
-            says_time=outcome["says_time"],
-        )
+        raise ErrorFacts.read(outcome["error"]).error()
     wall_time = time.perf_counter() - began
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
 

@@ -7,7 +7,10 @@ import os
 import pickle
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fmident.fmu.exchange import EngineSettings
 
 
 def main(folder: str, life: str) -> None:
@@ -16,28 +19,17 @@ def main(folder: str, life: str) -> None:
 
     prepare(int(life))
     from fmident.errors import FmidentError
+    from fmident.fmu.exchange import ErrorFacts
     from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
 
     place = Path(folder)
     trace = Trace(place / TRACE)
-    request = pickle.loads((place / REQUEST).read_bytes())
-    path, setup, values, budget, memory_limit, interface = request
-    _limit(memory_limit)
+    settings, setup, values, budget = pickle.loads((place / REQUEST).read_bytes())
+    _limit(settings.memory_limit)
     try:
-        outcome = _run(trace, path, setup, values, budget, interface)
+        outcome = _run(trace, settings, setup, values, budget)
     except FmidentError as error:
-        outcome = {
-            "kind": type(error).__name__,
-            "error": error.message
-            if error.location is None
-            else f"{error.location}: {error.message}",
-            "hint": error.hint,
-            "time": getattr(error, "time", None),
-            "ended": getattr(error, "ended", None),
-            "timed_out": getattr(error, "timed_out", False),
-            "says_time": getattr(error, "says_time", False),
-            "log": list(getattr(error, "log", ())),
-        }
+        outcome = {"error": ErrorFacts.of(error).as_json()}
     partial = place / (RESULT + ".part")
     partial.write_text(json.dumps(outcome), encoding="utf-8")
     partial.replace(place / RESULT)
@@ -58,7 +50,7 @@ class _Enough(Exception):  # noqa: N818 - not an error
 
 
 def _run(
-    trace: Any, path: str, setup: Any, values: Any, budget: float, interface: Any
+    trace: Any, settings: EngineSettings, setup: Any, values: Any, budget: float
 ) -> dict[str, Any]:
     from fmident.fmu.fmu import open_fmu
     from fmident.fmu.log import LogBuffer
@@ -78,13 +70,13 @@ def _run(
             raise _Enough
 
     complete = True
-    fmu = open_fmu(path)
+    fmu = open_fmu(settings.fmu)
     trace.report("instantiate", reached)
     simulator = fmu.simulator(
         capture_output=False,
         progress=progress,
         log_buffer=LogBuffer(trace.memory),
-        interface=interface,
+        interface=settings.interface,
     )
     try:
         simulator.simulate(setup, values)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fmident.fmu.child import Child
+from fmident.fmu.exchange import EngineSettings
 from fmident.fmu.guard import REQUEST, RESULT, START_LIMIT
 from fmident.fmu.probe import UNKNOWN
 from fmident.fmu.scratch import ScratchFolder
@@ -43,7 +44,7 @@ def decide_in_child(
     """
     with ScratchFolder() as scratch:
         place = scratch.path
-        request = (os.fspath(path), setup, dict(values), interface)
+        request = (EngineSettings(os.fspath(path), interface), setup, dict(values))
         (place / REQUEST).write_bytes(pickle.dumps(request))
         child = Child("fmident.fmu.trial_child", place)
         try:

@@ -24,10 +24,10 @@ def main(folder: str, life: str) -> None:
     from fmident.fmu.log import borrow_buffer
 
     place = Path(folder)
-    path, setup, values, interface = pickle.loads((place / REQUEST).read_bytes())
-    fmu = open_fmu(path)
-    library = fmu.load_library(interface)
-    description = fmu.description.with_interface(interface)
+    settings, setup, values = pickle.loads((place / REQUEST).read_bytes())
+    fmu = open_fmu(settings.fmu)
+    library = fmu.load_library(settings.interface)
+    description = fmu.description.with_interface(settings.interface)
     made = make_driver(description, library, fmu.resources, borrow_buffer(), "auto")
     driver = cast("TriesInputs", made.configured(values))
     trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)

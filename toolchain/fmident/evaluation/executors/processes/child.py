@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fmident.evaluation.executors.processes.protocol import Slots
     from fmident.fmu import Fmu, Simulator
+    from fmident.fmu.exchange import EngineSettings
 
 
 def main(*descriptors: str) -> None:
@@ -65,6 +66,7 @@ class _Server:
         """Take one command after the other."""
         from fmident.errors import FmuError
         from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
+        from fmident.fmu.exchange import ErrorFacts
 
         act = {
             Command.OPEN: self.open,
@@ -83,7 +85,7 @@ class _Server:
                 try:
                     act[Command(kind)](slot, number, body)
                 except FmuError as error:
-                    self.reply(Reply.REFUSED, slot, _told(error))
+                    self.reply(Reply.REFUSED, slot, ErrorFacts.of(error).encoded())
 
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
         """Answer, after everything that the FMU printed is out."""
@@ -106,16 +108,17 @@ class _Server:
         from fmident.fmu.program import STATE_SIZE
 
         assert run_steps is not None
-        request = pickle.loads(body)
-        self.time_limit = request["time_limit"]
-        os.chdir(request["folder"])
-        self.fmu = open_fmu(request["fmu"])
+        settings: EngineSettings = pickle.loads(body)
+        self.time_limit = settings.time_limit
+        if settings.folder is not None:
+            os.chdir(settings.folder)
+        self.fmu = open_fmu(settings.fmu)
         self.trace = mmap.mmap(self.log_file, TRACE_BYTES)
         log = LogBuffer(self.trace)
         self.simulator = self.fmu.simulator(
             capture_output=False,
             log_buffer=log,
-            interface=request["interface"],
+            interface=settings.interface,
             loop_state=np.frombuffer(self.trace, np.int64, STATE_SIZE, STATE_AT),
         )
         self.reply(Reply.READY)
@@ -150,6 +153,7 @@ class _Server:
         """Run one simulation."""
         from fmident.errors import SimulationError
         from fmident.evaluation.executors.processes.protocol import Reply
+        from fmident.fmu.exchange import ErrorFacts
         from fmident.fmu.log import BUFFER_BYTES
 
         assert self.simulator is not None
@@ -169,7 +173,7 @@ class _Server:
             outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
             self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs
         except SimulationError as error:
-            told = _told(error)
+            told = ErrorFacts.of(error).encoded()
         self.reply(Reply.OUTCOME, slot, told)
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
@@ -196,17 +200,3 @@ class _Server:
         """Free the FMU and what it unpacked."""
         if self.fmu is not None:
             self.fmu.close()
-
-
-def _told(error: Any) -> bytes:
-    """Return what an error says as JSON."""
-    location = "" if error.location is None else f"{error.location}: "
-    told = {
-        "message": location + error.message,
-        "hint": error.hint,
-        "time": getattr(error, "time", None),
-        "log": list(getattr(error, "log", ()))[-100:],
-        "timed_out": getattr(error, "timed_out", False),
-        "says_time": getattr(error, "says_time", False),
-    }
-    return json.dumps(told).encode()

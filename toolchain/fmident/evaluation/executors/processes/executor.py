@@ -23,6 +23,7 @@ from fmident.evaluation.tasks import (
     Simulated,
     refuse_not_finite,
 )
+from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
 from fmident.fmu.reset_test import ResetVerdict
 from fmident.fmu.scratch import ScratchFolder
@@ -193,13 +194,10 @@ class ProcessExecutor(PreparedExecutor):
             self._started += 1
             folder = self._folder.path / str(self._started)
             folder.mkdir()
-            request = {
-                "fmu": str(self._path),
-                "interface": self._settings.interface,
-                "folder": str(folder),
-                "time_limit": self._settings.timeout,
-            }
-            self._workers.append(Worker(folder, pickle.dumps(request)))
+            settings = EngineSettings(
+                str(self._path), self._settings.interface, str(folder), self._settings.timeout
+            )
+            self._workers.append(Worker(folder, pickle.dumps(settings)))
 
     def _feed(self, batch: Batch) -> None:
         """Give tasks to workers that wait for some, first to those without any."""
@@ -284,8 +282,8 @@ class ProcessExecutor(PreparedExecutor):
     def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
         """See to one answer."""
         if kind == Reply.REFUSED:
-            told = json.loads(body)
-            error = FmuError(told["message"], hint=told["hint"])
+            facts = ErrorFacts.read(json.loads(body))
+            error = FmuError(facts.message, hint=facts.hint)
             if sent.command is Command.OPEN:
                 raise error
             worker.known.discard(sent.setup)
@@ -328,7 +326,8 @@ class ProcessExecutor(PreparedExecutor):
         assert sent.index is not None
         prepared, values = batch.work[sent.index]
         if body:
-            failure = failure_of(json.loads(body), bytes(worker.printed), values, prepared)
+            facts = ErrorFacts.read(json.loads(body))
+            failure = failure_of(facts, bytes(worker.printed), values, prepared)
             self._timeouts += failure.timed_out
             return failure
         shape = (prepared.setup.times.size, len(prepared.setup.output_names))

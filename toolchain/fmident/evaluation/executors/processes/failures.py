@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import SimulationFailure
 from fmident.fmu.description import ModelDescription
+from fmident.fmu.exchange import ErrorFacts
 from fmident.fmu.failure import output_records, own_words
 from fmident.fmu.guard import end_of_process
 from fmident.fmu.log import decode
@@ -104,21 +105,21 @@ def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -
 
 
 def failure_of(
-    told: Mapping[str, Any], printed: bytes, values: Mapping[str, float], prepared: Prepared
+    facts: ErrorFacts, printed: bytes, values: Mapping[str, float], prepared: Prepared
 ) -> SimulationFailure:
     """Return a failure that the FMU engine told of, with what the FMU printed."""
     records = output_records(printed.decode("utf-8", "replace"))
-    message = str(told["message"])
-    if records and not told["log"]:
+    message = facts.message
+    if records and not facts.log:
         message += f"; the FMU says: {own_words(records)}"
     return SimulationFailure(
         message,
-        told["time"],
+        facts.time,
         dict(values),
-        (*told["log"], *(str(record) for record in records)),
+        (*facts.log, *(str(record) for record in records)),
         prepared.experiment,
-        told["hint"],
-        final=not told["timed_out"],
-        timed_out=told["timed_out"],
-        says_time=told["says_time"],
+        facts.hint,
+        final=not facts.timed_out,
+        timed_out=facts.timed_out,
+        says_time=facts.says_time,
     )

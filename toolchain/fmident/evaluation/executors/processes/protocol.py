@@ -41,7 +41,7 @@ class Command(enum.IntEnum):
     """From the executor to the worker."""
 
     OPEN = 1
-    """Payload: pickled request. Answer: READY, or REFUSED."""
+    """Payload: pickled :class:`~fmident.fmu.exchange.EngineSettings`. Answer: READY, or REFUSED."""
     SETUP = 2
     """Number; payload: pickled setup, values, whether the trial has found that a reset does for it.
     Answer: DONE, or REFUSED."""
@@ -65,9 +65,9 @@ class Reply(enum.IntEnum):
     READY = 1
     DONE = 2
     OUTCOME = 3
-    """Slot; payload: the failure as JSON, or empty."""
+    """Slot; payload: the facts of the failure as JSON, or empty."""
     REFUSED = 4
-    """Payload: an FmuError as JSON."""
+    """Payload: the facts of an FmuError as JSON."""
 
 
 def frame(kind: int, slot: int = 0, number: int = 0, body: bytes = b"") -> bytes:
