@@ -143,6 +143,64 @@ def test_the_host_never_imports_a_plugin() -> None:
     assert wrong == []
 
 
+def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Return the sets of modules that reach each other."""
+    reached = {}
+    for start in graph:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            new = graph[todo.pop()] - seen
+            seen |= new
+            todo += new
+        reached[start] = seen
+    mutual = {m: frozenset(n for n in reached[m] if m in reached[n]) for m in graph}
+    return {found for found in mutual.values() if found}
+
+
+def module_graph(*, typing: bool) -> dict[str, set[str]]:
+    """Return which modules each one imports when it is imported, or for its types."""
+    paths = {
+        ".".join(p.relative_to(HOST.parent).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in modules(HOST)
+    }
+
+    def found(body: list[ast.stmt], face: bool) -> Iterator[str]:
+        for node in body:
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                # The names that a package offers are no need of its own.
+                yield from found(node.body, face) if typing and not face else ()
+            elif isinstance(node, ast.If | ast.Try):
+                yield from found([*node.body, *node.orelse], face)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    yield whole if whole in paths else str(node.module)
+
+    return {
+        name: {*found(ast.parse(p.read_text(encoding="utf-8")).body, p.stem == "__init__")}
+        & {*paths} - {name}
+        for name, p in paths.items()
+    }
+
+
+def test_no_modules_import_each_other() -> None:
+    assert circles(module_graph(typing=False)) == set()
+
+
+TYPED_IN_CIRCLES = {
+    frozenset({"description", "fmi3.declarations", "ramps", "setup"}),
+    frozenset({"driver", "fmu", "plan", "probe", "simulator"}),
+}
+"""Modules of the engine whose types need each other: to be resolved, not to be joined."""
+
+
+def test_no_more_types_need_each_other() -> None:
+    found = circles(module_graph(typing=True))
+    short = {frozenset(m.removeprefix("fmident.fmu.") for m in circle) for circle in found}
+    assert short <= TYPED_IN_CIRCLES
+
+
 def test_a_name_that_says_little_is_not_given_often() -> None:
     """Who looks for ``run.py`` should not have to open five of them."""
     for name in ("run.py", "model.py", "plan.py", "driver.py"):

@@ -21,7 +21,8 @@ from fmident.toml_file import loads, parse_toml
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
     from fmident.data.table import Table
-    from fmident.estimation.online import OnlineEstimate, Tracker
+    from fmident.estimation.online import Tracker
+    from fmident.estimation.series import OnlineEstimate
     from fmident.problem.model import Problem
 
 FIRST_ROWS = 20

@@ -11,13 +11,7 @@ from fmident.estimation.contract import (
     StopEstimation,
 )
 from fmident.estimation.monitor import Observer, RunMonitor
-from fmident.estimation.online import (
-    Flag,
-    OnlineEstimate,
-    OnlineEstimator,
-    TimeSeriesEstimate,
-    Tracker,
-)
+from fmident.estimation.online import OnlineEstimator, Tracker
 from fmident.estimation.options import build_options
 from fmident.estimation.population import Generation
 from fmident.estimation.result import (
@@ -31,6 +25,7 @@ from fmident.estimation.result import (
     UnmodelledDelay,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
+from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.estimation.stages import run_stages
 
 __all__ = [

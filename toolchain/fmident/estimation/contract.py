@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 from fmident._types import F64
 
 if TYPE_CHECKING:
-    from fmident.estimation.online import TimeSeriesEstimate
+    from fmident.estimation.series import TimeSeriesEstimate
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
     from fmident.statistics import ResidualScores

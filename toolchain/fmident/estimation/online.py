@@ -1,11 +1,10 @@
-"""Online estimation: one sample in, an estimate out; and estimates as time series."""
+"""Online estimation: one sample in, an estimate out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -13,87 +12,12 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
-
-
-class Flag(IntEnum):
-    """What an instant of an online estimation is worth."""
-
-    GOOD = 0
-    """There is an estimate."""
-    FILLING = 1
-    """Too few samples so far."""
-    SINGULAR = 2
-    """The samples do not determine the parameters, as at rest."""
-    MISSING = 3
-    """A sample is missing."""
-    SKIPPED = 4
-    """The estimator was told to leave this sample out."""
-
-
-@dataclass(frozen=True, eq=False)
-class OnlineEstimate:
-    """The present estimate of an online estimator.
-
-    Parameters
-    ----------
-    time
-        Of the last sample, s.
-    values
-        Free parameters, shape (n,).
-    standard_errors
-        Shape (n,); NaN when unknown.
-    """
-
-    time: float
-    values: F64
-    standard_errors: F64
-
-
-@dataclass(frozen=True, eq=False)
-class TimeSeriesEstimate:
-    """The estimates of one experiment over time.
-
-    Parameters
-    ----------
-    experiment
-        Name.
-    names, units
-        Of the free parameters, n of them.
-    times
-        Of the samples, s, shape (k,).
-    values, standard_errors
-        Shape (k, n); NaN where there is no estimate, or no standard error.
-    flags
-        A :class:`Flag` for each sample, shape (k,).
-    """
-
-    experiment: str
-    names: tuple[str, ...]
-    units: tuple[str | None, ...]
-    times: F64
-    values: F64
-    standard_errors: F64
-    flags: npt.NDArray[np.uint8]
-
-    @property
-    def good(self) -> npt.NDArray[np.bool_]:
-        """Where there is an estimate, shape (k,)."""
-        found: npt.NDArray[np.bool_] = self.flags == Flag.GOOD
-        return found
-
-    @property
-    def last(self) -> OnlineEstimate | None:
-        """The last estimate, or ``None``."""
-        where = np.flatnonzero(self.good)
-        if where.size == 0:
-            return None
-        k = int(where[-1])
-        return OnlineEstimate(float(self.times[k]), self.values[k], self.standard_errors[k])
 
 
 class Tracker(ABC):

@@ -11,7 +11,7 @@ import numpy as np
 from fmident.errors import EstimationError
 from fmident.estimation.fits import output_fits
 from fmident.estimation.result import OutputFit
-from fmident.estimation.stage_results import StageRun
+from fmident.estimation.stage_run import StageRun
 from fmident.evaluation import Executor, Simulated, SimulationTask
 from fmident.problem.residuals import parameter_values_for
 

@@ -10,7 +10,7 @@ import numpy as np
 from fmident.estimation.propagation import Propagation
 
 if TYPE_CHECKING:
-    from fmident.estimation.stage_results import StageRun
+    from fmident.estimation.stage_run import StageRun
     from fmident.problem.model import Problem
 
 

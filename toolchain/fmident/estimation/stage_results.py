@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fmident.estimation.contract import Iteration
 from fmident.estimation.population import Generation
-from fmident.estimation.propagation import Carried, Propagation, correlation_of
+from fmident.estimation.propagation import Propagation, correlation_of
 from fmident.estimation.result import (
     EstimationResult,
     OutputFit,
@@ -18,36 +17,10 @@ from fmident.estimation.result import (
 )
 from fmident.estimation.stage_notes import stage_notes
 from fmident.estimation.stage_progress import translation, widening
+from fmident.estimation.stage_run import StageRun
 
 if TYPE_CHECKING:
-    from fmident.problem.model import Problem, Stage
-
-
-@dataclass(frozen=True)
-class StageRun:
-    """One stage that was run.
-
-    Parameters
-    ----------
-    stage
-        As in the problem.
-    problem
-        What was solved: with the values that the stages before it have found.
-    result
-        Of this stage alone.
-    carried
-        What its intervals count of the values that it held.
-    """
-
-    stage: Stage
-    problem: Problem
-    result: EstimationResult
-    carried: Carried
-
-    @property
-    def found(self) -> dict[str, float]:
-        """Values of the parameters that the stage searched."""
-        return {e.name: e.value for e in self.result.estimates if not e.fixed}
+    from fmident.problem.model import Problem
 
 
 def combined(

@@ -16,7 +16,8 @@ from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import FmuIdentity, run_with_statistics
 from fmident.estimation.stage_fits import all_fits
 from fmident.estimation.stage_progress import Translator
-from fmident.estimation.stage_results import StageRun, combined
+from fmident.estimation.stage_results import combined
+from fmident.estimation.stage_run import StageRun
 from fmident.evaluation import Evaluator, Executor, Simulated
 from fmident.evaluation.executors import SubsetExecutor
 from fmident.problem.stages import continued

@@ -13,7 +13,7 @@ from fmident._types import F64
 from fmident.report import plots
 
 if TYPE_CHECKING:
-    from fmident.estimation.online import TimeSeriesEstimate
+    from fmident.estimation.series import TimeSeriesEstimate
 
 _WIDTH, _HEIGHT = 10.6, 2.2
 _MOST_DRAWN = 1500
