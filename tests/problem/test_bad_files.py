@@ -58,7 +58,8 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("truth wanted", "initial = 300.0", "initial = 300.0\nfixed = 1", (":10:", "true or false")),
     ("not positive", "[model]", "[evaluation]\ntimeout = 0\n[model]",
      (":2:", "timeout", "positive")),
-    ("tolerance of one", "[model]", "[evaluation]\ntolerance = 1\n[model]", (":2:", "between 0 and 1")),
+    ("tolerance of one", "[model]", "[evaluation]\ntolerance = 1\n[model]",
+     (":2:", "between 0 and 1")),
     ("wrong interpolation", "[model]", '[evaluation]\ninterpolation = "cubic"\n[model]',
      (":2:", "'cubic'", '"hold"')),
     # --- what must be there
