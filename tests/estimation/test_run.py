@@ -20,7 +20,7 @@ from fmident.estimation import (
     StopEstimation,
     run_estimation,
 )
-from fmident.evaluation import Evaluator, PythonExecutor
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident.statistics import ResidualScores
 
@@ -158,6 +158,43 @@ def test_ctrl_c_in_a_simulation(run: Any, model: Any) -> None:
     assert result.values["a"] == 2.0
     # The Jacobian at the best point is known, so there are intervals after all.
     assert np.isfinite(result.parameters["standard_error"]).all()
+    assert any("neither verified nor looked at" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("step", ["tested_combinations", "look_around"])
+def test_ctrl_c_before_the_intervals_were_looked_at(
+    run: Any, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"fmident.estimation.summary.{step}", interrupted)
+    result = run(answer)
+    assert result.status == "interrupted"
+    assert np.isnan(result.parameters["standard_error"]).all()
+    assert result.identifiability is None
+    assert any("no intervals" in note for note in result.notes)
+    assert len(result.fits) == 1
+
+
+@pytest.mark.parametrize("far", [30.0, 3000.0])
+def test_an_end_on_a_plateau_is_not_convergence(run: Any, far: float) -> None:
+    """Nothing reacts there: an estimator whose costs came together may call that converged."""
+    times = np.linspace(0.0, 4.0, 81)
+
+    def peak(times, inputs, a, k):
+        return {"y": k * np.exp(-0.5 * ((times - a) / 0.3) ** 2)}
+
+    parameters = [
+        Parameter("a", 3.0, 0.0, 1e4, variable="a"),
+        Parameter("k", 1.0, 0.1, 9.0, variable="k"),
+    ]
+    problem = python_problem({"y": peak(times, {}, 2.0, 1.3)["y"]}, times, parameters, sigma=0.01)
+    ends = {p: Estimate(np.array([p, 1.0]), "converged", "done") for p in (far, 2.0)}
+    lost = run(lambda p, e, m: ends[far], model=peak, problem=problem)
+    assert lost.status == "limit"
+    assert "plateau" in lost.message
+    assert run(lambda p, e, m: ends[2.0], model=peak, problem=problem).status == "converged"
 
 
 def test_a_plugin_can_stop_the_run(run: Any) -> None:

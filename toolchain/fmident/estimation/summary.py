@@ -103,6 +103,7 @@ def summarise(
         message += f"; but the simulation with these parameters fails: {evaluator.last_failure}"
     held = parameters_at_bound(problem, p)
     statistics: VerifiedStatistics | None = None
+    looked_at = False
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
         chosen = f"'{problem.cost.name}'"
@@ -132,6 +133,12 @@ def summarise(
                 verify=status != "interrupted",
             )
             if status != "interrupted":
+                if status == "converged" and _on_plateau(statistics):
+                    status = "limit"
+                    message += (
+                        "; but no parameter has a visible influence there: the search ended on a"
+                        " plateau"
+                    )
                 named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
                 statistics = dataclasses.replace(statistics, identifiability=named)
             if status != "interrupted" and estimate.residual_weights is None:
@@ -143,13 +150,21 @@ def summarise(
                 if jumps.lower is not None and status == "converged":
                     status = "limit"
                     message += "; but the cost is lower on the other side of a jump nearby"
+            looked_at = True
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
     except KeyboardInterrupt:
         status = "interrupted"
         message = f"interrupted while the intervals were computed; before: {message}"
+    if not looked_at:  # a jump next to the estimate may contradict them
+        statistics = None
     if likely and statistics is None and status == "interrupted":
         notes.append("There are no intervals, since the run was interrupted.")
+    elif status == "interrupted" and statistics is not None:
+        notes.append(
+            "The intervals were neither verified nor looked at for jumps of the cost, since the run"
+            " was interrupted."
+        )
     derivatives: DerivativeCheck | None = None
     scale = float("nan")
     if statistics is not None:
@@ -192,6 +207,12 @@ def summarise(
         statistics,
         derivatives,
     )
+
+
+def _on_plateau(statistics: ParameterStatistics) -> bool:
+    """Return whether no parameter between its bounds has an influence that can be seen."""
+    silent = statistics.linearisation.analysis.without_influence
+    return bool(silent.size) and bool(silent.all())
 
 
 def _with_delays(
