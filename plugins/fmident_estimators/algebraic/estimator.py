@@ -13,7 +13,7 @@ from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
 from fmident.estimation.online import OnlineEstimator, Tracker, time_series
 from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.options import AlgebraicOptions

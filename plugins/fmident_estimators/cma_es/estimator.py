@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.cma_es.options import CmaEsOptions
 from fmident_estimators.cma_es.package import imported_whole

@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
 from fmident_estimators.population import Box, PopulationSearch

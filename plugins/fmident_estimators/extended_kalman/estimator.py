@@ -13,7 +13,7 @@ from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
 from fmident.estimation.online import OnlineEstimator, Tracker
 from fmident.estimation.series import Flag, OnlineEstimate
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.extended_kalman.options import ExtendedKalmanOptions
 from fmident_estimators.extended_kalman.propagation import Prediction, Propagation

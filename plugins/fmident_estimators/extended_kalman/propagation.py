@@ -13,7 +13,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.residuals import measurement_values
 

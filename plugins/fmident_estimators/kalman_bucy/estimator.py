@@ -14,7 +14,7 @@ from fmident.errors import Location, ProblemError
 from fmident.estimation.contract import Estimate, Monitor, Requirement
 from fmident.estimation.online import OnlineEstimator, Tracker, collect, time_series
 from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
 from fmident_estimators.kalman_bucy.differentiator import differentiator

@@ -10,7 +10,8 @@ import numpy as np
 from fmident._types import F64
 from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation import Evaluator, JacobianError
+from fmident.evaluation import JacobianError
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.events import breaks_at_start, past_events

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident._types import F64
-from fmident.evaluation import Evaluator, EventMatching, JacobianError
+from fmident.evaluation import EventMatching, JacobianError
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions

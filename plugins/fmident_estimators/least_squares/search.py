@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.estimation.contract import Monitor, Status
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
 from fmident_estimators.least_squares.arrival import Errors, Rest, if_too_coarse, rest

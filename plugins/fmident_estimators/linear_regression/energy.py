@@ -14,7 +14,7 @@ import numpy as np
 from fmident._types import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import EstimationError, ProblemError
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident_estimators.linear_regression.affine import (
     Box,
     FailedEvaluationError,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fmident._types import F64
 from fmident.errors import EstimationError, ProblemError, did_you_mean
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, residual_layout
 from fmident.units import compatible, parse_unit

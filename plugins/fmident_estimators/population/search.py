@@ -6,7 +6,7 @@ import numpy as np
 
 from fmident._types import F64
 from fmident.estimation.contract import Estimate, Monitor, Status
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.population.box import Box
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.population import Box, PopulationSearch
 from fmident_estimators.special_genetic.cycle import Cycle, Reason

@@ -27,11 +27,13 @@ from fmident.estimation.result import (
 from fmident.estimation.run import FmuIdentity, run_estimation
 from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.estimation.stages import run_stages
+from fmident.evaluation.contract import Evaluator
 
 __all__ = [
     "Estimate",
     "EstimationResult",
     "Estimator",
+    "Evaluator",
     "Flag",
     "FmuIdentity",
     "Generation",

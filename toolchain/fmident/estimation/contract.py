@@ -1,7 +1,7 @@
 """What an estimator plugin is.
 
 An estimator sees a :class:`~fmident.problem.Problem` and an
-:class:`~fmident.evaluation.Evaluator`, never an FMU. It says how far it is through a
+:class:`~fmident.evaluation.contract.Evaluator`, never an FMU. It says how far it is through a
 :class:`Monitor` and returns an :class:`Estimate`; the host adds uncertainty, report and
 files.
 """
@@ -17,7 +17,7 @@ from fmident._types import F64
 
 if TYPE_CHECKING:
     from fmident.estimation.series import TimeSeriesEstimate
-    from fmident.evaluation import Evaluator
+    from fmident.evaluation.contract import Evaluator
     from fmident.problem.model import Problem
     from fmident.statistics import ResidualScores
 

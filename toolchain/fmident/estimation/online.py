@@ -16,7 +16,7 @@ from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
-    from fmident.evaluation import Evaluator
+    from fmident.evaluation.contract import Evaluator
     from fmident.problem.model import Problem
 
 

@@ -1,4 +1,4 @@
-"""Residuals, Jacobians and costs of a problem: what estimators see."""
+"""Residuals, Jacobians and costs of a problem."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _BRANCHES_BYTES = 500_000_000
 
 
 class Evaluator:
-    """What an estimator asks for numbers.
+    """Residuals, costs and derivatives of a problem, from an executor's simulations.
+
+    Estimators know it by :class:`fmident.evaluation.contract.Evaluator`, which describes the
+    members that are theirs; the others serve the statistics and the checks.
 
     Points are free parameters in physical units, shape (n,), in the order of
     ``problem.free``. A failed simulation is a value, NaN residuals or infinite cost, and is
@@ -122,18 +125,7 @@ class Evaluator:
         return row
 
     def residuals_many(self, points: F64) -> F64:
-        """Return the whitened residuals at several points as one batch.
-
-        Parameters
-        ----------
-        points
-            Shape (k, n).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (k, m); rows of NaN where a simulation failed.
-        """
+        """Return the whitened residuals at several points as one batch."""
         return self._runs.residuals(self._checked(points))
 
     def cost(self, p: F64) -> float:
@@ -159,71 +151,13 @@ class Evaluator:
     def simulate_outputs(
         self, experiment: Experiment, variables: Sequence[str], points: F64
     ) -> F64:
-        """Return any variables of the FMU in an experiment that need not be the problem's.
-
-        For what the data do not tell, such as energies at random states. Nothing is
-        remembered.
-
-        Parameters
-        ----------
-        experiment
-            Times, inputs and start values; its measurements are not looked at. Parameters
-            that belong to certain experiments act on those of the same name only.
-        variables
-            FMU variables, v of them.
-        points
-            Shape (k, n).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (k, instants, v); NaN where a simulation failed, which
-            :attr:`last_failure` tells of.
-
-        Raises
-        ------
-        fmident.errors.FmuError
-            The FMU does not have a variable or an input of that name.
-        """
+        """Return any variables of the FMU in an experiment that need not be the problem's."""
         return self._runs.other_outputs(experiment, variables, self._checked(points))
 
     def side_by_side(
         self, searches: Sequence[Callable[[Evaluator], T]], *, most: int | None = None
     ) -> list[T | JacobianError]:
-        """Run several searches at once, so that their simulations fill all workers.
-
-        Each search gets an evaluator of its own, a branch of this one: it knows the points,
-        the Jacobian and the step sizes that this one knows now, and learns nothing from the
-        other searches, so that what a search returns depends neither on them nor on the
-        executor. What all searches ask for next is simulated as one batch, equal simulations
-        once. What they simulate is counted here, and :attr:`best` is the best of all. The
-        searches do not run at the same time as each other, only their simulations do: they take
-        turns, in their order, from batch to batch, each in a thread of its own. So they may
-        share data, and the order in which they report to the monitor depends on nothing else.
-
-        A search may call :meth:`side_by_side` of its evaluator in turn. It is to use no other
-        evaluator than its own.
-
-        Parameters
-        ----------
-        searches
-            k functions of an evaluator; a monitor may be called from them.
-        most
-            How many run at the same time; up to 32 by default, fewer where the problem is so
-            large that they would need too much memory. What they return does not depend on it.
-
-        Returns
-        -------
-        list
-            What they return, in their order, k items; the error in place of a search that
-            ended with a :class:`JacobianError`.
-
-        Raises
-        ------
-        BaseException
-            Any other exception of a search, of the monitor (``StopEstimation``) or of the
-            executor, and ``KeyboardInterrupt``; the other searches are ended then.
-        """
+        """Run several searches at once, so that their simulations fill all workers."""
         # Of one moment, whenever a search begins.
         origin = self._branch(self._runs.earlier(), self._executor)
         earlier = origin._runs.earlier()
@@ -244,10 +178,7 @@ class Evaluator:
         return run_side_by_side([begun(search) for search in searches], told, most or self._most())
 
     def probe(self, points: F64) -> F64:
-        """Return the residuals at points that are not candidates for the best point.
-
-        Like :meth:`residuals_many`, but nothing is remembered.
-        """
+        """Return the residuals at points that are not candidates for the best point."""
         return self._runs.probe(self._checked(points))
 
     def knows_jacobian(self, p: F64) -> bool:
@@ -255,27 +186,7 @@ class Evaluator:
         return self._derivatives.knows(self._checked(p)[0])
 
     def jacobian(self, p: F64) -> F64:
-        """Return the derivative of the residuals with respect to the physical parameters.
-
-        Finite differences in the search space, inside the bounds; the first call measures
-        noise and curvature to choose the steps (see :attr:`step_sizes`). The Jacobian at
-        the last point is remembered.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (m, n).
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `p`, or all around it.
-        """
+        """Return the derivative of the residuals with respect to the physical parameters."""
         return self._derivatives.jacobian(self._checked(p)[0])
 
     def jacobian_is_given(self, p: F64) -> bool:
@@ -283,17 +194,7 @@ class Evaluator:
         return self._derivatives.is_given(self._checked(p)[0])
 
     def remember_jacobian(self, p: F64, jacobian: F64, column_errors: F64) -> None:
-        """Take over a Jacobian that the estimator knows, so that none is computed at `p`.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-        jacobian
-            Of the whitened residuals with respect to the physical parameters, shape (m, n).
-        column_errors
-            Expected length of the error of each column, shape (n,).
-        """
+        """Take over a Jacobian that the estimator knows, so that none is computed at `p`."""
         self._derivatives.remember(self._checked(p)[0], jacobian, column_errors)
 
     def measure_steps(self, p: F64) -> StepSizes:
@@ -310,33 +211,11 @@ class Evaluator:
         return self._derivatives.measure_steps(self._checked(p)[0])
 
     def column_errors(self, p: F64) -> F64 | None:
-        """Return the expected length of the error of each column of the Jacobian at `p`.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (n,), physical units; ``None`` before the first Jacobian.
-        """
+        """Return the expected length of the error of each column of the Jacobian at `p`."""
         return self._derivatives.column_errors(self._checked(p)[0])
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
-        """Return accurate derivatives of the residuals along directions, and their errors.
-
-        By central differences, each with a step of its own, so that directions whose effects
-        nearly cancel are known far better than from columns. Counts as one Jacobian.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-        directions
-            In physical parameters, shape (n, k).
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `p`, or all around it.
-        """
+        """Return accurate derivatives of the residuals along directions, and their errors."""
         return self._derivatives.along(self._checked(p)[0], directions)
 
     def climb(

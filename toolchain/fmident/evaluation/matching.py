@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fmident._types import F64
 from fmident.evaluation.breaks import find_breaks
-from fmident.evaluation.evaluator import Evaluator
+from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.residuals import measured_signals, residual_layout
 
