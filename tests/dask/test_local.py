@@ -23,10 +23,10 @@ from fmident_dask.connection import check_versions
 from fmident_dask.shipments import Shipment
 from fmident_dask.sizing import SECONDS, ChunkSizes
 
-from ...fmu.build import Fixture, build, compiler
-from ...fmu.conftest import CATEGORIES, TROUBLE
-from .dask_study import assert_same, inline, make_problem, slow_tasks, some_tasks
-from .faults import lives
+from ..evaluation.executors.faults import lives
+from ..fmu.build import Fixture, build, compiler
+from ..fmu.conftest import CATEGORIES, TROUBLE
+from .study import assert_same, inline, make_problem, slow_tasks, some_tasks
 
 distributed = pytest.importorskip("distributed")
 
@@ -109,7 +109,7 @@ SCRIPT = """
 import os, sys
 from pathlib import Path
 from fmident_dask import DaskExecutor
-from tests.evaluation.executors.dask_study import make_problem, some_tasks
+from tests.dask.study import make_problem, some_tasks
 executor = DaskExecutor(make_problem(Path(sys.argv[1]), workers=1))
 executor.run(some_tasks(3))
 print(*executor._local.processes, executor._local._folder, flush=True)
@@ -122,7 +122,7 @@ def test_a_script_without_a_guard_and_killed(trouble: Path, tmp_path: Path) -> N
     """The workers do not run the script again, and end when it is killed."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, str(script), str(trouble)],
         stdin=subprocess.PIPE,

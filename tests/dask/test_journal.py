@@ -16,10 +16,10 @@ from fmident.evaluation.journal.keys import SimulationKeys, file_digest
 from fmident.evaluation.tasks import Simulated
 from fmident_dask import DaskExecutor
 
-from ...fmu.build import Fixture, build, compiler
-from ...fmu.conftest import CATEGORIES, TROUBLE
-from .dask_study import CRASH, assert_same, inline, make_problem, slow_tasks
-from .faults import write_study
+from ..evaluation.executors.faults import write_study
+from ..fmu.build import Fixture, build, compiler
+from ..fmu.conftest import CATEGORIES, TROUBLE
+from .study import CRASH, assert_same, inline, make_problem, slow_tasks
 
 pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_plots")]

@@ -24,9 +24,10 @@ from fmident.problem.model import Problem
 from fmident_dask import DASK, DaskExecutor
 from fmident_dask.batch import Batch
 
-from ...fmu.build import Fixture, build, compiler
-from ...fmu.conftest import CATEGORIES, TROUBLE
-from .dask_study import (
+from ..evaluation.executors.faults import lives
+from ..fmu.build import Fixture, build, compiler
+from ..fmu.conftest import CATEGORIES, TROUBLE
+from .study import (
     ABORT,
     CRASH,
     EXIT,
@@ -38,7 +39,6 @@ from .dask_study import (
     slow_tasks,
     some_tasks,
 )
-from .faults import lives
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
