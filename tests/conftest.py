@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -99,19 +100,26 @@ def build_fmu(embedded_compiler: Compiler) -> BuildFmu:
 
 
 @pytest.fixture(scope="session")
-def measured(build_fmu: Callable[[str], Path]) -> pd.DataFrame:
-    """Return the data: the true oscillator under a chirp, with noise."""
+def measure(build_fmu: BuildFmu) -> Callable[[int], pd.DataFrame]:
+    """Return a function to data of so many samples: the true oscillator under a chirp, with noise.
+
+    A simulation takes as long as there are samples.
+    """
     from fmident.fmu import SimulationSetup, open_fmu
 
-    times = np.linspace(0.0, 2.0, 401)
-    force = np.sin(2.0 * np.pi * (0.5 + 1.5 * times) * times)
-    setup = SimulationSetup(
-        times, ("F",), force[:, np.newaxis], ("x",), start_values=TRUE, tolerance=1e-9
-    )
-    with open_fmu(build_fmu(OSCILLATOR)) as fmu, fmu.simulator() as simulator:
-        position = simulator.simulate(setup)[:, 0]
-    position = position + NOISE * np.random.default_rng(1).standard_normal(times.size)
-    return pd.DataFrame({"time": times, "force": force, "position": position})
+    @functools.cache
+    def make(samples: int) -> pd.DataFrame:
+        times = np.linspace(0.0, 2.0, samples)
+        force = np.sin(2.0 * np.pi * (0.5 + 1.5 * times) * times)
+        setup = SimulationSetup(
+            times, ("F",), force[:, np.newaxis], ("x",), start_values=TRUE, tolerance=1e-9
+        )
+        with open_fmu(build_fmu(OSCILLATOR)) as fmu, fmu.simulator() as simulator:
+            position = simulator.simulate(setup)[:, 0]
+        position = position + NOISE * np.random.default_rng(1).standard_normal(times.size)
+        return pd.DataFrame({"time": times, "force": force, "position": position})
+
+    return make
 
 
 @pytest.fixture
@@ -130,13 +138,13 @@ def study(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     build_fmu: Callable[[str], Path],
-    measured: pd.DataFrame,
+    measure: Callable[[int], pd.DataFrame],
     empty_plots: None,
 ) -> Study:
     """Return a study that works; it is the working directory."""
     found = Study(tmp_path)
     shutil.copy(build_fmu(OSCILLATOR), found.fmu)
     found.problem.write_text(PROBLEM)
-    measured.to_csv(found.data, index=False)
+    measure(101).to_csv(found.data, index=False)
     monkeypatch.chdir(tmp_path)
     return found

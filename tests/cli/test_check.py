@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,8 @@ def test_a_sound_problem(study: Study, capsys: Capture) -> None:
 
 
 @pytest.mark.slow
-def test_predictions_come_true(study: Study) -> None:
+def test_predictions_come_true(study: Study, measure: Callable[[int], pd.DataFrame]) -> None:
+    measure(401).to_csv(study.data, index=False)
     problem = fmident.load_problem("problem.toml")
     report = fmident.check(problem)
     result = fmident.estimate(problem)

@@ -49,7 +49,7 @@ def test_finds_the_parameters(study: Study, solver: str, capsys: Capture) -> Non
     }  # fmt: skip
     shown = capsys.readouterr()
     assert shown.out.startswith("\nThe estimation converged")
-    assert "oscillator.fmu: 3 free parameters, 1 experiment, 401 samples of 1 output" in shown.err
+    assert "oscillator.fmu: 3 free parameters, 1 experiment, 101 samples of 1 output" in shown.err
     assert "iteration          cost" in shown.err
 
 
