@@ -40,7 +40,7 @@ sys.path.insert(0, str(ROOT))
 from tests.fmu.exchange import Exchange, build_exchange  # noqa: E402
 from tests.fmu.test_model_exchange import BALL, DRIVEN, STIFF, ball  # noqa: E402
 
-from fmident._types import F64  # noqa: E402
+from fmident.arrays import F64  # noqa: E402
 from fmident.fmu import SimulationSetup, open_fmu  # noqa: E402
 
 TOLERANCE = 1e-7

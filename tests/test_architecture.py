@@ -20,7 +20,7 @@ DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_lazy", "_child", "_types", "_closing", "_json", "_locked_folder", "errors",
+    "_version", "_lazy", "_child", "arrays", "_closing", "_json", "_locked_folder", "errors",
     "options", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
     "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
     "plugins", "testing", "validation",
@@ -96,7 +96,7 @@ def test_packages_import_only_what_stands_below() -> None:
 
 def test_estimators_never_touch_an_fmu() -> None:
     allowed = {
-        "_types", "errors", "options", "units", "problem", "data", "evaluation", "estimation",
+        "arrays", "errors", "options", "units", "problem", "data", "evaluation", "estimation",
         "plugins", "statistics",
     }  # fmt: skip
     wrong = [

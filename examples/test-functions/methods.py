@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from functions import TestFunction
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation import Estimator
 from fmident.evaluation import python_problem
 from fmident.problem import SearchSpace

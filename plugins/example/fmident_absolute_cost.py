@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.plugins import Registry, hookimpl
 from fmident.problem import Cost, MeasuredSignal
 

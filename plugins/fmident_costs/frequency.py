@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.problem import Cost, MeasuredSignal
 from fmident_costs.spectrum import (
     band_lines,

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.problem import EquidistantGrid
 
 

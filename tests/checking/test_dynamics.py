@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.dynamics import simulate_finely, with_dynamics
 from fmident.checking.report import ExperimentCheck
 from fmident.data import Experiment, Measurement

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import PluginError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem import Cost, MeasuredSignal, Parameter

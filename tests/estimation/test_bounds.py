@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation import run_estimation
 from fmident.estimation.bounds import left_beyond_bounds
 from fmident.estimation.result import EstimationResult

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import Diagnostic
 from fmident.estimation import EstimationResult, Estimator, Iteration, StopEstimation
 from fmident.evaluation import make_executor

@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.integrate import solve_ivp
 
 import fmident
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError, SimulationError
 from fmident.fmu import Fmu, ModelDescription, SimulationSetup, open_fmu, resized
 from fmident.fmu.interfaces import InterfaceKind

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, InProcessExecutor

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
 from fmident.fmu.model_exchange.exchange_plan import ExchangePlan

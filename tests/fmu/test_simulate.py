@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu import SimulationSetup, interpolates_inputs, open_fmu
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from fmident._types import F64
+    from fmident.arrays import F64
 
 Severity = Literal["error", "warning", "note"]
 

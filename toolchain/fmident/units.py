@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import UnitError, did_you_mean, nearest
 
 BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement

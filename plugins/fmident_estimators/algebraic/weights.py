@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 Quadrature = Literal["simpson", "product-2", "product-4", "product-5", "product-6"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.weights import Quadrature, row_weights
 from fmident_estimators.linear_equation import LinearEquation

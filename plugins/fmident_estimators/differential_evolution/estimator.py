@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

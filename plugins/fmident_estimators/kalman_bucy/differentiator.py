@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import expm
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 
 @dataclass(frozen=True, eq=False)

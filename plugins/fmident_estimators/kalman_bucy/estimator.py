@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError
 from fmident.estimation.contract import Estimate, Monitor, Requirement

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 _NEAR = 1e-8
 

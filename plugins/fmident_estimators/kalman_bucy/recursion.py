@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_discrete_lyapunov
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.kalman_bucy import kernels
 from fmident_estimators.kalman_bucy.differentiator import Differentiator
 from fmident_estimators.linear_equation import LinearEquation

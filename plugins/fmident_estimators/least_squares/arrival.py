@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics import DirectionErrors
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import PluginError
 from fmident.estimation.contract import Status
 from fmident_estimators.least_squares.losses import robust_residuals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 
 class Arrived(Exception):  # noqa: N818 - ends a solver

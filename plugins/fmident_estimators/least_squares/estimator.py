@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import JacobianError

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation import EventMatching, JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

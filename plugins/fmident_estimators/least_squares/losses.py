@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics import ResidualScores
 
 LossName = Literal["linear", "huber", "soft_l1", "cauchy"]

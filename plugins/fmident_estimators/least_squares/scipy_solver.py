@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.least_squares.ends import IterationLimit, Stalled
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch
 

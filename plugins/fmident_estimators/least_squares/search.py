@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Monitor, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.linear_equation.formula import Formula
 
 _STEP = 1e-6

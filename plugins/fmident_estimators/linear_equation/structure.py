@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 _NAME = re.compile(r"([ab])(\d+)")
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 Function = Callable[[F64], F64]
 """Points, shape (k, n), to values, shape (k, m); rows of NaN where it failed."""

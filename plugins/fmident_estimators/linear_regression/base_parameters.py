@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics.identifiability import format_combination
 
 _NEGLIGIBLE = 1e-12

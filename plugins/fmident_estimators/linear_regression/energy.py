@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import EstimationError, ProblemError
 from fmident.evaluation.contract import Evaluator

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import EstimationError, ProblemError, did_you_mean
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
 from fmident.evaluation.contract import Evaluator

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.linear_regression.base_parameters import BaseParameters
 
 _ITERATIONS = 50

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import ProblemError
 from fmident.problem import SearchSpace
 from fmident.problem.model import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Monitor, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident_estimators.population import PopulationSearch
 from fmident_estimators.special_genetic.operators import offspring, survivors_of
 from fmident_estimators.special_genetic.options import SpecialGeneticOptions

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking import check_problem
 from fmident.estimation import (
     Estimate,

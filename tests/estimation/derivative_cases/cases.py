@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.compilers.base import Compiler
 from fmident.data.experiment import Experiment, Measurement
 from fmident.problem.model import (

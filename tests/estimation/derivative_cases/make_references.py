@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.estimation.derivative_cases.cases import CASES, HERE, Case, Point, Recording  # noqa: E402
 
-from fmident._types import F64  # noqa: E402
+from fmident.arrays import F64  # noqa: E402
 
 mp.mp.dps = 50
 STEP = mpf(10) ** -15

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.evaluation import PythonExecutor, SimulationTask, python_problem
 from fmident.evaluation.executors.base import Done

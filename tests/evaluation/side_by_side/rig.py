@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.evaluation import (
     Evaluator,

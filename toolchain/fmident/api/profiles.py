@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fmident._types import F64
 from fmident.api.estimates import estimate
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, loaded, warn
+from fmident.arrays import F64
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.stages import continued

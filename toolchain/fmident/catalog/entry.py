@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError, did_you_mean
 
 

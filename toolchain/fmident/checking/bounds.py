@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.report import BoundsCheck
 from fmident.checking.subject import Subject
 from fmident.errors import Diagnostic

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.report import ExperimentCheck
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment

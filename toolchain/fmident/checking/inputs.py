@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.factors import unit_factor
 from fmident.checking.subject import Subject, several
 from fmident.data.experiment import Experiment

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.factors import confused_unit, unit_factor
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
 from fmident.checking.dynamics import FINER, sampling_findings, simulate_finely, with_dynamics
 from fmident.checking.effort import Stopwatch, effort

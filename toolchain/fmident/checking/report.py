@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import Diagnostic, Severity
 from fmident.report.numbers import percent
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity

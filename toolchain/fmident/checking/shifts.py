@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.sensitivities import Sensitivities
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Measurement

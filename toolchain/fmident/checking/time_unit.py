@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic

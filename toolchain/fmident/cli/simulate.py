@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from fmident._types import F64
+    from fmident.arrays import F64
     from fmident.data import Table
     from fmident.fmu import ModelDescription, SimulationSetup
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import DataError, Location
 
 GAPS = frozenset({"", "-", "nan", "na", "n/a", "#n/a", "null", "none"})

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.filters import Decimation, kept_samples, low_pass_for
 from fmident.errors import Diagnostic
 

@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.csv_text import GAPS
 from fmident.errors import DataError, Location
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
 from fmident.data.table import Table

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.csv_text import is_number, read_csv_text, read_numbers
 from fmident.errors import DataError, Location, UnitError, did_you_mean
 from fmident.units import parse_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.table import Table
 from fmident.errors import DataError, Location, UnitError
 from fmident.units import compatible, convert, parse_unit

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 from scipy import optimize
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.design.fourier import Axis, FourierMotion, largest_inside
 from fmident.design.information import (
     USELESS,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import ProblemError
 
 

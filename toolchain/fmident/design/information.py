@@ -11,7 +11,7 @@ from typing import Literal, NoReturn
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import ProblemError
 from fmident.evaluation import Evaluator

@@ -16,7 +16,7 @@ from typing import Literal, NoReturn
 import numpy as np
 from scipy import optimize
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.design.information import USELESS, Information, criterion_value, refuse_not_positive
 from fmident.errors import EstimationError, ProblemError, did_you_mean
 from fmident.evaluation import Evaluator

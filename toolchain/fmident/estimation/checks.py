@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.evaluation.curvature import NOTHING

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation import Evaluator
 from fmident.statistics import Identifiability
 from fmident.statistics.combinations import blocks, combined_verdict, null_space, products_of

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 if TYPE_CHECKING:
     from fmident.estimation.series import TimeSeriesEstimate

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.result import OutputFit, UnmodelledDelay
 from fmident.problem.residuals import ResidualLayout, residual_layout, whitened_residuals
 from fmident.statistics import residual_statistics

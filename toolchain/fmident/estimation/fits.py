@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.result import OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
 from fmident.problem.residuals import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.evaluation.steps import StepSizes

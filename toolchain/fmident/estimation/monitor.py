@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.population import Generation
 from fmident.evaluation import Evaluator, in_callers_thread

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
 

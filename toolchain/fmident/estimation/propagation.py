@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.estimation.common_samples import CommonSamples, common_samples
 from fmident.estimation.held_values import held_derivatives

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Iteration, Status
 from fmident.estimation.population import Generation
 from fmident.estimation.series import TimeSeriesEstimate

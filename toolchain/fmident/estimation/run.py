@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import EstimationError, FmidentError, Location, ProblemError, raised_in
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.contract import Estimate, Estimator, Status, StopEstimation

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 
 class Flag(IntEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.monitor import ActivityObserver, Observer
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.bounds import left_beyond_bounds
 from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Estimate, Status

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation import Evaluator
 from fmident.evaluation.solver_error import solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 _STANDS_OUT = 8.0
 """Times the defects on either side by which the defect at a break exceeds them. That of a smooth

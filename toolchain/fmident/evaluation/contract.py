@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from fmident._types import F64
+    from fmident.arrays import F64
     from fmident.data.experiment import Experiment
     from fmident.evaluation.differences import JacobianError
     from fmident.evaluation.directions import DirectionalDerivatives

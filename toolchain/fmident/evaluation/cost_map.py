@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import ProblemError, did_you_mean
 from fmident.problem.search_space import SearchSpace
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.neighbourhood import Neighbourhood
 from fmident.evaluation.outliers import Flags, standing_out_of_active
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.curvature import longest_step
 from fmident.evaluation.differences import Columns, JacobianError, difference_columns
 from fmident.evaluation.directions import DirectionalDerivatives, longest_steps

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import EstimationError
 from fmident.evaluation.curvature import LARGEST
 from fmident.evaluation.events import Crossing, disagreeing, exceeding, jumping, resolve

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives import Climb, Derivatives
 from fmident.evaluation.differences import JacobianError

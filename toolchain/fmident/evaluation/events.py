@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.neighbourhood import Neighbourhood, Sample
 from fmident.evaluation.outliers import Flags, standing_out
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.outliers import standing_out
 
 FACTOR = 8.0

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.breaks import find_breaks
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.neighbourhood import Neighbourhood
 from fmident.evaluation.outliers import standing_out_of_active
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import SimulationError
 from fmident.evaluation.executors.base import Done, Executor

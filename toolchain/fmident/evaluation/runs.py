@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.counts import Counts
 from fmident.evaluation.executors.base import Executor

@@ -12,7 +12,7 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs

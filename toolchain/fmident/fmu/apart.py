@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.child import OUTPUT, Child
 from fmident.fmu.exchange import EngineSettings, ErrorFacts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.instance import BaseInstance, CallFailed
 from fmident.fmu.setup import SimulationSetup

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.interfaces import InterfaceKind
 from fmident.fmu.library import ERROR, FATAL, LIBC, WARNING, CallbackFunctions, Library

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import InputUpdate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.fmu.description import Value
 from fmident.fmu.setup import SimulationSetup

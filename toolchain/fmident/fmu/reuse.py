@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.description import Value
 from fmident.fmu.failure import RunFailed, note
 from fmident.fmu.holder import InstanceHolder

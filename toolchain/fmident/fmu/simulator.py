@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.capture import Capture
 from fmident.fmu.description import Value

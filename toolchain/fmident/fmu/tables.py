@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.description import ModelDescription, Value, Variable
 from fmident.fmu.failure import not_finite

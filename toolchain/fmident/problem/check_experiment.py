@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data import Experiment, Measurement
 from fmident.data.filters import check_equidistant
 from fmident.errors import DataError, Location, ProblemError, did_you_mean

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 _JITTER = 1e-3
 """Time stamps off by this part of the step are equidistant all the same."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data import Experiment, Reader
 from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription

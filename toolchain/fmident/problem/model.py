@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 from fmident.fmu.interfaces import InterfaceChoice

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data import Decimation, Measurement, NumberOrParameter
 from fmident.errors import DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable

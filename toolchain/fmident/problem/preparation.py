@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data import Table
 from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
 from fmident.errors import DataError, Diagnostic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import Diagnostic, Location, ProblemError, UnitError
 from fmident.fmu import Variable
 from fmident.toml_file import Section

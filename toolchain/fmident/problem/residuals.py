@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import kept_samples
 from fmident.errors import Location, PluginError, ProblemError, raised_in

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.data import Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.time import tolerance_of
 from fmident.errors import DataError, Diagnostic

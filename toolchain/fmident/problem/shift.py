@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 
 def delayed(times: F64, y: F64, delay: float) -> F64:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.problem.search_space import SearchSpace
 from fmident.profiles.landscape import State
 from fmident.profiles.result import ParameterProfile, ProfileEnd, ProfilePoint

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.profiles.result import ProfilePoint
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.profiles.landscape import Landscape, State
 
 _DAMPING = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.summary import parameters_at_bound
 from fmident.estimation.uncertainty import uncertainty

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 if TYPE_CHECKING:
     from fmident.evaluation import Evaluator

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 Outcome = Literal["reached", "bound", "reach", "failure", "limit", "unfinished"]
 """How a walk ended: the cost has risen enough; it met a bound; it came as far as it goes; no

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation import JacobianError
 from fmident.profiles.descent import descend, linear_step, room
 from fmident.profiles.landscape import Landscape, State

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.report.numbers import plain
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.population import Generation
 from fmident.report import plots
 from fmident.report.numbers import plain

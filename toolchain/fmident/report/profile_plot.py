@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.profiles import tau_curve
 from fmident.report import plots
 from fmident.report.numbers import plain

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.report import plots
 
 if TYPE_CHECKING:

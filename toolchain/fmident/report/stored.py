@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from fmident._json import JsonTable, loads_json
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import EstimationError
 from fmident.estimation.contract import Status
 from fmident.estimation.result import (

@@ -14,7 +14,7 @@ from math import gcd
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics.identifiability import Identifiability, analyse_rank, not_told_apart
 
 _SAME = 1e-2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics.identifiability import RankAnalysis
 
 ALLOWED = 0.03

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics.linearisation import Linearisation
 from fmident.statistics.uncertainty import t_quantile
 

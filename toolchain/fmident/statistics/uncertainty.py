@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.statistics.identifiability import (
     Identifiability,
     RankAnalysis,

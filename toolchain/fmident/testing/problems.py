@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.estimation.contract import Requirement
 from fmident.evaluation import python_problem
 from fmident.evaluation.python_model import Model

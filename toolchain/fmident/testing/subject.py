@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.estimation import (
     Estimate,

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fmident._closing import Closes
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.catalog.entry import Signal, SmokeExperiment
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.catalog.entry import Entry, Interface, ReferenceExperiment, SmokeExperiment
 from fmident.compilers.staleness import read_record
 from fmident.errors import DataError, Location

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
 from fmident.fmu.setup import Interpolation

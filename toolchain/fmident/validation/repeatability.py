@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.fmu import Simulator, Value
 from fmident.validation.bench import Bench, Experiment

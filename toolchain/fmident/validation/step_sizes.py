@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.validation.bench import Bench, Experiment
 from fmident.validation.check import Check

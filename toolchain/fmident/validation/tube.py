@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 
 _NO_RANGE = 1e-12
 

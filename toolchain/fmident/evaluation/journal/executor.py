@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.factory import make_executor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key

@@ -12,7 +12,7 @@ from fmident.evaluation.setups import Prepared, SetupTable
 from fmident.evaluation.tasks import SimulationTask
 
 if TYPE_CHECKING:
-    from fmident._types import F64
+    from fmident.arrays import F64
     from fmident.data.experiment import Experiment
     from fmident.problem.model import Problem
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.journal.keys import KEY_BYTES
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import ValueSetter
 from fmident.fmu.fmi3.instance import Instance3

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop, ValueSetter

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.description import ModelDescription, Value
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop, ValueSetter
 from fmident.fmu.failure import RunFailed

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.sundials import Sundials

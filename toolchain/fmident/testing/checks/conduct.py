@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import optimize
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, Iteration, StopEstimation
 from fmident.evaluation import Evaluator, Executor, PythonExecutor

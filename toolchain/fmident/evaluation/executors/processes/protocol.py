@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.fmu.log import BUFFER_BYTES
 from fmident.fmu.program import STATE_SIZE
 

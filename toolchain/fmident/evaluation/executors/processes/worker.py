@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident._child import command
-from fmident._types import F64
+from fmident.arrays import F64
 from fmident.evaluation.executors.processes.failures import End
 from fmident.evaluation.executors.processes.protocol import (
     PRINTED,
