@@ -12,9 +12,10 @@ import pytest
 from scipy import signal
 
 from fmident.arrays import F64
-from fmident.checking.dynamics import simulate_finely, with_dynamics
+from fmident.checking.dynamics import most_simulations, simulate_finely, with_dynamics
 from fmident.checking.report import ExperimentCheck
 from fmident.data import Experiment, Measurement
+from fmident.errors import FmuError
 from fmident.evaluation import Evaluator
 
 Model = Callable[[F64, F64], F64]
@@ -28,30 +29,44 @@ class _Simulations:
         self.model, self.noise = model, noise
         self.problem = SimpleNamespace(initial=np.ones(1))
         self.random = np.random.default_rng(0)
+        self.count = 0
 
     def simulate_outputs(self, e: Experiment, names: Sequence[str], points: F64) -> F64:
-        u = e.inputs["u"] if e.inputs else np.zeros(e.times.size)
-        found = self.model(e.times, u)
+        self.count += 1
+        on = e.inputs.get("on", np.zeros(1))
+        if not np.isin(on, (0.0, 1.0)).all():
+            raise FmuError("input 'on' is Boolean")
+        u = e.inputs.get("u", np.zeros(e.times.size))
+        found = self.model(e.times, u + on)
         size = self.noise * np.abs(found).max(axis=0)
         return (found + size * self.random.standard_normal(found.shape))[np.newaxis]
 
 
 def time_constants(
-    model: Model, count: int, step: float, u: F64 | None, noise: float = 1e-8
+    model: Model,
+    count: int,
+    step: float,
+    u: F64 | None,
+    noise: float = 1e-8,
+    on: F64 | None = None,
 ) -> tuple[float, float]:
-    times = step * np.arange(count)
-    still = np.zeros(count)
-    outputs = model(times, still if u is None else u).shape[1]
-    names = [f"y{k}" for k in range(outputs)]
-    experiment = Experiment(
-        "e", times, {} if u is None else {"u": u}, tuple(Measurement(n, n, n, still) for n in names)
-    )
-    evaluator = cast(Evaluator, cast(Any, _Simulations(model, noise)))
-    fine = simulate_finely(evaluator, experiment, 8)
+    simulations = _Simulations(model, noise)
+    evaluator = cast(Evaluator, cast(Any, simulations))
+    experiment = driven(model, step * np.arange(count), u, on)
+    held = {"on"} & {*experiment.inputs}
+    fine = simulate_finely(evaluator, experiment, 8, held)
     assert fine is not None
-    check = ExperimentCheck("e", count, float(times[-1]), step, regular=True)
+    check = ExperimentCheck("e", count, step * (count - 1), step, regular=True)
     found = with_dynamics(evaluator, check, fine)
+    assert simulations.count <= most_simulations(experiment, held)
     return found.fastest, found.slowest
+
+
+def driven(model: Model, times: F64, u: F64 | None, on: F64 | None) -> Experiment:
+    still = np.zeros(times.size)
+    names = [f"y{k}" for k in range(model(times, still if u is None else u).shape[1])]
+    inputs = {n: x for n, x in (("u", u), ("on", on)) if x is not None}
+    return Experiment("e", times, inputs, tuple(Measurement(n, n, n, still) for n in names))
 
 
 def lags(constants: Sequence[float], gains: Sequence[float], square: float = 0.0) -> Model:
@@ -93,6 +108,23 @@ def test_linear_models(
     """Over seven orders of size, driven, stiff; the noise is that of a solver."""
     found = time_constants(lags(constants, gains), 1000, step, steps(1000), noise)
     assert found == pytest.approx((min(constants), max(constants)), rel=0.06)
+
+
+@pytest.mark.parametrize(("also", "square"), [(True, 0.0), (True, 0.05), (False, 0.0)])
+def test_what_switches_is_neither_halved_nor_stepped(also: bool, square: float) -> None:
+    """Alone, or beside an input that moves: a Boolean is 0 or 1 on every grid."""
+    on = (np.arange(1000) // 130 % 2).astype(np.float64)
+    u = steps(1000) if also else None
+    found = time_constants(lags((1.0, 30.0), (1.0, 1.0), square), 1000, 0.2, u, on=on)
+    assert found == pytest.approx((1.0, 30.0), rel=0.1)
+
+
+def test_inputs_that_the_fmu_refuses_cost_no_report() -> None:
+    model = lags((1.0,), (1.0,))
+    experiment = driven(model, 0.2 * np.arange(100), None, np.arange(100) // 13 % 2 + 0.0)
+    evaluator = cast(Evaluator, cast(Any, _Simulations(model, 0.0)))
+    assert simulate_finely(evaluator, experiment, 8) is None
+    assert simulate_finely(evaluator, experiment, 8, {"on"}) is not None
 
 
 def test_models_without_inputs() -> None:

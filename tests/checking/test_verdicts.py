@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from fmident.checking import CheckReport, check_page, check_problem, quick_findings, refuse
+from fmident.checking.effort import Stopwatch
+from fmident.data import Experiment
 from fmident.errors import Diagnostic, ProblemError, SimulationError
 from fmident.estimation import Estimator, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
@@ -403,3 +405,44 @@ def test_the_report_cannot_be_changed(check: Check, problem: Problem) -> None:
         check(problem).quick = True  # type: ignore[misc]
     with PythonExecutor(problem, oscillator) as executor:
         assert check_problem(problem, executor, simulate=False).simulations == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bandwidth", "constants"),
+    [
+        (0.1, True, True),
+        (1.0, True, True),
+        (6.0, True, False),
+        (30.0, False, False),
+    ],
+)
+def test_the_dynamics_keep_to_their_time(
+    seconds: float,
+    bandwidth: bool,
+    constants: bool,
+    check: Check,
+    problem: Problem,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A grid that is n times finer counts n times: of two experiments, 20 s in all."""
+    taken: list[float] = []
+    plain = Evaluator.simulate_outputs
+
+    def counted(self: Evaluator, e: Experiment, names: Any, points: Any) -> Any:
+        taken.append(seconds * (e.times.size - 1) / (TIMES.size - 1))
+        return plain(self, e, names, points)
+
+    monkeypatch.setattr(Evaluator, "simulate_outputs", counted)
+    monkeypatch.setattr(Stopwatch, "seconds_each", property(lambda _: seconds))
+
+    def bent(times: Any, inputs: Any, **values: float) -> dict[str, Any]:
+        x = oscillator(times, inputs, **values)["x"]
+        return {"x": x + 2.0 * x**2}
+
+    first = problem.experiments[0]
+    both = dataclasses.replace(problem, experiments=(first, dataclasses.replace(first, name="2")))
+    report = check(both, bent)
+    assert sum(taken) <= 20.0
+    for found in report.experiments:
+        assert np.isfinite(found.bandwidth) == bandwidth
+        assert np.isfinite(found.slowest) == constants

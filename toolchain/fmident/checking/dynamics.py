@@ -14,12 +14,15 @@ it: what superposition misses says how far the outputs are from linear, and no o
 below that. Such a model is looked at in the small: the response to a small step of the inputs in
 the middle of a record in which they rest at their mean. And poles that a grid of half as many
 samples does not confirm come from the noise of the solver, or from none of the modes.
+
+Only continuous inputs follow lines, are halved and stepped. What switches, such as a Boolean, has
+no value between two others: it keeps its course, or rests where it is most of the time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +31,7 @@ from fmident.arrays import F64
 from fmident.checking.report import ExperimentCheck
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment
-from fmident.errors import Diagnostic
+from fmident.errors import Diagnostic, FmuError
 from fmident.evaluation import Evaluator
 
 FINER = 8
@@ -78,22 +81,45 @@ class Fine:
         Shape (instants, outputs).
     factor
         Fine steps per sample.
+    held
+        Names of the inputs that are not continuous.
     """
 
     experiment: Experiment
     outputs: F64
     factor: int
+    held: frozenset[str] = frozenset()
+
+    @property
+    def moving(self) -> dict[str, F64]:
+        """The continuous inputs that move."""
+        return _moving(self.experiment, self.held)
 
 
-def simulate_finely(evaluator: Evaluator, experiment: Experiment, finest: int) -> Fine | None:
+def _moving(e: Experiment, held: Collection[str]) -> dict[str, F64]:
+    return {n: x for n, x in e.inputs.items() if n not in held and np.ptp(x) > 0.0}
+
+
+def most_simulations(experiment: Experiment, held: Collection[str] = ()) -> int:
+    """Return how many fine simulations the dynamics of an experiment take at most.
+
+    Two for superposition, three for the small response; without continuous inputs that move the
+    first one is all.
+    """
+    return 6 if _moving(experiment, held) else 1
+
+
+def simulate_finely(
+    evaluator: Evaluator, experiment: Experiment, finest: int, held: Collection[str] = ()
+) -> Fine | None:
     """Simulate the initial point on a grid up to `finest` times finer.
 
-    Inputs run straight between the samples.
+    Inputs run straight between the samples, those in `held` keep the value of the last one.
 
     Returns
     -------
     Fine or None
-        ``None`` if the samples are irregular or few, or `finest` is 0.
+        ``None`` if the samples are irregular or few, `finest` is 0, or the simulation fails.
     """
     times = experiment.times
     steps = np.diff(times)
@@ -101,21 +127,26 @@ def simulate_finely(evaluator: Evaluator, experiment: Experiment, finest: int) -
         return None
     factor = int(np.clip(_MOST_SAMPLES // times.size, 1, finest))
     fine = np.linspace(times[0], times[-1], (times.size - 1) * factor + 1)
-    inputs = {name: np.interp(fine, times, x) for name, x in experiment.inputs.items()}
+    last = np.arange(fine.size) // factor
+    inputs = {
+        name: x[last] if name in held else np.interp(fine, times, x)
+        for name, x in experiment.inputs.items()
+    }
     refined = replace(experiment, times=fine, inputs=inputs)
-    point = evaluator.problem.initial[np.newaxis]
-    found = evaluator.simulate_outputs(refined, experiment.output_variables, point)[0]
-    if not bool(np.isfinite(found).all()):
-        return None
-    return Fine(refined, found, factor)
+    found = _outputs(evaluator, refined, inputs)
+    return None if found is None else Fine(refined, found, factor, frozenset(held))
+
+
+def with_bandwidth(check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
+    """Return the experiment's check with the bandwidth filled in; costs no simulation."""
+    return replace(check, bandwidth=_bandwidth(fine.experiment.times, fine.outputs))
 
 
 def with_dynamics(evaluator: Evaluator, check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
     """Return the experiment's check with bandwidth and time constants filled in.
 
-    Costs up to five simulations where inputs move.
+    Costs what :func:`most_simulations` counts, but for the one that is there.
     """
-    bandwidth = _bandwidth(fine.experiment.times, fine.outputs)
     missed = _superposition_misses(evaluator, fine)
     fastest, slowest = math.nan, math.nan
     if missed <= _LINEAR:
@@ -128,7 +159,7 @@ def with_dynamics(evaluator: Evaluator, check: ExperimentCheck, fine: Fine) -> E
         small = _small_response(evaluator, fine)
         if small is not None:
             fastest, slowest = _extremes(*small)
-    return replace(check, bandwidth=bandwidth, fastest=fastest, slowest=slowest)
+    return replace(with_bandwidth(check, fine), fastest=fastest, slowest=slowest)
 
 
 def _extremes(fine: Fine, missed: float) -> tuple[float, float]:
@@ -165,16 +196,20 @@ def _extremes(fine: Fine, missed: float) -> tuple[float, float]:
 
 
 def _superposition_misses(evaluator: Evaluator, fine: Fine) -> float:
-    """Return how far the outputs are from linear in the inputs; 0 where no input moves.
+    """Return how far the outputs are from linear in continuous inputs; 0 where none moves.
 
     That is ``y(u) - 2 y(u/2) + y(0)`` over ``y(u) - y(0)``, with ``u`` from its first value on:
     the greatest over the outputs. Infinite where a simulation fails.
     """
-    e = fine.experiment
-    if not any(np.ptp(x) > 0.0 for x in e.inputs.values()):
+    e, moving = fine.experiment, fine.moving
+    if not moving:
         return 0.0
     half, none = (
-        _outputs(evaluator, e, {n: x[0] + part * (x - x[0]) for n, x in e.inputs.items()})
+        _outputs(
+            evaluator,
+            e,
+            {**e.inputs, **{n: x[0] + part * (x - x[0]) for n, x in moving.items()}},
+        )
         for part in (0.5, 0.0)
     )
     if half is None or none is None:
@@ -192,16 +227,18 @@ def _bend(whole: F64, half: F64, none: F64) -> float:
 
 def _small_response(evaluator: Evaluator, fine: Fine) -> tuple[Fine, float] | None:
     """Return the response to a small step about the mean of the inputs, and how linear it is."""
-    e = fine.experiment
+    e, moving = fine.experiment, fine.moving
     middle = e.times.size // 2
     after = np.arange(e.times.size) >= middle
+    rest = {n: np.full(x.size, _most_common(x)) for n, x in e.inputs.items() if n not in moving}
     none, once, twice = (
         _outputs(
             evaluator,
             e,
-            {
+            rest
+            | {
                 n: x.mean() + np.where(after, k * _SMALL * np.ptp(x), 0.0)
-                for n, x in e.inputs.items()
+                for n, x in moving.items()
             },
         )
         for k in (0, 1, 2)
@@ -209,30 +246,42 @@ def _small_response(evaluator: Evaluator, fine: Fine) -> tuple[Fine, float] | No
     if none is None or once is None or twice is None:
         return None
     kept = slice(max(middle - 2, 0), None)
-    step = {n: after[kept].astype(np.float64) for n, x in e.inputs.items() if np.ptp(x) > 0.0}
-    one = dict([next(iter(step.items()))])  # they step together
+    one = {next(iter(moving)): after[kept].astype(np.float64)}  # they step together
     small = replace(e, times=e.times[kept], inputs=one, measurements=e.measurements)
     return Fine(small, (once - none)[kept], fine.factor), _bend(twice, once, none)
 
 
+def _most_common(x: F64) -> float:
+    values, counts = np.unique(x, return_counts=True)
+    return float(values[np.argmax(counts)])
+
+
 def _outputs(evaluator: Evaluator, e: Experiment, inputs: Mapping[str, F64]) -> F64 | None:
-    """Simulate the initial point with other inputs; ``None`` if that fails."""
+    """Simulate the initial point with other inputs; ``None`` if that fails.
+
+    An FMU that refuses the inputs costs what they would have shown, not the report.
+    """
     point = evaluator.problem.initial[np.newaxis]
     changed = replace(e, inputs=inputs)
-    found = evaluator.simulate_outputs(changed, e.output_variables, point)[0]
+    try:
+        found = evaluator.simulate_outputs(changed, e.output_variables, point)[0]
+    except FmuError:
+        return None
     return found if bool(np.isfinite(found).all()) else None
 
 
 def _step_response(evaluator: Evaluator, fine: Fine) -> Fine | None:
     """Simulate a step of all inputs that move: slow inputs do not show what the model could do."""
-    e = fine.experiment
-    steps = {n: 0.5 * float(np.ptp(x)) for n, x in e.inputs.items()}
-    if not any(steps.values()):
+    e, moving = fine.experiment, fine.moving
+    if not moving:
         return None
     after = np.arange(e.times.size) > e.times.size // _BEFORE_STEP
-    inputs = {n: x[0] + np.where(after, steps[n], 0.0) for n, x in e.inputs.items()}
+    inputs = {
+        n: x[0] + np.where(after, 0.5 * np.ptp(x) if n in moving else 0.0, 0.0)
+        for n, x in e.inputs.items()
+    }
     found = _outputs(evaluator, e, inputs)
-    return None if found is None else Fine(replace(e, inputs=inputs), found, fine.factor)
+    return None if found is None else Fine(replace(e, inputs=inputs), found, fine.factor, fine.held)
 
 
 def _bandwidth(times: F64, signals: F64) -> float:

@@ -12,7 +12,14 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
-from fmident.checking.dynamics import FINER, sampling_findings, simulate_finely, with_dynamics
+from fmident.checking.dynamics import (
+    FINER,
+    most_simulations,
+    sampling_findings,
+    simulate_finely,
+    with_bandwidth,
+    with_dynamics,
+)
 from fmident.checking.effort import Stopwatch, effort
 from fmident.checking.inputs import input_findings
 from fmident.checking.magnitudes import magnitude_findings, parameter_findings
@@ -355,17 +362,27 @@ class _Check:
 
     def _dynamics(self, checks: tuple[ExperimentCheck, ...]) -> tuple[ExperimentCheck, ...]:
         found = []
-        for i, (check, experiment) in enumerate(zip(checks, self.problem.experiments, strict=True)):
-            fine = simulate_finely(self.evaluator, experiment, self._affordable(FINER, 1))
+        experiments = self.problem.experiments
+        held = [self.subject.held_inputs(e) for e in experiments]
+        runs = sum(most_simulations(e, h) for e, h in zip(experiments, held, strict=True))
+        finest = self._affordable(FINER, runs / len(experiments))
+        whole = finest > 0
+        if not whole:  # of a slow model, what one simulation shows
+            finest = self._affordable(FINER, 1)
+        for i, (check, experiment) in enumerate(zip(checks, experiments, strict=True)):
+            fine = simulate_finely(self.evaluator, experiment, finest, held[i])
             if fine is None:
                 found.append(check)
                 continue
-            filled = with_dynamics(self.evaluator, check, fine)
+            if whole:
+                filled = with_dynamics(self.evaluator, check, fine)
+            else:
+                filled = with_bandwidth(check, fine)
             self.findings += sampling_findings(self.subject, i, filled, fine)
             found.append(filled)
         return tuple(found)
 
-    def _affordable(self, wanted: int, points: int) -> int:
+    def _affordable(self, wanted: int, points: float) -> int:
         """Return how many of the wanted things, of so many points each, the time allows."""
         each = self.watch.seconds_each * len(self.problem.experiments)
         return int(np.clip(_BUDGET / max(each * points, 1e-9), 0, wanted))

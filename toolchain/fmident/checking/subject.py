@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic, Location, Severity
 from fmident.estimation.checks import location_of
+from fmident.fmu.tables import is_continuous
 
 if TYPE_CHECKING:
     from fmident.fmu import ModelDescription, Variable
@@ -43,6 +44,11 @@ class Subject:
         """Return the FMU's unit of a variable, if it is known."""
         variable = self.variable(name)
         return None if variable is None else variable.unit
+
+    def held_inputs(self, experiment: Experiment) -> frozenset[str]:
+        """Return the inputs that are not continuous: they jump from one value to the next."""
+        known = {name: self.variable(name) for name in experiment.inputs}
+        return frozenset(n for n, v in known.items() if v is not None and not is_continuous(v))
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key in the problem file."""
