@@ -374,10 +374,9 @@ class _Check:
             if fine is None:
                 found.append(check)
                 continue
+            filled = with_bandwidth(check, fine)
             if whole:
-                filled = with_dynamics(self.evaluator, check, fine)
-            else:
-                filled = with_bandwidth(check, fine)
+                filled = with_dynamics(self.evaluator, filled, fine)
             self.findings += sampling_findings(self.subject, i, filled, fine)
             found.append(filled)
         return tuple(found)
