@@ -160,3 +160,83 @@ def test_a_stage_does_not_bring_a_unit_of_its_own(tmp_path: Path) -> None:
     )
     with pytest.raises(ProblemError, match="'E' itself has no unit"):
         load(tmp_path, more=stage)
+
+
+_AGAIN = """\
+[[experiments]]
+name = "b"
+data = "data.csv"
+inputs = { u = INPUT }
+outputs = { OUTPUT }
+"""
+
+
+def again(given: str = '"u"', output: str = '"w[1]" = "speed"') -> str:
+    return _AGAIN.replace("INPUT", given).replace("OUTPUT", output)
+
+
+_RAD = '{ column = "speed", variable_unit = "rad/s" }'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "variable", "line"),
+    [
+        ({"output": _RAD}, again(output=f'"w[1]" = {_RAD.replace("rad/s", "rpm")}'), "w[1]", 16),
+        (
+            {"output": _RAD},
+            again(output='s = { column = "speed", variable = "w[1]", variable_unit = "deg/s" }'),
+            "w[1]",
+            16,
+        ),
+        (
+            {"given": '{ column = "u", variable_unit = "V" }'},
+            again(given='{ column = "u", variable_unit = "mV" }'),
+            "u",
+            15,
+        ),
+        (
+            {"parameter": 'variable_unit = "J/mol"'},
+            '[parameters.E2]\ninitial = 1\nvariable = "E"\nvariable_unit = "kJ/mol"',
+            "E",
+            15,
+        ),
+    ],
+)
+def test_a_variable_has_one_unit(
+    first: dict[str, str], second: str, variable: str, line: int, tmp_path: Path
+) -> None:
+    with pytest.raises(ProblemError) as caught:
+        load(tmp_path, more=second, **first)
+    assert f"variable '{variable}' is in" in caught.value.message
+    assert caught.value.location is not None
+    assert caught.value.location.line == line
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "hint"),
+    [
+        ({"output": '{ column = "speed", variable_unit = "rad/z" }'}, "rad/z", "nearest unit"),
+        ({"output": '{ column = "speed", variable_unit = "bananas" }'}, "bananas", "write units as"),
+        ({"given": '{ column = "u", variable_unit = "Volt" }'}, "Volt", "did you mean 'V'"),
+        ({"parameter": 'variable_unit = "kJ/mole"'}, "kJ/mole", "nearest unit: 'mol'"),
+    ],
+)
+def test_a_unit_that_cannot_be_read(
+    given: dict[str, str], unit: str, hint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ProblemError, match=f"unit '{unit}' cannot be read") as caught:
+        load(tmp_path, **given)
+    assert hint in str(caught.value.hint)
+    assert caught.value.location is not None
+    text = (tmp_path / "problem.toml").read_text().splitlines()
+    assert unit in text[(caught.value.location.line or 0) - 1]
+
+
+def test_what_is_said_once_holds_everywhere(tmp_path: Path) -> None:
+    same = again(output='"w[1]" = { column = "deviation", variable_unit = "rad.s-1" }')
+    for more in (again(), same):
+        problem = load(tmp_path, output=_RAD, more=more)
+        assert problem.notes == ()
+        assert {e.measurements[0].unit for e in problem.experiments} == {"rad/s"}
+    problem = load(tmp_path, more=again(output=f'"w[1]" = {_RAD}'))
+    assert speeds(problem)[1] == pytest.approx(math.pi)

@@ -182,12 +182,14 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
     from fmident.data.follow import RowReader
     from fmident.data.table import split_header
     from fmident.fmu import read_description
-    from fmident.problem.quantities import to_unit
+    from fmident.problem.file import read_toml
+    from fmident.problem.quantities import to_unit, with_own_units
 
     text = read_csv_text(head)
     names = [split_header(cell)[0] for cell in text.header]
     read = read_table(head)
-    description = read_description(problem.fmu)
+    root = read_toml(problem.source or name, problem.text)
+    description = with_own_units(root, read_description(problem.fmu))
     experiment = problem.experiments[0]
     columns: list[tuple[str, str | None, str | None]] = [
         (time_column(read, table.get("time")), None, "s")

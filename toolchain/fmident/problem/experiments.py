@@ -182,9 +182,6 @@ def _inputs(
         if not isinstance(column, str):
             raise table.wrong(name, column, "a column's name")
         variable = variable_of(table, description, name, name)
-        if inner is not None:
-            variable = in_own_unit(inner, variable)
-            inner.finish()
         if variable.causality != "input":
             raise table.error(
                 f"'{name}' is not an input of the FMU (its causality is '{variable.causality}')",
@@ -199,6 +196,9 @@ def _inputs(
             )
         place = table.source.where((*table.keys, name))
         unit = unit or main.table.units.get(column)
+        if inner is not None:
+            variable = in_own_unit(inner, variable, unit)
+            inner.finish()
         what = f"column '{column}'"
         values = to_unit(main.values(column), unit, variable.unit, what, place)
         line = f'{quoted(name)} = {{ column = "{column}", ... }}'

@@ -29,7 +29,7 @@ from fmident.problem.model import (
     Problem,
     Scaling,
 )
-from fmident.problem.quantities import in_own_unit, note_as_is, to_unit
+from fmident.problem.quantities import in_own_unit, note_as_is, to_unit, with_own_units
 from fmident.problem.residuals import check_cost
 from fmident.problem.stages_file import read_estimator, read_stages
 from fmident.problem.start_values import start_values
@@ -94,6 +94,7 @@ def load_problem(
     except FmuError as error:
         at = root.table("evaluation")
         raise at.error(error.message, "interface", hint=error.hint) from error
+    description = with_own_units(root, description)
     straight = description.can_interpolate_inputs or description.input_ramps is not None
     experiments = read_experiments(
         root.source,
@@ -322,11 +323,11 @@ def _parameter(
     notes: list[Diagnostic],
 ) -> Parameter:
     variable = _parameter_variable(section, name, description, in_measurement)
+    unit = section.text("unit", None)
     if variable is not None:
-        variable = in_own_unit(section, variable)
+        variable = in_own_unit(section, variable, unit)
     own = "s" if is_delay else None
     wanted = own if variable is None else variable.unit
-    unit = section.text("unit", None)
     where = section.source.where(section.keys)
     if variable is not None:
         note = note_as_is(f"parameter '{name}'", unit, variable, where, f"... in {section.title}")

@@ -115,7 +115,6 @@ def read_output(
         raise outputs.wrong(key, value, "a column's name or a table with 'column'")
     section = Section(outputs.source, (*outputs.keys, key), value)
     variable = variable_of(section, description, section.text("variable", key), key)
-    variable = in_own_unit(section, variable)
     reason = why_not_compared(variable)
     if reason is not None:
         names = [v.name for v in description.outputs]
@@ -132,6 +131,7 @@ def read_output(
             hint=did_you_mean(column, sampled.table.names, kind="column"),
         )
     unit = section.text("unit", sampled.table.units.get(column))
+    variable = in_own_unit(section, variable, unit)
     gain = _number_or_parameter(section, "gain", 1.0)
     wanted = variable.unit
     if section.has("gain") and not same_dimension(unit, wanted):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, Location, ProblemError, UnitError
-from fmident.fmu import Variable
+from fmident.fmu import ModelDescription, Variable
 from fmident.toml_file import Section
 from fmident.units import compatible, convert, in_si, parse_unit, si_symbols
 
@@ -68,7 +69,86 @@ def same_dimension(a: str | None, b: str | None) -> bool:
         return False
 
 
-def in_own_unit(section: Section, variable: Variable) -> Variable:
+def with_own_units(root: Section, description: ModelDescription) -> ModelDescription:
+    """Return the FMU's description with every ``variable_unit`` of the problem file.
+
+    The unit of a variable is one and the same in all experiments, and for every parameter that
+    sets it, wherever it is written.
+
+    Parameters
+    ----------
+    root
+        The file.
+    description
+        Of the FMU.
+
+    Raises
+    ------
+    ProblemError
+        Two different units for one variable.
+    """
+    said: dict[str, tuple[str, Location]] = {}
+    for name, unit, keys in _own_units(root):
+        place = root.source.where(keys)
+        first, where = said.setdefault(name, (unit, place))
+        if not _same(first, unit):
+            raise ProblemError(
+                f"the FMU's variable '{name}' is in '{first}' (line {where.line}) and in '{unit}'",
+                location=place,
+                hint="a variable has one unit: write it in one place, or the same in all",
+            )
+    units = {
+        name: unit
+        for name, (unit, _) in said.items()
+        if _readable(unit)  # where it is written, it is refused if it need be
+        and name in description.by_name
+        and description.by_name[name].unit is None
+    }
+    if not units:
+        return description
+    variables = tuple(
+        dataclasses.replace(v, unit=units.get(v.name, v.unit)) for v in description.variables
+    )
+    return dataclasses.replace(description, variables=variables)
+
+
+def _own_units(root: Section) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
+    """Yield each variable with a ``variable_unit``, that unit, and its place.
+
+    Tables of a wrong type are left to those that read them.
+    """
+    experiments = root.raw("experiments", [])
+    places: list[tuple[tuple[str | int, ...], object]] = [
+        (("parameters",), root.raw("parameters", {}))
+    ]
+    for i, experiment in enumerate(experiments if isinstance(experiments, list) else []):
+        if isinstance(experiment, Mapping):
+            places += [(("experiments", i, k), experiment.get(k)) for k in ("inputs", "outputs")]
+    for keys, table in places:
+        for name, entry in table.items() if isinstance(table, Mapping) else ():
+            unit = entry.get("variable_unit") if isinstance(entry, Mapping) else None
+            if isinstance(unit, str):
+                variable = name if keys[-1] == "inputs" else entry.get("variable", name)
+                yield str(variable), unit, (*keys, name, "variable_unit")
+
+
+def _readable(unit: str) -> bool:
+    try:
+        parse_unit(unit)
+    except UnitError:
+        return False
+    return True
+
+
+def _same(a: str, b: str) -> bool:
+    """Return whether two texts are one unit, such as ``N.m`` and ``N*m``."""
+    if a == b or not (_readable(a) and _readable(b)):
+        return a == b
+    one, other = parse_unit(a), parse_unit(b)
+    return compatible(one, other) and (one.factor, one.offset) == (other.factor, other.offset)
+
+
+def in_own_unit(section: Section, variable: Variable, given: str | None) -> Variable:
     """Return the variable with the unit ``variable_unit`` that the problem file gives it, if any.
 
     Parameters
@@ -77,22 +157,30 @@ def in_own_unit(section: Section, variable: Variable) -> Variable:
         The table that names the variable.
     variable
         Of the FMU.
+    given
+        Unit of the values. A ``variable_unit`` that cannot be read does if it is the same:
+        nothing is to be converted then.
 
     Raises
     ------
     ProblemError
-        The FMU says another unit.
+        The unit cannot be read, or the FMU says another one.
     """
     unit = section.text("variable_unit", None)
     if unit is None or unit == variable.unit:
         return variable
-    if variable.unit is not None:
+    if unit != given:
+        try:
+            parse_unit(unit)
+        except UnitError as error:
+            raise section.error(error.message, "variable_unit", hint=error.hint) from error
+    if variable.unit is not None and not _same(unit, variable.unit):
         raise section.error(
             f"the FMU says that '{variable.name}' is in '{variable.unit}', not in '{unit}'",
             "variable_unit",
             hint="leave it out: it is for variables without a unit",
         )
-    return dataclasses.replace(variable, unit=unit)
+    return variable if variable.unit is not None else dataclasses.replace(variable, unit=unit)
 
 
 def stays_as_is(given: str | None, wanted: str | None) -> bool:
