@@ -216,7 +216,7 @@ def test_a_variable_has_one_unit(
     ("given", "unit", "hint"),
     [
         ({"output": '{ column = "speed", variable_unit = "rad/z" }'}, "rad/z", "nearest unit"),
-        ({"output": '{ column = "speed", variable_unit = "bananas" }'}, "bananas", "write units as"),
+        ({"output": '{ column = "speed", variable_unit = "bananas" }'}, "bananas", "write units"),
         ({"given": '{ column = "u", variable_unit = "Volt" }'}, "Volt", "did you mean 'V'"),
         ({"parameter": 'variable_unit = "kJ/mole"'}, "kJ/mole", "nearest unit: 'mol'"),
     ],
