@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 
 from fmident.cli import main
@@ -49,6 +50,9 @@ class Search(Options):
     solver: Literal["scipy", "ceres"] = "scipy"
     ends: tuple[Annotated[float, FRACTION], ...] = ()
     limits: dict[str, Annotated[float, FINITE]] = field(default_factory=dict)
+    size: Annotated[float, POSITIVE] | None = None
+    parts: tuple[Annotated[int, Range(least=1)], ...] | None = None
+    span: tuple[Annotated[float, NOT_NEGATIVE], Annotated[float, Range(above=10.0)]] = (0.0, 20.0)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def test_ranges(limits: Range, words: str, inside: float, outside: float) -> Non
 
 
 def test_what_is_allowed() -> None:
-    chosen = Wider(1, 2.5, "ceres", (0.0, 1.0), {"x": 0.0}, 3.0)
+    chosen = Wider(1, 2.5, "ceres", (0.0, 1.0), {"x": 0.0}, more=3.0)
     assert (chosen.radius, chosen.more) == (2.5, 3.0)
 
 
@@ -109,6 +113,11 @@ def test_what_is_allowed() -> None:
         ),
         ({"limits": {"y": "1"}}, "limits", "limits.y must be a number, not '1'"),
         ({"limits": {"y": True}}, "limits", "limits.y must be a number, not True"),
+        ({"size": -1.0}, "size", "size must be positive, not -1.0"),
+        ({"parts": (1, 0)}, "parts", "parts must be at least 1, not 0"),
+        ({"span": (1.0, 5.0)}, "span", "span must be above 10, not 5.0"),
+        ({"span": (-1.0, 20.0)}, "span", "span must be zero or positive, not -1.0"),
+        ({"steps": 1.5}, "steps", "steps must be a whole number, not 1.5"),
     ],
 )
 def test_what_is_refused(given: dict[str, object], option: str, message: str) -> None:
@@ -117,6 +126,23 @@ def test_what_is_refused(given: dict[str, object], option: str, message: str) ->
             kind(**given)  # type: ignore[arg-type]
         assert str(caught.value) == message
         assert caught.value.option == option
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    chosen = Search(steps=np.int64(3), size=np.float32(0.5))  # type: ignore[arg-type]
+    assert (chosen.steps, chosen.size) == (3, 0.5)
+    with pytest.raises(OptionError, match="steps must be at least 1"):
+        Search(steps=np.int64(0))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Plain:
+    samples: Annotated[int, Range(least=1)] = 10
+
+
+def test_a_class_of_its_own_is_checked_when_it_is_read() -> None:
+    with pytest.raises(ProblemError, match="samples must be at least 1, not -5"):
+        build_dataclass(Plain, {"samples": -5}, table="[estimator]", name="mine")
 
 
 def test_a_derived_class_adds_to_the_checks() -> None:
@@ -146,6 +172,9 @@ def test_a_table_of_the_options() -> None:
         OptionRow("solver", "'scipy'", "'scipy' or 'ceres'", ""),
         OptionRow("ends", "", "a list, each item a number", "Of the `box`, in sizes."),
         OptionRow("limits", "", "a table, each value a number", ""),
+        OptionRow("size", "", "a number, positive", ""),
+        OptionRow("parts", "", "a list, each item an integer", ""),
+        OptionRow("span", "[0.0, 20.0]", "a list of 2, each item a number", ""),
         OptionRow("more", "1.0", "a number, positive", "Than others."),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from fmident.cli import main
+from fmident.report.stored import read_result
 
 from ..fmu.exchange import Exchange, Signal, build_both
 
@@ -53,11 +55,14 @@ name = "least-squares"
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(scope="module", params=['tolerance="1e-6"', ""], ids=["tolerance", "no tolerance"])
-def study(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+pytestmark = pytest.mark.slow  # each estimation starts several processes
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A first-order lag whose Co-Simulation takes one Euler step per communication step."""
     folder = tmp_path_factory.mktemp("lag")
-    fmu = build_both(LAG, "twin_cs.c", folder, experiment=request.param)
+    fmu = build_both(LAG, "twin_cs.c", folder, experiment='tolerance="1e-6"')
     times = np.arange(400) * STEP
     held = np.sin(1.3 * times) + 1.0
     x = np.zeros(times.size)
@@ -77,8 +82,11 @@ def estimated(study: Path, *arguments: str) -> dict[str, Any]:
     return found
 
 
-def test_the_shift_of_the_estimate_by_the_solver_of_the_fmu(study: Path, capsys: Capture) -> None:
-    found = estimated(study)
+@pytest.mark.parametrize("given", [True, False], ids=["tolerance", "no tolerance"])
+def test_the_shift_of_the_estimate_by_the_solver_of_the_fmu(
+    study: Path, tmp_path: Path, given: bool, capsys: Capture
+) -> None:
+    found = estimated(study if given else built(tmp_path, study, LAG, "twin_cs.c"))
     said = " ".join(capsys.readouterr().out.split())
     k = found["parameters"]["k"]
     assert abs(k["value"] - EULER) < 3.0 * k["standard_error"]
@@ -92,19 +100,19 @@ def test_the_shift_of_the_estimate_by_the_solver_of_the_fmu(study: Path, capsys:
 
 
 def test_the_advice_helps(study: Path, capsys: Capture) -> None:
-    found = estimated(
-        study,
-        "--set",
-        'evaluation.interface="model-exchange"',
-        "--set",
-        'evaluation.interpolation="hold"',
-        "--set",
-        "evaluation.tolerance=1e-9",
-    )
+    estimated(study)
+    said = " ".join(capsys.readouterr().out.split())
+    advice = said[said.index("Set evaluation.interface") :].partition(", or export")[0]
+    pairs = re.findall(r'(evaluation\.\w+) to ("[^"]*"|[\d.e-]+)', advice)
+    assert len(pairs) == 3
+    words = [word for key, value in pairs for word in ("--set", f"{key}={value}")]
+    found = estimated(study, *words)
     k = found["parameters"]["k"]
     assert abs(k["value"] - K) < 3.0 * k["standard_error"]
     assert not found["derivatives"]["shifts"]
-    assert "model-exchange" not in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "model-exchange" not in said
+    assert "delay" not in said
 
 
 def test_check_says_it_beforehand(study: Path, capsys: Capture) -> None:
@@ -114,14 +122,64 @@ def test_check_says_it_beforehand(study: Path, capsys: Capture) -> None:
     assert 'set evaluation.interface to "model-exchange"' in said
 
 
-def test_a_model_exchange_that_fails_is_not_compared(
+def built(folder: Path, study: Path, exchange: Exchange, slave: str) -> Path:
+    """Return a study of another FMU with the same data."""
+    fmu = build_both(exchange, slave, folder)
+    (folder / "data.csv").write_text((study / "data.csv").read_text())
+    (folder / "problem.toml").write_text(PROBLEM.format(fmu=fmu.name))
+    return folder
+
+
+def test_a_model_exchange_that_fails_leaves_the_error_unknown(
     tmp_path: Path, study: Path, capsys: Capture
 ) -> None:
     broken = Exchange(LAG.source, LAG.signals, defines=("FAIL",))
-    fmu = build_both(broken, "twin_cs.c", tmp_path)
-    (tmp_path / "data.csv").write_text((study / "data.csv").read_text())
-    (tmp_path / "problem.toml").write_text(PROBLEM.format(fmu=fmu.name))
-    found = estimated(tmp_path)
+    found = estimated(built(tmp_path, study, broken, "twin_cs.c"))
     assert found["derivatives"]["ignores_tolerance"]
     assert not found["derivatives"]["shifts"]
-    assert "model-exchange" not in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of its own solver moves the estimate is not known: its Model Exchange fails" in said
+    assert main(["check", f"{tmp_path}/problem.toml"]) in (0, 1)
+    assert "is not known: its Model Exchange fails" in " ".join(capsys.readouterr().out.split())
+
+
+def test_inputs_that_are_set_before_the_step_are_not_taken_for_the_solver(
+    tmp_path: Path, study: Path, capsys: Capture
+) -> None:
+    """Exact between instants, but outputs come from the step: u(t_i+1) acts from t_i on."""
+    feeding = Exchange(LAG.source, LAG.signals, defines=("FEEDS",))
+    folder = built(tmp_path, study, feeding, "twin_exact.c")
+    times, u, x = np.loadtxt(folder / "data.csv", delimiter=",", skiprows=1).T
+    held = np.zeros(x.size)  # as the FMU computes it: u(t_i+1) from t_i on
+    for n in range(x.size - 1):
+        held[n + 1] = u[n + 1] + (held[n] - u[n + 1]) * np.exp(-K * STEP)
+    noise = SIGMA * np.random.default_rng(7).normal(size=x.size)
+    table = np.column_stack([times, u, held + u + noise])
+    np.savetxt(folder / "data.csv", table, delimiter=",", header="time,u,x", comments="")
+    text = (folder / "problem.toml").read_text()
+    (folder / "problem.toml").write_text(text.replace("x = { column", "y = { column"))
+    found = estimated(folder)
+    k = found["parameters"]["k"]
+    assert abs(k["value"] - K) < 3.0 * k["standard_error"]
+    assert found["derivatives"]["ignores_tolerance"]
+    assert not found["derivatives"]["shifts"]
+    said = " ".join(capsys.readouterr().out.split())
+    assert "is not known: its outputs belong to the inputs of the step before" in said
+
+
+def test_a_tolerance_that_is_not_known_is_not_ignored(
+    tmp_path: Path, study: Path, capsys: Capture
+) -> None:
+    """Its own, 1e-7, is the first that is tried."""
+    found = estimated(built(tmp_path, study, LAG, "twin_tolerant.c"))
+    assert not found["derivatives"]["ignores_tolerance"]
+    assert "ignores the tolerance" not in capsys.readouterr().out
+
+
+def test_results_of_earlier_versions_are_read(study: Path) -> None:
+    estimated(study)
+    path = study / "out" / "result.json"
+    path.write_text(path.read_text().replace('"ignores_tolerance"', '"heedless"'))
+    check = read_result(study / "out").result.derivatives
+    assert check is not None
+    assert check.ignores_tolerance

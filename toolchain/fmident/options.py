@@ -16,10 +16,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import numbers
+import types
 import typing
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Range:
     most: float | None = None
     below: float | None = None
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: Any) -> bool:
         """Return whether a number is in the range; NaN is not."""
         return (
             (self.least is None or value >= self.least)
@@ -143,9 +149,11 @@ def check_options(options: Any) -> None:
     hints = annotations_of(kind)
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
-        for name, number, limits in _numbers(field.name, value, hints[field.name]):
-            if isinstance(number, bool) or not isinstance(number, (int, float)):
-                raise OptionError(f"{name} must be a number, not {number!r}", field.name)
+        for name, number, limits, whole in _numbers(field.name, value, hints[field.name]):
+            wanted = numbers.Integral if whole else numbers.Real
+            if isinstance(number, bool | np.bool_) or not isinstance(number, wanted):
+                noun = "a whole number" if whole else "a number"
+                raise OptionError(f"{name} must be {noun}, not {number!r}", field.name)
             if number not in limits:
                 raise OptionError(f"{name} must be {limits}, not {number}", field.name)
         if value == field.default:
@@ -168,26 +176,45 @@ def types_of(kind: Hashable) -> Mapping[str, Any]:
 
 
 def ranges(hint: Any) -> tuple[Range, ...]:
-    """Return the ranges that are annotated to a type itself."""
-    return tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range))
+    """Return the ranges that are annotated to a type, or to a part of a union."""
+    return _annotated(hint, Range)
 
 
 def requirements(hint: Any) -> tuple[Requires, ...]:
     """Return the options that a type's annotations require."""
-    return tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Requires))
+    return _annotated(hint, Requires)
 
 
-def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range]]:
-    """Return what in a value has to be a number in a range, with its name."""
+def _annotated(hint: Any, kind: type[T]) -> tuple[T, ...]:
+    own = tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, kind))
+    parts = typing.get_args(_bare(hint)) if _is_union(_bare(hint)) else ()
+    return own + tuple(m for part in parts for m in _annotated(part, kind))
+
+
+def _bare(hint: Any) -> Any:
+    """Return a type without what is annotated to it."""
+    return hint.__origin__ if hasattr(hint, "__metadata__") else hint
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range, bool]]:
+    """Return what in a value has to be a number in a range: its name, and whether it is whole."""
     if value is None:
         return
+    bare = _bare(hint)
+    parts = typing.get_args(bare) if _is_union(bare) else (bare,)
+    whole = any(_bare(p) is int for p in parts) and not any(_bare(p) is float for p in parts)
     for limits in ranges(hint):
-        yield name, value, limits
-    plain = getattr(hint, "__origin__", None) if ranges(hint) or requirements(hint) else hint
-    arguments = typing.get_args(plain)
-    if isinstance(value, Mapping) and len(arguments) == 2:
-        for key, item in value.items():
-            yield from _numbers(f"{name}.{key}", item, arguments[1])
-    elif isinstance(value, (tuple, list)) and arguments:
-        for item in value:
-            yield from _numbers(name, item, arguments[0])
+        yield name, value, limits, whole
+    for part in map(_bare, parts):
+        origin, arguments = typing.get_origin(part), typing.get_args(part)
+        if isinstance(value, Mapping) and origin in (dict, Mapping) and len(arguments) == 2:
+            for key, item in value.items():
+                yield from _numbers(f"{name}.{key}", item, arguments[1])
+        elif isinstance(value, (tuple, list)) and origin in (tuple, list) and arguments:
+            alike = origin is list or arguments[-1] is Ellipsis
+            for k, item in enumerate(value):
+                yield from _numbers(name, item, arguments[0 if alike else k])

@@ -201,7 +201,20 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
                     else "the error of the FMU's own solver, which ignores"
                     f" evaluation.tolerance, will move the estimate: {moved}"
                 ),
-                integration_advice(effect.needed),
+                integration_advice(effect.needed, statistics.solver.interpolation),
+                "evaluation",
+                "tolerance",
+            )
+        )
+    if statistics.solver.reason:
+        findings.append(
+            subject.finding(
+                "note",
+                "solver-error-unknown",
+                "the FMU ignores evaluation.tolerance, and how far the error of its own solver"
+                f" moves the estimate is not known: {statistics.solver.reason}",
+                "export it with Model Exchange as well, or compare with a finer solver or a"
+                " tighter tolerance",
                 "evaluation",
                 "tolerance",
             )

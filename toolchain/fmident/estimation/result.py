@@ -158,19 +158,26 @@ class ResidualCheck:
     hiding_bounds: tuple[str, ...] = ()
 
 
-def integration_advice(needed: float | None) -> str:
+EXCHANGE_TOLERANCE = 1e-9
+"""Advised for Model Exchange in place of a Co-Simulation that is too coarse."""
+
+
+def integration_advice(needed: float | None, interpolation: str | None = None) -> str:
     """Return what to do where the error of the integration moves the estimate.
 
     Parameters
     ----------
     needed
         Tolerance with which it would not; ``None`` where the FMU ignores the tolerance.
+    interpolation
+        Of the inputs, with which Model Exchange repeats what the FMU does; ``None`` without inputs.
     """
     if needed is not None:
         return f"set evaluation.tolerance to {needed:g}"
+    inputs = "" if interpolation is None else f', evaluation.interpolation to "{interpolation}"'
     return (
-        'set evaluation.interface to "model-exchange", or export the FMU with a finer solver or a'
-        " tighter tolerance"
+        f'set evaluation.interface to "model-exchange"{inputs} and evaluation.tolerance to'
+        f" {EXCHANGE_TOLERANCE:g}, or export the FMU with a finer solver or a tighter tolerance"
     )
 
 
@@ -192,6 +199,11 @@ class DerivativeCheck:
     needed
         Tolerance with which it would not; ``None`` where it does not, and where the FMU
         ignores the tolerance.
+    interpolation
+        Of the inputs, with which Model Exchange repeats what an FMU does that ignores the
+        tolerance; ``None`` without inputs.
+    unknown
+        Why it is not known what the solver of such an FMU does; empty where it is known.
     """
 
     tolerance: float | None = None
@@ -199,11 +211,13 @@ class DerivativeCheck:
     ignores_tolerance: bool = False
     shifts: Mapping[str, float] = field(default_factory=dict)
     needed: float | None = None
+    interpolation: str | None = None
+    unknown: str = ""
 
     @property
     def advice(self) -> str:
         """What to do against the shifts."""
-        return integration_advice(self.needed)
+        return integration_advice(self.needed, self.interpolation)
 
 
 @dataclass(frozen=True)

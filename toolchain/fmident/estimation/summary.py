@@ -427,6 +427,8 @@ def _derivative_check(
         statistics.ignores_tolerance,
         shifts,
         None if effect is None else effect.needed,
+        statistics.solver.interpolation,
+        statistics.solver.reason,
     )
 
 
@@ -452,6 +454,11 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
         notes.append(
             f"The error of {cause} moves the estimate ({moved}), which the intervals do not count. "
             f"{advice[0].upper()}{advice[1:]}, and estimate again."
+        )
+    if check.unknown:
+        notes.append(
+            "The FMU ignores the tolerance, and how far the error of its own solver moves the"
+            f" estimate is not known: {check.unknown}."
         )
     judged = statistics.identifiability
     # Where the cost jumps, no tolerance makes a derivative.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation import Evaluator
-from fmident.evaluation.solver_error import solver_error
+from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 
 if TYPE_CHECKING:
@@ -89,11 +89,14 @@ class VerifiedStatistics(ParameterStatistics):
         to compare with.
     ignores_tolerance
         Whether the FMU ignores the tolerance.
+    solver
+        What is known of the error of its own solver then.
     """
 
     tightened: float | None = None
     integration: IntegrationEffect | None = None
     ignores_tolerance: bool = False
+    solver: SolverError = field(default_factory=SolverError)
 
 
 def uncertainty(
@@ -174,15 +177,20 @@ def uncertainty(
     found, tightened = verification.run()
     ignores_tolerance = integration is not None and not integration.any()
     effect = None
-    left = integration
+    left, compared = integration, SolverError()
     if ignores_tolerance:
-        left = solver_error(problem, residuals, p) if compare_interfaces else None
+        compared = solver_error(problem, residuals, p) if compare_interfaces else compared
+        left = compared.error
     if left is not None:
         effect = _effect(
             problem, evaluator, p, found, weighted(left), ignores_tolerance=ignores_tolerance
         )
     return _verified(
-        found, tightened=tightened, integration=effect, ignores_tolerance=ignores_tolerance
+        found,
+        tightened=tightened,
+        integration=effect,
+        ignores_tolerance=ignores_tolerance,
+        solver=compared,
     )
 
 

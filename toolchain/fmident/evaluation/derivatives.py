@@ -29,8 +29,9 @@ this part of it."""
 _UNUSED = 1e-6
 """Relative step in place of those that the parameters have themselves."""
 
-_ANOTHER = 1e-7
-"""Tolerance that shows whether an FMU respects one at all, where its own is not known."""
+_OTHERS = (1e-7, 1e-5)
+"""Tolerances that show whether an FMU respects one at all, where its own, which may be one of
+them, is not known."""
 
 _CLIMBS = 4
 _ENOUGH = 1e-3
@@ -335,10 +336,14 @@ class Derivatives:
             base = self._base(point)
             if self._ignores_tolerance:
                 return np.zeros(base.size)
-            tighter = own * TIGHTER if own is not None and known else _ANOTHER
-            fine = self._runs.probe(point[np.newaxis, :], tighter)[0]
-            self._integration = (key, base - fine)
-            self._ignores_tolerance = bool(np.array_equal(base, fine))
+            others = (own * TIGHTER,) if own is not None and known else _OTHERS
+            self._ignores_tolerance = True
+            error = np.zeros(base.size)
+            for tolerance in others:
+                if self._ignores_tolerance:
+                    error = base - self._runs.probe(point[np.newaxis, :], tolerance)[0]
+                    self._ignores_tolerance = not error.any()
+            self._integration = (key, error)
         error = self._integration[1]
         if not known and not self._ignores_tolerance:
             return None

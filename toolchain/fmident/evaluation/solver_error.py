@@ -7,7 +7,8 @@ integrated here, precisely, and the two are compared.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from zipfile import is_zipfile
 
 import numpy as np
@@ -16,15 +17,21 @@ from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
+from fmident.evaluation.setups import output_variables, simulation_setup
 from fmident.fmu.fmu import read_description
 from fmident.fmu.setup import Interpolation
+from fmident.fmu.trial import decide_in_child
 from fmident.problem.model import Problem
+from fmident.problem.residuals import parameter_values_for
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
 
 _PRECISE, _CONTROL = 1e-11, 1e-9
 """Tolerances of the two integrations that are compared with the FMU's."""
 
-_SETTLED = 0.2
-"""Part of the difference by which the two may disagree."""
+_SETTLED, _UNSEEN = 0.2, 0.01
+"""Part of the difference, and of the residuals, by which the two may disagree."""
 
 
 def can_compare_interfaces(problem: Problem) -> bool:
@@ -43,8 +50,28 @@ def can_compare_interfaces(problem: Problem) -> bool:
     return chosen.kind == "co-simulation" and "model-exchange" in offered
 
 
-def solver_error(problem: Problem, residuals: F64, point: F64) -> F64 | None:
-    """Return what the FMU's own integrator leaves in the residuals at a point, shape (m,).
+@dataclass(frozen=True)
+class SolverError:
+    """What an FMU's own integrator leaves in the residuals at a point.
+
+    Parameters
+    ----------
+    error
+        The residuals minus those of the integrated equations, shape (m,); ``None`` where that is
+        not known.
+    reason
+        Why it is not known, in words.
+    interpolation
+        Of the inputs, with which the equations were integrated; ``None`` without inputs.
+    """
+
+    error: F64 | None = None
+    reason: str = ""
+    interpolation: Interpolation | None = None
+
+
+def solver_error(problem: Problem, residuals: F64, point: F64) -> SolverError:
+    """Return what the FMU's own integrator leaves in the residuals at a point.
 
     Takes two simulations of each experiment; twice that where the FMU may follow inputs on lines.
 
@@ -56,31 +83,55 @@ def solver_error(problem: Problem, residuals: F64, point: F64) -> F64 | None:
         Of its Co-Simulation at the point, shape (m,).
     point
         Free parameters, physical units, shape (n,).
-
-    Returns
-    -------
-    numpy.ndarray or None
-        The residuals minus those of the integrated equations; ``None`` where the FMU does not
-        offer them (see :func:`can_compare_interfaces`), they cannot be simulated, or two tolerances
-        of theirs do not agree.
     """
+    if not is_zipfile(problem.fmu) or not read_description(problem.fmu).state_count:
+        return SolverError()  # nothing is integrated, as far as is known
     if not can_compare_interfaces(problem):
-        return None
-    found = [
-        _difference(problem, residuals, point, interpolation)
-        for interpolation in _interpolations(problem)
-    ]
-    # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
-    return min((e for e in found if e is not None), key=np.linalg.norm, default=None)
-
-
-def _interpolations(problem: Problem) -> tuple[Interpolation, ...]:
-    """Return how the inputs of the Co-Simulation may run between the instants."""
+        return SolverError(reason="it has no Model Exchange to compare with")
+    varying = _varying_inputs(problem)
+    if varying is not None and _sets_inputs_before(problem, varying):
+        return SolverError(
+            reason="its outputs belong to the inputs of the step before, which Model Exchange does"
+            " not repeat"
+        )
     asked = problem.evaluation.interpolation
-    if asked in ("hold", "mean") or not any(e.inputs for e in problem.experiments):
-        return (asked,)
-    follows = read_description(problem.fmu).with_interface("co-simulation").capabilities
-    return ("linear", "hold") if follows.can_interpolate_inputs else ("hold",)
+    choices = (asked,) if varying is None or asked in ("hold", "mean") else _lines(problem)
+    best = SolverError(reason="its Model Exchange fails, or does not converge with its tolerance")
+    for choice in choices:
+        error = _difference(problem, residuals, point, choice)
+        # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
+        if error is not None and (best.error is None or _length(error) < _length(best.error)):
+            best = SolverError(error, interpolation=None if varying is None else choice)
+    return best
+
+
+def _length(error: F64) -> float:
+    return float(np.linalg.norm(error))
+
+
+def _varying_inputs(problem: Problem) -> Experiment | None:
+    """Return an experiment with an input that is not constant; ``None`` without one."""
+    moving = (e for e in problem.experiments if any(np.ptp(v) > 0.0 for v in e.inputs.values()))
+    return next(moving, None)
+
+
+def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
+    """Return whether the Co-Simulation gets the inputs of the end of a step before the step."""
+    description = read_description(problem.fmu)
+    if description.input_ramps is not None:
+        return False  # it follows lines
+    setup = simulation_setup(problem, experiment, output_variables(experiment))
+    values = parameter_values_for(problem, experiment, problem.initial)
+    update, _ = decide_in_child(problem.fmu, setup, values, problem.evaluation.interface)
+    return update == "before_step"
+
+
+def _lines(problem: Problem) -> tuple[Interpolation, ...]:
+    """Return how the inputs of the Co-Simulation may run between the instants."""
+    description = read_description(problem.fmu).with_interface("co-simulation")
+    if description.input_ramps is not None:
+        return ("linear",)
+    return ("linear", "hold") if description.capabilities.can_interpolate_inputs else ("hold",)
 
 
 def _difference(
@@ -97,12 +148,13 @@ def _difference(
         # Another binary than the one that was tried: it may crash.
         with ProcessExecutor(exchanged) as executor:
             runs = Runs(exchanged, executor)
-            precise, control = (
-                runs.probe(point[np.newaxis, :], tolerance)[0] for tolerance in (_PRECISE, _CONTROL)
-            )
+            precise = runs.probe(point[np.newaxis, :], _PRECISE)[0]
+            if not np.isfinite(precise).all():
+                return None
+            control = runs.probe(point[np.newaxis, :], _CONTROL)[0]
     except FmidentError:
         return None
     error: F64 = residuals - precise
-    disagreement = float(np.linalg.norm(precise - control))
+    enough = max(_SETTLED * _length(error), _UNSEEN * _length(residuals))
     # A failed simulation is NaN.
-    return error if disagreement <= _SETTLED * float(np.linalg.norm(error)) else None
+    return error if _length(precise - control) <= enough else None

@@ -22,15 +22,10 @@ class Reporter(ABC):
     summary
         One line for ``fmident plugins``.
 
-    Attributes
-    ----------
-    sections
-        What plugins add to a report (hook ``fmident_report_sections``); set before
-        :meth:`write` is called.
+    A reporter that shows the sections that plugins add is a :class:`TakesSections` as well.
     """
 
     summary: ClassVar[str] = ""
-    sections: Sequence[Section] = ()
 
     @abstractmethod
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
@@ -46,3 +41,11 @@ class Reporter(ABC):
             An existing folder that takes the files. It is moved to its final place only
             when all reporters have returned, so do not keep its path in a file.
         """
+
+
+class TakesSections(ABC):
+    """Base class of reporters that show what plugins add (hook ``fmident_report_sections``)."""
+
+    @abstractmethod
+    def take_sections(self, sections: Sequence[Section]) -> None:
+        """Take the sections of all plugins; called once, before :meth:`Reporter.write`."""

@@ -13,6 +13,7 @@ from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 from fmident.errors import Diagnostic, EstimationError, FmidentError
 from fmident.problem.portable import with_absolute_paths
+from fmident.report.contract import TakesSections
 from fmident.report.result_json import FILE_NAME
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def write_reports(
         # A reporter may be a stranger's; whatever it raises, the result must be kept.
         try:
             reporter = registration.item()
-            reporter.sections = sections
+            if isinstance(reporter, TakesSections):
+                reporter.take_sections(sections)
             reporter.write(result, problem, folder)
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _NO_ROOM:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.report.contract import Reporter
+from fmident.report.contract import Reporter, TakesSections
 from fmident.report.numbers import duration
 from fmident.report.sections.content import Section
 from fmident.report.sections.correlation import correlation_section
@@ -28,10 +28,17 @@ if TYPE_CHECKING:
 FILE_NAME = "report.html"
 
 
-class HtmlReporter(Reporter):
+class HtmlReporter(Reporter, TakesSections):
     """Writes ``report.html``."""
 
     summary = "report.html: verdict, parameters, plots of measured against simulated"
+
+    def __init__(self) -> None:
+        self._sections: Sequence[Section] = ()
+
+    def take_sections(self, sections: Sequence[Section]) -> None:
+        """Show them before the facts of the run."""
+        self._sections = sections
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write ``report.html`` into `folder`."""
@@ -40,7 +47,7 @@ class HtmlReporter(Reporter):
         title = result.fmu_name or problem.fmu.name
         source = str(problem.source) if problem.source is not None else ""
         page = render(
-            result, title=title, source=source, version=__version__, sections=self.sections
+            result, title=title, source=source, version=__version__, sections=self._sections
         )
         (folder / FILE_NAME).write_text(page, encoding="utf-8")
 

@@ -146,9 +146,12 @@ def _derivatives(stored: JsonTable) -> DerivativeCheck:
     return DerivativeCheck(
         tolerance("tolerance"),
         tolerance("tightened"),
-        stored.flag("ignores_tolerance"),
+        # Its name before version 0.2 was ready.
+        stored.flag("ignores_tolerance", stored.flag("heedless", False)),
         stored.named_numbers("shifts"),
         tolerance("needed"),
+        stored.maybe_text("interpolation", None),
+        stored.text("unknown", ""),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from fmident.errors import Location, ProblemError, did_you_mean, shown
-from fmident.options import OptionError, types_of
+from fmident.options import OptionError, check_options, types_of
 
 T = TypeVar("T")
 
@@ -82,11 +82,13 @@ def build_dataclass(
             )
         values[key] = converted
     try:
-        return kind(**values)
+        made = kind(**values)
+        check_options(made)  # also of a class that is not derived from Options
     except ValueError as error:
         blamed = error.option if isinstance(error, OptionError) else _blamed(kind, values)
         message = f"{table}: options of '{name}': {error}"
         raise ProblemError(message, location=where(blamed)) from error
+    return made
 
 
 def _blamed(kind: type[Any], values: Mapping[str, Any]) -> str | None:
