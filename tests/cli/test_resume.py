@@ -23,8 +23,10 @@ import pytest
 import fmident
 from fmident.cli import main
 from fmident.errors import EstimationError
+from fmident.estimation import Estimate
 from fmident.evaluation.journal.journal import SIMULATIONS
 from fmident.evaluation.journal.records import is_sound, scan
+from fmident_estimators.least_squares import LeastSquares
 
 from ..study import Study
 
@@ -347,6 +349,32 @@ def test_a_run_that_a_limit_ended_goes_on_with_a_higher_one(study: Study) -> Non
     found = numbers(study.folder / "out")
     assert found["status"] == "converged"
     assert found["served"]["restored"] > 0
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "advice", "higher"),
+    [
+        ("limit", "with a higher limit", True),
+        ("plateau", "other initial values", False),
+        ("jump", "several starts", False),
+        ("stuck", "why it stopped", False),
+    ],
+)
+def test_a_higher_limit_is_advised_where_a_limit_ended_the_run(
+    ended_by: Any,
+    advice: str,
+    higher: bool,
+    study: Study,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    end = Estimate(np.array([3.0, 40.0, 400.0]), "limit", "there", ended_by=ended_by)
+    monkeypatch.setattr(LeastSquares, "estimate", lambda *_: end)
+    assert main(["estimate", "problem.toml", "-o", "out"]) == 0
+    said = capsys.readouterr().err
+    assert advice in said
+    assert ("to go on from here" in said) == higher
+    assert numbers(study.folder / "out")["ended_by"] == ended_by
 
 
 def test_a_search_goes_on_with_more_generations(study: Study) -> None:

@@ -20,6 +20,7 @@ from fmident.estimation import (
     StopEstimation,
     run_estimation,
 )
+from fmident.estimation.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident.statistics import ResidualScores
@@ -192,9 +193,26 @@ def test_an_end_on_a_plateau_is_not_convergence(run: Any, far: float) -> None:
     problem = python_problem({"y": peak(times, {}, 2.0, 1.3)["y"]}, times, parameters, sigma=0.01)
     ends = {p: Estimate(np.array([p, 1.0]), "converged", "done") for p in (far, 2.0)}
     lost = run(lambda p, e, m: ends[far], model=peak, problem=problem)
-    assert lost.status == "limit"
+    assert (lost.status, lost.ended_by) == ("limit", "plateau")
     assert "plateau" in lost.message
-    assert run(lambda p, e, m: ends[2.0], model=peak, problem=problem).status == "converged"
+    found = run(lambda p, e, m: ends[2.0], model=peak, problem=problem)
+    assert (found.status, found.ended_by) == ("converged", None)
+
+
+def test_a_limit_is_the_estimators_own_unless_it_says_otherwise(run: Any) -> None:
+    for said, ended_by in ((None, "limit"), ("limit", "limit"), ("stuck", "stuck")):
+        end = Estimate(GOOD, "limit", "", ended_by=said)  # type: ignore[arg-type]
+        assert run(lambda p, e, m, end=end: end).ended_by == ended_by
+    assert run(lambda p, e, m: Estimate(GOOD, "converged", "", ended_by="stuck")).ended_by is None
+
+
+def test_a_lower_cost_beyond_a_jump_ended_it(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Jumps((), (np.array([2.1, 1.3]), 0.5))
+    monkeypatch.setattr("fmident.estimation.summary.look_around", lambda *_: seen)
+    result = run(answer)
+    assert (result.status, result.ended_by) == ("limit", "jump")
+    own = run(lambda p, e, m: Estimate(GOOD, "limit", "all iterations"))
+    assert own.ended_by == "limit"
 
 
 def test_a_plugin_can_stop_the_run(run: Any) -> None:
@@ -416,6 +434,7 @@ def test_the_misfit_is_part_of_the_result(run: Any) -> None:
     ("found", "words"),
     [
         (Estimate(np.array([2.0, 1.3]), "konvergiert", "x"), "status 'konvergiert'"),  # type: ignore[arg-type]
+        (Estimate(np.array([2.0, 1.3]), "limit", "x", ended_by="Ende"), "ended by 'Ende'"),  # type: ignore[arg-type]
         (Estimate(np.array([2.0, 1.3]), "converged", None), "not a text"),  # type: ignore[arg-type]
         (Estimate(["a", "b"], "converged", "x"), "not numbers"),  # type: ignore[arg-type]
         (Estimate(np.array([[2.0, 1.3]]), "converged", "x"), r"shape \(1, 2\)"),

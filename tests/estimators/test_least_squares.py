@@ -224,7 +224,7 @@ def test_a_minimum_behind_the_edge_is_not_called_converged(
 
     problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free(), noise=0.01)
     result = run(problem, fragile, LeastSquares(), {"solver": solver})
-    assert result.status == "limit"
+    assert (result.status, result.ended_by) == ("limit", "stuck")
     assert "where the simulation fails (solver gave up" in result.message
     assert result.values["k"] == pytest.approx(1.0, abs=0.05)
 

@@ -62,3 +62,14 @@ def test_what_is_not_a_result_is_refused(tmp_path: Path, content: bytes) -> None
     (tmp_path / "result.json").write_bytes(content)
     with pytest.raises(EstimationError, match=r"result\.json"):
         read_result(tmp_path)
+
+
+def test_what_ended_a_run_is_read_again(make_result: MakeResult, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    for ended_by in ("limit", "plateau", "jump", "stuck"):
+        stored = as_json(make_result(status="limit", ended_by=ended_by), "1")
+        file.write_text(json.dumps(stored))
+        assert read_result(file).result.ended_by == ended_by
+    del stored["ended_by"]  # as earlier versions wrote it
+    file.write_text(json.dumps(stored))
+    assert read_result(file).result.ended_by is None

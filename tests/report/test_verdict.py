@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -238,3 +239,20 @@ def test_with_another_cost_a_large_misfit_in_the_time_domain_is_told(
     # Such a cost does not bring them down to the noise, and there are no intervals to qualify.
     slight = verdict(replace(result, residuals=ResidualCheck(1.5, 0.99))).headline
     assert "residuals" not in slight
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "words"),
+    [
+        (None, "at a limit"),
+        ("limit", "at a limit"),
+        ("plateau", "on a plateau"),
+        ("jump", "a jump"),
+    ],
+)
+def test_the_headline_names_what_ended_the_run(
+    ended_by: Any, words: str, make_result: MakeResult
+) -> None:
+    judged = verdict(make_result(status="limit", ended_by=ended_by))
+    assert judged.grade == "doubtful"
+    assert words in judged.headline

@@ -68,7 +68,7 @@ class BinaryGenetic(Estimator[BinaryGeneticOptions]):
                 return search.finish("converged", reason)
             if options.patience is not None and since >= options.patience:
                 reason = f"no better vector in {since} generations, at generation {g}"
-                return search.finish("limit", reason)
+                return search.finish("limit", reason, "stuck")
             strings = _next_generation(strings, costs, options, generator)
         return search.finish("limit", f"all {options.generations} generations were evaluated")
 

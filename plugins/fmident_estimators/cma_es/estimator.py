@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.estimation.contract import Ending, Estimate, Estimator, Monitor
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.cma_es.options import CmaEsOptions
@@ -169,7 +169,7 @@ def _finish(
     ends: list[dict[str, object]],
     options: CmaEsOptions,
 ) -> Estimate:
-    details = {"searches": ends} if len(ends) > 1 else {}
+    details: dict[str, Any] = {"searches": ends} if len(ends) > 1 else {}
     if end == "target":
         reason = f"the target cost {options.target_cost:g} was reached"
         return search.finish("converged", reason, **details)
@@ -179,4 +179,7 @@ def _finish(
     reason = _REASONS.get(best_end, f"the package's condition '{best_end}' ended the search")
     if len(ends) > 1:
         reason += f"; the best of {len(ends)} searches"
-    return search.finish("converged" if best_end in _CONVERGED else "limit", reason, **details)
+    if best_end in _CONVERGED:
+        return search.finish("converged", reason, **details)
+    ended_by: Ending = "limit" if best_end == "generations" else "stuck"
+    return search.finish("limit", reason, ended_by, **details)

@@ -129,7 +129,14 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             residuals = evaluator.residuals(best.parameters)
             if bool(np.isfinite(residuals).all()):
                 robust = scores(options.loss, options.loss_scale, residuals)
-        return Estimate(best.parameters, best.status, message, details, residual_scores=robust)
+        return Estimate(
+            best.parameters,
+            best.status,
+            message,
+            details,
+            residual_scores=robust,
+            ended_by=best.ended_by,
+        )
 
 
 def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F64:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Monitor, Status
+from fmident.estimation.contract import Ending, Monitor, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
@@ -53,6 +53,8 @@ class LocalResult:
         How it ended.
     iterations
         Accepted steps.
+    ended_by
+        As of :class:`~fmident.estimation.Estimate`.
     """
 
     start: F64
@@ -61,6 +63,7 @@ class LocalResult:
     status: Status
     message: str
     iterations: int
+    ended_by: Ending | None = None
 
     def as_mapping(self) -> Mapping[str, object]:
         """Return the content for the result's settings."""
@@ -304,9 +307,12 @@ class LocalSearch:
             How the solver ended.
         """
         p = self.physical(z)
+        ended_by: Ending | None = None
         if status == "converged":
-            status, message = self._confirmed(z, p, message)
-        return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
+            ended_by, message = self._confirmed(z, p, message)
+            status = "converged" if ended_by is None else "limit"
+        cost = self.cost(z)
+        return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
 
     def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters lie on a bound that a descent pushes them against, (n,)."""
@@ -362,8 +368,8 @@ class LocalSearch:
     def _box(self) -> tuple[F64, F64]:
         return self.space.lower, self.space.upper
 
-    def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Status, str]:
-        """Return what is to be said of a point that a solver calls converged."""
+    def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
+        """Return what ended the search where a solver calls it converged, or none if it did."""
         if self._rest is None or not np.array_equal(self._rest[0], z):
             with contextlib.suppress(Arrived):
                 self.jacobian(z)
@@ -374,27 +380,27 @@ class LocalSearch:
         lost = self._named(silent & self._acted) if self._acted is not None else ""
         self._plateau = bool(lost)
         if lost:
-            return "limit", (
+            return "plateau", (
                 f"the search ended on a plateau: the influence of {lost} cannot be told from zero"
                 " there any more"
             )
         if bool(silent.all()):
-            return "limit", (
+            return "plateau", (
                 f"there is no direction to go: the influence of {self._named(silent)} cannot be"
                 " told from zero"
             )
         if found.insignificant(size, tolerance):
-            return "converged", message
+            return None, message
         failed = self._last_failed is not None and self.iterations - self._last_failed <= _LATELY
         if failed:
-            return "limit", (
+            return "stuck", (
                 "the search cannot go on: every further step leads to where the simulation "
                 f"fails ({self._evaluator.last_failure})"
             )
         left = f"a step of {found.length:.2g} standard errors is left to go"
         if found.hidden_by_noise():
-            return "converged", f"the noise of the simulation hides further descent ({left})"
-        return "limit", f"{message}, but {left}{if_too_coarse(self._evaluator.tolerance)}"
+            return None, f"the noise of the simulation hides further descent ({left})"
+        return "stuck", f"{message}, but {left}{if_too_coarse(self._evaluator.tolerance)}"
 
     def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters have no influence that can be seen, shape (n,)."""

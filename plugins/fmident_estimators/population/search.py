@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Monitor, Status
+from fmident.estimation.contract import Ending, Estimate, Monitor, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.population.box import Box
@@ -93,6 +93,8 @@ class PopulationSearch:
             told["generation_worst"] = float(finite.max())
         self._monitor.iteration(self.best, self.cost, **told, **details)
 
-    def finish(self, status: Status, message: str, **details: object) -> Estimate:
+    def finish(
+        self, status: Status, message: str, ended_by: Ending | None = None, **details: object
+    ) -> Estimate:
         """Return the best vector as the estimate."""
-        return Estimate(self.best, status, message, details)
+        return Estimate(self.best, status, message, details, ended_by=ended_by)

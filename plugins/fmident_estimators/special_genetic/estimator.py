@@ -106,5 +106,6 @@ def _end(
         return search.finish("converged", f"{found} {where}")
     if reason == "range":
         found = f"the range of the children shrank far below {tolerance}"
-        return search.finish("limit", f"{found} {where}, before the survivors came together")
+        message = f"{found} {where}, before the survivors came together"
+        return search.finish("limit", message, "stuck")
     return search.finish("limit", f"all {options.generations} generations were evaluated")

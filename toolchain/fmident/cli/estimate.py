@@ -33,6 +33,17 @@ history.csv and problem.toml. It appears when it is complete. A result that stan
 there already is kept as NAME.1, NAME.2, ...; --force replaces it."""
 
 
+_ADVICE = {
+    "plateau": "no limit ended this run, so that --resume would lead to the same end: start from"
+    " other initial values, or search the whole box with differential-evolution or cma-es",
+    "jump": "no limit ended this run, so that --resume would lead to the same end: start where the"
+    " note says that the cost is lower, or give several starts",
+    "stuck": "no limit ended this run, so that --resume would lead to the same end: see why it"
+    " stopped, and change that or the initial values",
+}
+"""What to do after an end that a higher limit does not change."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", type=Path, help="problem file (TOML)")
@@ -93,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress=(progress,),
             files=lambda folder: [f"report: {page}" for page in folder.glob("report.html")],
             partial="the result holds the best parameters so far",
+            advice=lambda result: _ADVICE.get(result.ended_by or "", ""),
         )
 
     return journalled.execute(arguments, describe)

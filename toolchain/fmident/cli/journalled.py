@@ -66,6 +66,7 @@ class Shown(Generic[Result]):
     files: Callable[[Path], Sequence[str]] = lambda _: ()
     earlier: str = "the earlier result is"
     partial: str = "the result holds what was found so far"
+    advice: Callable[[Result], str] = lambda _: ""
 
 
 def configure(
@@ -171,8 +172,11 @@ def execute(
         if run.resumable:
             tell(_how_to_go_on(arguments))
         return _INTERRUPTED
-    if status == "limit" and run.resumable and loud:
-        tell(f"{_how_to_go_on(arguments)}, with a higher limit")
+    if status == "limit" and loud:
+        if advice := shown.advice(result):
+            tell(advice)
+        elif run.resumable:
+            tell(f"{_how_to_go_on(arguments)}, with a higher limit")
     return 1 if status == "failed" else 0
 
 

@@ -2,6 +2,7 @@
 
 from fmident.estimation.checks import check_influence, check_initial_simulation, check_survives
 from fmident.estimation.contract import (
+    Ending,
     Estimate,
     Estimator,
     Iteration,
@@ -30,6 +31,7 @@ from fmident.estimation.stages import run_stages
 from fmident.evaluation.contract import Evaluator
 
 __all__ = [
+    "Ending",
     "Estimate",
     "EstimationResult",
     "Estimator",

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
 
+Ending = Literal["limit", "plateau", "jump", "stuck"]
+"""What ended a run with the status ``"limit"``:
+
+``"limit"``
+    a limit of the estimator, such as its iterations: with a higher one it goes on;
+``"plateau"``
+    no parameter, or one that acted before, has a visible influence where it ended;
+``"jump"``
+    the cost is lower on the other side of a jump nearby;
+``"stuck"``
+    it found no further step, and not for want of iterations.
+"""
 
 Requirement = Literal["linear-equation", "settable-states", "linear-outputs"]
 """What an estimator may require of a problem, beyond what every problem is:
@@ -125,6 +137,8 @@ class Estimate:
     residual_scores
         Of the whitened residuals at `parameters`, where a robust loss was minimised, so that
         the uncertainty is that of such an estimate; not together with `residual_weights`.
+    ended_by
+        With the status ``"limit"``, what ended it; ``None`` counts as ``"limit"``.
     """
 
     parameters: F64
@@ -134,6 +148,7 @@ class Estimate:
     residual_weights: F64 | None = None
     series: tuple[TimeSeriesEstimate, ...] = ()
     residual_scores: ResidualScores | None = None
+    ended_by: Ending | None = None
 
 
 Options = TypeVar("Options")

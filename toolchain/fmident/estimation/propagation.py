@@ -231,6 +231,7 @@ def with_effort(result: EstimationResult, carried: Carried) -> EstimationResult:
     return replace(
         result,
         status="interrupted" if carried.interrupted else result.status,
+        ended_by=None if carried.interrupted else result.ended_by,
         message=message,
         simulations=result.simulations + carried.simulations,
         jacobians=result.jacobians + carried.jacobians,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Iteration, Status
+from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.population import Generation
 from fmident.estimation.series import TimeSeriesEstimate
 from fmident.problem.cost import TimeDomain
@@ -342,6 +342,8 @@ class EstimationResult:
     assumed_units
         Columns of data files that have no unit in their header, with what was assumed: one
         sentence per experiment.
+    ended_by
+        What ended it, with the status ``"limit"``; else ``None``.
     """
 
     status: Status
@@ -372,6 +374,7 @@ class EstimationResult:
     stages: tuple[StageResult, ...] = ()
     derivatives: DerivativeCheck | None = None
     assumed_units: tuple[str, ...] = ()
+    ended_by: Ending | None = None
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

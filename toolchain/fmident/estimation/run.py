@@ -13,7 +13,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import EstimationError, FmidentError, Location, ProblemError, raised_in
 from fmident.estimation.checks import check_influence, check_initial_simulation
-from fmident.estimation.contract import Estimate, Estimator, Status, StopEstimation
+from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
@@ -151,6 +151,7 @@ def run_with_statistics(
     result = EstimationResult(
         status=summary.status,
         message=summary.message,
+        ended_by=summary.ended_by,
         estimator=estimator.name,
         estimates=summary.estimates,
         covariance=summary.covariance,
@@ -269,6 +270,12 @@ def _checked(
         raise EstimationError(
             f"the estimator '{estimator.name}' returned the status {found.status!r}, but only "
             f"{', '.join(repr(s) for s in get_args(Status))} exist",
+            hint=hint,
+        )
+    if found.ended_by not in (None, *get_args(Ending)):
+        raise EstimationError(
+            f"the estimator '{estimator.name}' was ended by {found.ended_by!r}, but only "
+            f"{', '.join(repr(e) for e in get_args(Ending))} exist",
             hint=hint,
         )
     if not isinstance(found.message, str):

@@ -141,10 +141,10 @@ def run_stages(
         message = f"stage '{following}' cannot start: {failure.message}" + (
             f" (hint: {failure.hint})" if failure.hint else ""
         )
-        return dataclasses.replace(found, status="failed", message=message)
+        return dataclasses.replace(found, status="failed", message=message, ended_by=None)
     if interrupted:
         message = f"interrupted in stage '{following}'; the values of the stages before it"
-        return dataclasses.replace(found, status="interrupted", message=message)
+        return dataclasses.replace(found, status="interrupted", message=message, ended_by=None)
     return found
 
 

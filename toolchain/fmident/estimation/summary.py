@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.estimation.bounds import left_beyond_bounds
 from fmident.estimation.combinations import tested_combinations
-from fmident.estimation.contract import Estimate, Status
+from fmident.estimation.contract import Ending, Estimate, Status
 from fmident.estimation.delays import delay_notes, unmodelled_delays
 from fmident.estimation.fits import (
     check_fits,
@@ -62,6 +62,7 @@ class Summary:
     residuals: ResidualCheck | None = None
     statistics: ParameterStatistics | None = None
     derivatives: DerivativeCheck | None = None
+    ended_by: Ending | None = None
 
 
 def summarise(
@@ -95,6 +96,7 @@ def summarise(
     """
     p = estimate.parameters
     status, message = estimate.status, estimate.message
+    ended_by: Ending = estimate.ended_by or "limit"
     cost = evaluator.cost(p)
     notes: list[str] = []
     if status == "converged" and not np.isfinite(cost):
@@ -134,7 +136,7 @@ def summarise(
             )
             if status != "interrupted":
                 if status == "converged" and _on_plateau(statistics):
-                    status = "limit"
+                    status, ended_by = "limit", "plateau"
                     message += (
                         "; but no parameter has a visible influence there: the search ended on a"
                         " plateau"
@@ -148,7 +150,7 @@ def summarise(
                 statistics = _withhold(problem, statistics, jumps)
                 notes += _jump_notes(problem, p, cost, jumps)
                 if jumps.lower is not None and status == "converged":
-                    status = "limit"
+                    status, ended_by = "limit", "jump"
                     message += "; but the cost is lower on the other side of a jump nearby"
             looked_at = True
     except JacobianError as error:
@@ -206,6 +208,7 @@ def summarise(
         check,
         statistics,
         derivatives,
+        ended_by if status == "limit" else None,
     )
 
 

@@ -49,6 +49,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
     """
     content = {
         "status": result.status,
+        "ended_by": result.ended_by,
         "message": result.message,
         "estimator": result.estimator,
         "parameters": {

@@ -12,7 +12,7 @@ import numpy as np
 from fmident._json import JsonTable, loads_json
 from fmident.arrays import F64
 from fmident.errors import EstimationError
-from fmident.estimation.contract import Status
+from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
     DerivativeCheck,
     EstimationResult,
@@ -85,6 +85,7 @@ def _result(content: JsonTable) -> EstimationResult:
     free = sum(not e.fixed for e in estimates)
     return EstimationResult(
         status=_status(content),
+        ended_by=_ending(content),
         message=content.text("message"),
         estimator=content.text("estimator"),
         estimates=estimates,
@@ -160,6 +161,15 @@ def _status(content: JsonTable) -> Status:
     if status not in get_args(Status):
         raise ValueError(f"the status is '{status}', none of {', '.join(get_args(Status))}")
     return cast(Status, status)
+
+
+def _ending(content: JsonTable) -> Ending | None:
+    ended_by = content.raw("ended_by", None)
+    if ended_by is None:
+        return None
+    if ended_by not in get_args(Ending):
+        raise ValueError(f"it was ended by '{ended_by}', none of {', '.join(get_args(Ending))}")
+    return cast(Ending, ended_by)
 
 
 def _plain(content: JsonTable, key: str) -> dict[str, Any]:

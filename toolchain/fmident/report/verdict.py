@@ -40,6 +40,12 @@ _HEADLINES = {
     "interrupted": "The estimation was interrupted; these are the best parameters so far",
     "failed": "The estimation failed",
 }
+_ENDINGS = {
+    "plateau": "The search ended on a plateau: the intervals do not hold",
+    "jump": "The search ended beside a jump of the cost, not at its minimum: the intervals do not"
+    " hold",
+    "stuck": "The search ended before it converged: the intervals do not hold",
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ def verdict(result: EstimationResult) -> Verdict:
     )
     misfit = _misfit(result, worst)
     doubts = [doubt for doubt in (misfit, *_doubts(result)) if doubt]
-    headline = _HEADLINES[result.status]
+    headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
     if not any(math.isfinite(e.standard_error) for e in result.estimates):
         headline = headline.partition(":")[0]  # there are no intervals that could hold
     reasons: list[str] = []
