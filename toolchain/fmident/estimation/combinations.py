@@ -117,7 +117,7 @@ def _claim(
     group: list[int],
     alone: float,
 ) -> _Claim | None:
-    """Return what is determined of a group: products if these hold, else sums of equal units."""
+    """Return what is determined of a group: products if these hold, else sums."""
     free = [problem.free[j] for j in group]
     names, units = [q.name for q in free], [q.unit for q in free]
     missing = int(np.count_nonzero(np.linalg.svd(null[group], compute_uv=False) > 0.5))
@@ -150,14 +150,15 @@ def _claim(
     analysis = replace(
         analysis, rank=len(group) - missing, involved=np.ones(len(group), dtype=np.bool_)
     )
-    sums = determined_combinations(analysis, names, units)
+    holds = _holds(evaluator, p, whole(null_space(own, missing)), alone, powers=False)
+    # A sum that holds everywhere has coefficients with units of their own, such as inertia + l^2*m.
+    sums = determined_combinations(analysis, names, None if holds else units)
     named = tuple(
         DeterminedCombination(c.text, whole(c.coefficients[:, np.newaxis])[:, 0])
         for c in sums
         if c.text
     )
-    straight = whole(null_space(own, missing))
-    nearby = bool(named) and not _holds(evaluator, p, straight, alone, powers=False)
+    nearby = bool(named) and not holds
     return _Claim(tuple(group), tuple(c.text for c in sums), named, nearby)
 
 
