@@ -36,7 +36,7 @@ class Search(Options):
     steps
         At most.
     radius, ends
-        Of the ``box``,
+        Of :class:`~some.module.box`,
         in sizes.
 
     Raises
@@ -167,14 +167,23 @@ def test_a_table_of_the_options() -> None:
     assert option_rows(Wider) == (
         OptionRow("steps", "10", "an integer, at least 1", "At most."),
         OptionRow(
-            "radius", "", "a number, positive, requires solver = 'ceres'", "Of the `box`, in sizes."
+            "radius", "", "a number, positive, requires solver = 'ceres'", "Of `box`, in sizes."
         ),
         OptionRow("solver", "'scipy'", "'scipy' or 'ceres'", ""),
-        OptionRow("ends", "", "a list, each item a number", "Of the `box`, in sizes."),
-        OptionRow("limits", "", "a table, each value a number", ""),
+        OptionRow(
+            "ends", "", "a list, each item a number, each from 0 to 1", "Of `box`, in sizes."
+        ),
+        OptionRow(
+            "limits", "", "a table, each value a number, each zero or positive and finite", ""
+        ),
         OptionRow("size", "", "a number, positive", ""),
-        OptionRow("parts", "", "a list, each item an integer", ""),
-        OptionRow("span", "[0.0, 20.0]", "a list of 2, each item a number", ""),
+        OptionRow("parts", "", "a list, each item an integer, each at least 1", ""),
+        OptionRow(
+            "span",
+            "[0.0, 20.0]",
+            "a list of 2, each item a number, each zero or positive, each above 10",
+            "",
+        ),
         OptionRow("more", "1.0", "a number, positive", "Than others."),
     )
 

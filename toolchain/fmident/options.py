@@ -180,6 +180,14 @@ def ranges(hint: Any) -> tuple[Range, ...]:
     return _annotated(hint, Range)
 
 
+def item_ranges(hint: Any) -> tuple[Range, ...]:
+    """Return the ranges that are annotated to the items of a list or table."""
+    bare = _bare(hint)
+    parts = typing.get_args(bare) if _is_union(bare) else (bare,)
+    items = (item for part in map(_bare, parts) for item in typing.get_args(part))
+    return tuple(limits for item in items for limits in ranges(item))
+
+
 def requirements(hint: Any) -> tuple[Requires, ...]:
     """Return the options that a type's annotations require."""
     return _annotated(hint, Requires)

@@ -8,10 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from fmident.options import annotations_of, ranges, requirements, types_of
+from fmident.options import annotations_of, item_ranges, ranges, requirements, types_of
 from fmident.toml_file.options import noun, written
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n|\n)+)", re.MULTILINE)
 
 
@@ -72,8 +73,14 @@ def _default(field: dataclasses.Field[Any]) -> str:
 def _values(plain: Any, annotated: Any) -> str:
     words = [noun(plain)]
     words += [str(limits) for limits in ranges(annotated)]
+    words += [f"each {limits}" for limits in dict.fromkeys(item_ranges(annotated))]
     words += [f"requires {required}" for required in requirements(annotated)]
     return ", ".join(words)
+
+
+def _plain(text: str) -> str:
+    """Return a text without Sphinx's roles."""
+    return " ".join(_ROLE.sub(r"`\1`", text).replace("``", "`").split())
 
 
 def _meanings(kind: type[Any]) -> dict[str, str]:
@@ -83,5 +90,5 @@ def _meanings(kind: type[Any]) -> dict[str, str]:
         text = _PARAMETERS.search(inspect.cleandoc(one.__doc__ or "") + "\n")
         for names, meaning in _ENTRY.findall(text.group(1)) if text else ():
             for name in names.split(","):
-                found[name.strip()] = " ".join(meaning.replace("``", "`").split())
+                found[name.strip()] = _plain(meaning)
     return found
