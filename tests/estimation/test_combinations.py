@@ -152,3 +152,16 @@ def test_sums_that_hold_everywhere_are_named_whatever_the_units() -> None:
 def test_products_of_different_units_are_named() -> None:
     units = {"R1": "Ohm", "R2": "Ohm", "C": "F"}
     assert texts(two_walls, {"R1": 2.0, "R2": 3.0, "C": 0.7}, **units) == ["R1*C", "R2*C"]
+
+
+def test_combinations_are_named_beside_a_parameter_that_acts_elsewhere_only() -> None:
+    def model(times, inputs, R, C, silent, k):
+        return {"y": k * np.exp(-times / (R * C)) + silent * max(0.0, k - 0.45) ** 2}
+
+    found = judged(model, {"R": 2.0, "C": 0.8, "silent": 3.0, "k": 0.4})
+    assert [c.text for c in found.determined] == ["R*C"]
+    assert np.flatnonzero(found.determined[0].coefficients).tolist() == [0, 1]
+    assert found.verdict == (
+        "Rank 2 of 4. silent has no visible influence on the measured outputs. R and C cannot be"
+        " told apart; only R*C is determined. k is identifiable."
+    )

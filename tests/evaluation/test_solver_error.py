@@ -6,11 +6,16 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+import fmident
 from fmident.cli import main
+from fmident.evaluation import Evaluator
+from fmident.evaluation.executors.processes.executor import ProcessExecutor
+from fmident.evaluation.solver_error import solver_error
 from fmident.report.stored import read_result
 
 from ..fmu.exchange import Exchange, Signal, build_both
@@ -128,6 +133,18 @@ def built(folder: Path, study: Path, exchange: Exchange, slave: str) -> Path:
     (folder / "data.csv").write_text((study / "data.csv").read_text())
     (folder / "problem.toml").write_text(PROBLEM.format(fmu=fmu.name))
     return folder
+
+
+def test_the_comparison_is_shown_while_it_runs(study: Path) -> None:
+    problem = fmident.load_problem(study / "problem.toml")
+    heard = Mock()
+    with Evaluator(problem, ProcessExecutor(problem)) as evaluator:
+        evaluator.activities.listener = heard
+        residuals = evaluator.residuals(problem.initial)
+        found = solver_error(problem, residuals, problem.initial, evaluator.activities)
+    assert found.error is not None
+    lines = [call.args for call in heard.call_args_list]
+    assert ("comparing with the FMU's Model Exchange", 2, 2) in lines
 
 
 def test_a_model_exchange_that_fails_leaves_the_error_unknown(

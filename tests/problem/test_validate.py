@@ -12,7 +12,14 @@ import pytest
 from fmident.data import Decimation, Experiment, Measurement
 from fmident.errors import ProblemError
 from fmident.fmu import ModelDescription
-from fmident.problem import EstimatorSettings, Parameter, Problem, validate_problem
+from fmident.options import OptionError
+from fmident.problem import (
+    EstimatorSettings,
+    EvaluationSettings,
+    Parameter,
+    Problem,
+    validate_problem,
+)
 
 TIMES = np.linspace(0.0, 1.0, 50)
 Y = Measurement("x", "x", "c", np.zeros(50), sigma=np.array(1.0))
@@ -80,3 +87,9 @@ def test_refused(problem: Problem, fragments: tuple[str, ...], model: ModelDescr
         validate_problem(problem, model)
     for fragment in fragments:
         assert fragment in str(caught.value)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    assert EvaluationSettings(workers=np.int64(2)).workers == 2
+    with pytest.raises(OptionError, match="workers must be a whole number"):
+        EvaluationSettings(workers=1.5)  # type: ignore[arg-type]

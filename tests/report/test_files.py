@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,27 @@ def test_reporter_that_fails_is_reported_and_the_rest_is_written(
     assert "'ink' of plugin 'stranger'" in diagnostic.message
     assert "no ink" in diagnostic.message
     assert (target / "result.json").exists()
+
+
+def test_a_reporter_with_sections_of_its_own_keeps_its_files(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    """The sections of plugins are given to those that take them, and set on no other."""
+
+    @dataclass(frozen=True)
+    class Own(Reporter):
+        title: str = "mine"
+
+        def sections(self) -> list[str]:
+            return [self.title]
+
+        def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
+            (folder / "own.txt").write_text("\n".join(self.sections()), encoding="utf-8")
+
+    own = Registration("own", Own, "", Origin("stranger"))
+    target = tmp_path / "results"
+    assert write_folder(make_result(), problem, target, [*reporters(), own])[1] == []
+    assert (target / "own.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_interrupted_writing_leaves_the_earlier_result(

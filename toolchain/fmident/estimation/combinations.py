@@ -56,16 +56,20 @@ def tested_combinations(
     judged
         What the Jacobian says there.
     """
-    missing = p.size - judged.rank
-    if not 0 < missing < p.size or judged.undecided or held.any():
+    if not 0 < judged.rank < p.size or judged.undecided or held.any():
         return judged
     jacobian, errors = evaluator.jacobian(p), evaluator.column_errors(p)
+    if errors is None:
+        return judged
     norms = np.linalg.norm(jacobian, axis=0)
-    if errors is None or bool((norms <= errors).any()):
+    visible = np.flatnonzero(norms > errors)
+    missing = visible.size - judged.rank
+    if missing <= 0:
         return judged
     names = [q.name for q in problem.free]
     alone = float(np.max(_FAR * norms * _sizes(problem, p)))
-    null = analyse_rank(jacobian).right[:, -missing:]
+    null = np.zeros((p.size, missing))
+    null[visible] = analyse_rank(jacobian[:, visible]).right[:, -missing:]
     claims: list[_Claim] = []
     groups = blocks(null)
     for group in groups:
@@ -76,8 +80,8 @@ def tested_combinations(
     texts = [text for claim in claims for text in claim.texts]
     determined = tuple(c for claim in claims for c in claim.determined)
     involved = [j for claim in claims for j in claim.involved]
-    identifiable = [j for j in range(p.size) if not any(j in group for group in groups)]
-    verdict = combined_verdict(names, judged.rank, involved, texts, identifiable)
+    identifiable = [int(j) for j in visible if not any(j in group for group in groups)]
+    verdict = combined_verdict(names, judged.rank, involved, texts, identifiable, norms <= errors)
     nearby = [claim for claim in claims if claim.nearby]
     if nearby:
         near = "This" if nearby == claims else _listed([t for c in nearby for t in c.texts]) + ":"

@@ -155,17 +155,13 @@ def uncertainty(
         found: F64 = values[used] * (factors if values.ndim == 1 else factors[:, np.newaxis])
         return found
 
-    # A Jacobian that the estimator hands over is that of a linear model: sums hold everywhere,
-    # with coefficients that have units of their own, such as inertia + l^2*m.
-    exact = evaluator.jacobian_is_given(p)
-
     def judge(jacobian: F64, spread: F64 | None) -> ParameterStatistics:
         return parameter_statistics(
             weighted(jacobian),
             weighted(residuals),
             p,
             [q.name for q in problem.free],
-            units=None if exact else [q.unit for q in problem.free],
+            units=[q.unit for q in problem.free],
             sigma_known=problem.sigma_known,
             at_bound=held,
             column_errors=errors,
@@ -174,7 +170,7 @@ def uncertainty(
         )
 
     kept = np.flatnonzero(~held)
-    if not verify or errors is None or not kept.size or exact:
+    if not verify or errors is None or not kept.size or evaluator.jacobian_is_given(p):
         return _verified(judge(jacobian, None))
     integration = evaluator.integration_error(p)
     verification = _Verification(evaluator, p, kept, jacobian, judge, weighted, integration)
@@ -183,7 +179,8 @@ def uncertainty(
     effect = None
     left, compared = integration, SolverError()
     if ignores_tolerance:
-        compared = solver_error(problem, residuals, p) if compare_interfaces else compared
+        if compare_interfaces:
+            compared = solver_error(problem, residuals, p, evaluator.activities)
         left = compared.error
     if left is not None:
         effect = _effect(

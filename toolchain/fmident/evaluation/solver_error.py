@@ -15,6 +15,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmidentError
+from fmident.evaluation.activity import Activities
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables, simulation_setup
@@ -70,7 +71,9 @@ class SolverError:
     interpolation: Interpolation | None = None
 
 
-def solver_error(problem: Problem, residuals: F64, point: F64) -> SolverError:
+def solver_error(
+    problem: Problem, residuals: F64, point: F64, activities: Activities
+) -> SolverError:
     """Return what the FMU's own integrator leaves in the residuals at a point.
 
     Takes two simulations of each experiment; twice that where the FMU may follow inputs on lines.
@@ -83,6 +86,8 @@ def solver_error(problem: Problem, residuals: F64, point: F64) -> SolverError:
         Of its Co-Simulation at the point, shape (m,).
     point
         Free parameters, physical units, shape (n,).
+    activities
+        Of the run, whose listener learns how far the comparison is.
     """
     if not is_zipfile(problem.fmu) or not read_description(problem.fmu).state_count:
         return SolverError()  # nothing is integrated, as far as is known
@@ -98,9 +103,15 @@ def solver_error(problem: Problem, residuals: F64, point: F64) -> SolverError:
     choices = (asked,) if varying is None or asked in ("hold", "mean") else _lines(problem)
     best = SolverError(reason="its Model Exchange fails, or does not converge with its tolerance")
     for choice in choices:
-        error = _difference(problem, residuals, point, choice)
+        found = _exchanged(problem, point, choice, activities)
+        if found is None:
+            return best  # it fails, whatever the inputs
+        error = residuals - found.precise
+        enough = max(_SETTLED * _length(error), _UNSEEN * _length(residuals))
+        if not _length(found.precise - found.control) <= enough:  # a failed simulation is NaN
+            continue
         # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
-        if error is not None and (best.error is None or _length(error) < _length(best.error)):
+        if best.error is None or _length(error) < _length(best.error):
             best = SolverError(error, interpolation=None if varying is None else choice)
     return best
 
@@ -117,26 +128,40 @@ def _varying_inputs(problem: Problem) -> Experiment | None:
 
 def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
     """Return whether the Co-Simulation gets the inputs of the end of a step before the step."""
-    description = read_description(problem.fmu)
-    if description.input_ramps is not None:
-        return False  # it follows lines
+    if _follows_ramps(problem):
+        return False
     setup = simulation_setup(problem, experiment, output_variables(experiment))
     values = parameter_values_for(problem, experiment, problem.initial)
     update, _ = decide_in_child(problem.fmu, setup, values, problem.evaluation.interface)
     return update == "before_step"
 
 
+def _follows_ramps(problem: Problem) -> bool:
+    """Return whether the Co-Simulation is given lines for inputs, whatever FMI says."""
+    ramps = read_description(problem.fmu).input_ramps
+    return ramps is not None and problem.evaluation.interpolation in ("auto", "linear")
+
+
 def _lines(problem: Problem) -> tuple[Interpolation, ...]:
     """Return how the inputs of the Co-Simulation may run between the instants."""
-    description = read_description(problem.fmu).with_interface("co-simulation")
-    if description.input_ramps is not None:
+    if _follows_ramps(problem):
         return ("linear",)
+    description = read_description(problem.fmu).with_interface("co-simulation")
     return ("linear", "hold") if description.capabilities.can_interpolate_inputs else ("hold",)
 
 
-def _difference(
-    problem: Problem, residuals: F64, point: F64, interpolation: Interpolation
-) -> F64 | None:
+@dataclass(frozen=True)
+class _Exchanged:
+    """Residuals of the Model Exchange at two tolerances, shape (m,) each."""
+
+    precise: F64
+    control: F64
+
+
+def _exchanged(
+    problem: Problem, point: F64, interpolation: Interpolation, activities: Activities
+) -> _Exchanged | None:
+    """Return what Model Exchange makes of a point; ``None`` if it fails."""
     evaluation = replace(
         problem.evaluation,
         interface="model-exchange",
@@ -148,13 +173,12 @@ def _difference(
         # Another binary than the one that was tried: it may crash.
         with ProcessExecutor(exchanged) as executor:
             runs = Runs(exchanged, executor)
-            precise = runs.probe(point[np.newaxis, :], _PRECISE)[0]
-            if not np.isfinite(precise).all():
-                return None
-            control = runs.probe(point[np.newaxis, :], _CONTROL)[0]
+            runs.activities.listener = activities.listener
+            with runs.activities.during("comparing with the FMU's Model Exchange", points=2):
+                precise = runs.probe(point[np.newaxis, :], _PRECISE)[0]
+                if not np.isfinite(precise).all():
+                    return None
+                control = runs.probe(point[np.newaxis, :], _CONTROL)[0]
     except FmidentError:
         return None
-    error: F64 = residuals - precise
-    enough = max(_SETTLED * _length(error), _UNSEEN * _length(residuals))
-    # A failed simulation is NaN.
-    return error if _length(precise - control) <= enough else None
+    return _Exchanged(precise, control)

@@ -13,9 +13,15 @@ from fractions import Fraction
 from math import gcd
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.statistics.identifiability import Identifiability, analyse_rank, not_told_apart
+from fmident.statistics.identifiability import (
+    Identifiability,
+    analyse_rank,
+    not_told_apart,
+    without_influence,
+)
 
 _SAME = 1e-2
 _LARGEST = 6
@@ -177,6 +183,7 @@ def combined_verdict(
     involved: Sequence[int],
     determined: Sequence[str],
     identifiable: Sequence[int],
+    silent: Sequence[bool] | npt.NDArray[np.bool_] = (),
 ) -> str:
     """Return the verdict that names combinations.
 
@@ -192,10 +199,15 @@ def combined_verdict(
         The combinations of them that are determined; empty texts for those without a name.
     identifiable
         Indices of the parameters that are determined themselves.
+    silent
+        Which parameters have no visible influence, shape (n,); none by default.
     """
     tangled = [names[j] for j in sorted(involved)]
     rest = [names[j] for j in identifiable]
-    verdict = f"Rank {rank} of {len(names)}. {not_told_apart(tangled, determined)}"
+    verdict = f"Rank {rank} of {len(names)}. "
+    if unseen := [names[int(j)] for j in np.flatnonzero(silent)]:
+        verdict += f"{without_influence(unseen)} "
+    verdict += not_told_apart(tangled, determined)
     if rest:
         verdict += f" {_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
     return verdict

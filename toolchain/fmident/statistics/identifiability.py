@@ -260,6 +260,12 @@ def can_be_added(units: Sequence[str | None]) -> bool:
     return all(same_dimension(known[0], u) for u in known[1:])
 
 
+def without_influence(names: Sequence[str]) -> str:
+    """Return the sentence on parameters that the outputs do not show."""
+    verb = "has" if len(names) == 1 else "have"
+    return f"{_listed(names)} {verb} no visible influence on the measured outputs."
+
+
 def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
     """Return the sentence on parameters that the data cannot tell apart.
 
@@ -323,10 +329,7 @@ def describe(
         )
         silent = [n for n, zero in zip(names, analysis.without_influence, strict=True) if zero]
         if silent:
-            verb = "has" if len(silent) == 1 else "have"
-            sentences.append(
-                f"{_listed(silent)} {verb} no visible influence on the measured outputs."
-            )
+            sentences.append(without_influence(silent))
         tangled = [
             n
             for n, part, zero in zip(
