@@ -8,7 +8,7 @@ compiled loop).
 """
 
 from fmident.fmu.archive import ArchiveLimits
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi3.declarations import resized
 from fmident.fmu.fmu import Fmu, open_fmu, read_description
 from fmident.fmu.guard import Survival, check_survives
@@ -18,6 +18,7 @@ from fmident.fmu.ramps import InputRamps, with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
 from fmident.fmu.statistics import Statistics
+from fmident.fmu.variables import Value, Variable
 
 __all__ = [
     "ArchiveLimits",

@@ -36,9 +36,9 @@ from fmident.fmu.scratch import ScratchFolder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fmident.fmu.description import Value
     from fmident.fmu.interfaces import InterfaceChoice
     from fmident.fmu.setup import SimulationSetup
+    from fmident.fmu.variables import Value
 
 OUTPUTS = "outputs.npy"
 _POLL = 0.02

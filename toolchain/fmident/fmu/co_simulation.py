@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import InputUpdate, UpdateChoice
 from fmident.fmu.instance import Instance
 from fmident.fmu.instances import TrialInstances
@@ -16,6 +16,7 @@ from fmident.fmu.ramps import with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
 from fmident.fmu.values import Assignment
+from fmident.fmu.variables import Value, Variable
 
 
 class CoSimulation2:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.description import ModelDescription, Variable, VariableType
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.interfaces import (
     Capabilities,
     InterfaceKind,
@@ -20,6 +20,7 @@ from fmident.fmu.interfaces import (
     sees_events_late,
 )
 from fmident.fmu.ramps import InputRamps
+from fmident.fmu.variables import Variable, VariableType
 from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.instance import BaseInstance, CallFailed
 from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.variables import Value, Variable
 
 if TYPE_CHECKING:
     from fmident.fmu.library import Library

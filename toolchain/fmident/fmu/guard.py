@@ -23,7 +23,6 @@ import numpy as np
 
 from fmident.errors import SimulationError
 from fmident.fmu.child import OUTPUT, Child
-from fmident.fmu.description import Value
 from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
 from fmident.fmu.interfaces import InterfaceChoice
@@ -31,6 +30,7 @@ from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
 from fmident.fmu.program import FAILED_STEP, STATE_SIZE
 from fmident.fmu.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.variables import Value
 
 _STATE_AT = BUFFER_BYTES + 64
 TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop
 from fmident.fmu.failure import RunFailed, not_finite
 from fmident.fmu.instance import I32, U32, CallFailed, Instance
@@ -29,6 +29,7 @@ from fmident.fmu.program import (
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.signals import input_variable, output_variable
 from fmident.fmu.values import Assignment, reference_array
+from fmident.fmu.variables import Value, Variable
 
 Call = tuple[str, int, int, int, int]
 """Function, address of the value references, count, address of the values of row 0, bytes

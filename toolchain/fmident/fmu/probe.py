@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import InputUpdate
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.instance import CallFailed, Instance
@@ -18,6 +18,7 @@ from fmident.fmu.instances import TrialInstances, directly
 from fmident.fmu.plan import Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.values import Assignment
+from fmident.fmu.variables import Value
 
 if TYPE_CHECKING:
     from fmident.fmu.simulator import Simulator

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.setup import SimulationSetup
 
 
 @dataclass(frozen=True)

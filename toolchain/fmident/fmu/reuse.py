@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import Value
 from fmident.fmu.failure import RunFailed, note
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.variables import Value
 
 Reuse = Literal["checked", "trusted", "never"]
 Outcome = F64 | RunFailed

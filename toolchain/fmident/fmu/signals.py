@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Variable
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.variables import Variable
 
 
 def input_variable(description: ModelDescription, name: str) -> Variable:

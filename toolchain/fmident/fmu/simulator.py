@@ -14,7 +14,6 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.capture import Capture
-from fmident.fmu.description import Value
 from fmident.fmu.driver import (
     I64,
     Driver,
@@ -35,6 +34,7 @@ from fmident.fmu.program import FAILED_STEP, STATE_SIZE
 from fmident.fmu.reuse import Reuse, ReuseCheck
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.statistics import Statistics
+from fmident.fmu.variables import Value
 
 if TYPE_CHECKING:
     from fmident.fmu.fmu import Fmu

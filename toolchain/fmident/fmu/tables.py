@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import not_finite
 from fmident.fmu.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.library import Library
 from fmident.fmu.program import COLUMNS, VALUES
 from fmident.fmu.signals import input_variable, output_variable
+from fmident.fmu.variables import Value, Variable
 
 I64 = npt.NDArray[np.int64]
 

@@ -19,10 +19,10 @@ from fmident.fmu.probe import UNKNOWN
 from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from fmident.fmu.description import Value
     from fmident.fmu.driver import InputUpdate
     from fmident.fmu.interfaces import InterfaceChoice
     from fmident.fmu.setup import SimulationSetup
+    from fmident.fmu.variables import Value
 
 
 def decide_in_child(

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fmident.errors import FmuError, shown
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.instance import Instance
+from fmident.fmu.variables import Value, Variable
 
 
 class Assignment:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element
 
 from fmident.errors import Diagnostic, did_you_mean
-from fmident.fmu.description import ModelDescription, Variable
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.variables import Variable
 
 Sources = Mapping[str, tuple[str, ...]]
 """Calculated parameter -> the parameters that it is calculated from."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import I64, InputUpdate, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.configured import Configured
@@ -23,6 +23,7 @@ from fmident.fmu.log import LogBuffer
 from fmident.fmu.probe import Trial
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
+from fmident.fmu.variables import Value
 
 HELD = (
     "inputs are held from instant to instant: FMI 3.0 can have them on straight lines only"

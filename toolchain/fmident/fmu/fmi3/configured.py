@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi3.declarations import configure, size_parameters
+from fmident.fmu.variables import Value, Variable
 
 
 class Configured:

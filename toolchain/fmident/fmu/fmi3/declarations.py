@@ -9,35 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.variables import Declaration, Value, Variable
 
 LARGEST = 100_000
 """Arrays with more elements keep their start values; their elements have no names."""
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """One variable as the XML has it.
-
-    Parameters
-    ----------
-    variable
-        Everything but what differs from element to element.
-    dimensions
-        Each a number, or the value reference of a structural parameter as a text.
-    starts
-        Start values in row-major order; one for all elements, or none.
-    aliases
-        Further names, with their description and display unit.
-    """
-
-    variable: Variable
-    dimensions: tuple[int | str, ...] = ()
-    starts: tuple[Value, ...] = ()
-    aliases: tuple[tuple[str, str, str | None], ...] = ()
 
 
 def size_parameters(declarations: Sequence[Declaration]) -> dict[str, Variable]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from fmident.fmu.description import ModelDescription, Value, Variable, VariableType
-from fmident.fmu.fmi3.declarations import Declaration, take_apart
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.fmi3.declarations import take_apart
 from fmident.fmu.interfaces import (
     Capabilities,
     InterfaceKind,
     choose_interface,
     sees_events_late,
 )
+from fmident.fmu.variables import Declaration, Value, Variable, VariableType
 from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import ValueSetter
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.fmi3.step_plan import StepPlan
@@ -17,6 +17,7 @@ from fmident.fmu.instance import CallFailed
 from fmident.fmu.instances import TrialInstances
 from fmident.fmu.library import DISCARD
 from fmident.fmu.probe import Trial, farthest, may_depend
+from fmident.fmu.variables import Value
 
 
 def trial_of(

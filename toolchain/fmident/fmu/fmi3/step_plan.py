@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop, ValueSetter
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.fmi3 import loop
@@ -17,6 +17,7 @@ from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.library import Library
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import Group, InputTable, OutputTable, failed_call
+from fmident.fmu.variables import Value
 
 
 class StepPlan:

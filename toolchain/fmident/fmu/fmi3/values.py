@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription, Value, Variable
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.instance import BaseInstance
 from fmident.fmu.library import Library
 from fmident.fmu.tables import Group, Mover, make_groups, native_type
 from fmident.fmu.values import boolean_value, real_value, refuse_settable, text_value, wrong_value
+from fmident.fmu.variables import Value, Variable
 
 
 class Assignment3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import ValueSetter
 from fmident.fmu.fmi3.configured import Configured
 from fmident.fmu.fmi3.instance import Instance3
@@ -18,6 +18,7 @@ from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
 from fmident.fmu.tables import prefix_of
 from fmident.fmu.values import Assignment
+from fmident.fmu.variables import Value
 
 
 class ModelExchange(Configured):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription, Value
+from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import I64, InputUpdate, Runner, Stop, ValueSetter
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.instance import BaseInstance, Instance
@@ -20,6 +20,7 @@ from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import Group, InputTable, OutputTable, failed_call, prefix_of
+from fmident.fmu.variables import Value
 
 DEFAULT_TOLERANCE = 1e-6
 """Relative tolerance where neither the setup nor the FMU has one."""

@@ -1,0 +1,118 @@
+"""One variable of an FMU, as its description declares it.
+
+Sources: FMI specification 2.0.4, section 2.2.7; FMI specification 3.0.1, section 2.4.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+VariableType = Literal["Real", "Integer", "Boolean", "String", "Enumeration"]
+Value = float | int | bool | str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One scalar variable of an FMU, or one element of an array.
+
+    Parameters
+    ----------
+    name
+        As in the Modelica class, such as ``"axis.mass"`` or ``"tau[1]"``.
+    value_reference
+        The handle by which the FMU's functions know the variable.
+    type
+        ``"Real"``, ``"Integer"``, ``"Boolean"``, ``"String"`` or ``"Enumeration"``.
+    causality, variability, initial
+        As FMI defines them, defaults filled in; `initial` is ``""`` where FMI has none.
+    start
+        Start value in Python's type, ``None`` when the description gives none.
+    unit, minimum, maximum, nominal
+        Of a Real, from the variable or its declared type; ``None`` when not given.
+        Integers can have `minimum` and `maximum`.
+    description
+        Text of the modeller, may be empty.
+    declared_type
+        Name of the simple type that the variable is declared with, or ``None``.
+    display_unit
+        Unit for showing the value, FMI 3.0 only, or ``None``.
+    native_type
+        FMI 3.0's name of the type, such as ``"Float32"`` or ``"UInt64"``; `type` then is
+        the nearest of FMI 2.0's. Empty for FMI 2.0.
+    element, elements
+        Place of an array's element in row-major order, and their number; 0 and 1 for a
+        scalar.
+    intermediate
+        Whether an input can be set within a step, FMI 3.0 Co-Simulation only.
+    """
+
+    name: str
+    value_reference: int
+    type: VariableType = "Real"
+    causality: str = "local"
+    variability: str = "continuous"
+    initial: str = ""
+    start: Value | None = None
+    unit: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    nominal: float | None = None
+    description: str = ""
+    declared_type: str | None = None
+    display_unit: str | None = None
+    native_type: str = ""
+    element: int = 0
+    elements: int = 1
+    intermediate: bool = False
+
+    @property
+    def settable(self) -> bool:
+        """Whether a value given before initialisation has a meaning in FMI."""
+        return self.why_not_settable is None
+
+    @property
+    def why_not_settable(self) -> str | None:
+        """The reason in words why the variable cannot be set, ``None`` when it can.
+
+        Parameters can be set, and so can start values of states (`initial` "exact" or
+        "approx"). Whether the FMU makes use of the value is another matter: see
+        :func:`fmident.fmu.influence`.
+        """
+        if self.causality in ("parameter", "structuralParameter"):
+            return None
+        if self.causality == "calculatedParameter":
+            return "calculated from other parameters"
+        if self.variability == "constant":
+            return "constant"
+        if self.causality == "input":
+            return "an input"
+        if self.causality == "independent":
+            return "the independent variable (time)"
+        if self.initial in ("exact", "approx"):
+            return None
+        if self.variability in ("fixed", "tunable"):
+            return "frozen when the FMU was built"
+        return "calculated by the model"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One variable as the XML has it.
+
+    Parameters
+    ----------
+    variable
+        Everything but what differs from element to element.
+    dimensions
+        Each a number, or the value reference of a structural parameter as a text.
+    starts
+        Start values in row-major order; one for all elements, or none.
+    aliases
+        Further names, with their description and display unit.
+    """
+
+    variable: Variable
+    dimensions: tuple[int | str, ...] = ()
+    starts: tuple[Value, ...] = ()
+    aliases: tuple[tuple[str, str, str | None], ...] = ()
