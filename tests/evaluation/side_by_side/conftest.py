@@ -12,6 +12,8 @@ from fmident.evaluation import (
     Evaluator,
     python_problem,
 )
+from fmident.evaluation.journal import RecordedExecutor
+from fmident.evaluation.journal.keys import SimulationKeys
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
 
 from .rig import TIMES, Recording, decay
@@ -39,7 +41,8 @@ def executor(problem: Problem) -> Recording:
 
 @pytest.fixture
 def evaluator(problem: Problem, executor: Recording) -> Evaluator:
-    return Evaluator(problem, executor)
+    """Return an evaluator whose executor recognises equal simulations, as those of any run."""
+    return Evaluator(problem, RecordedExecutor(executor, SimulationKeys(problem)))
 
 
 @pytest.fixture(autouse=True)

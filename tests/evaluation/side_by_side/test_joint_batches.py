@@ -50,7 +50,7 @@ def test_joint_batches_in_the_order_of_the_searches_and_equal_ones_once(
         return lambda own: [own.cost(at(a)) for a in points]
 
     found = evaluator.side_by_side([search(1, 2, 3), search(4), search(2, 2, 5, 6), search(1)])
-    assert executor.batches == [[1, 4, 2], [2, 5], [3, 6]]
+    assert executor.batches == [[1, 4, 2], [5], [3, 6]]
     costs = {a: Evaluator(evaluator.problem, Recording(evaluator.problem)).cost(at(a))
              for a in range(1, 7)}  # fmt: skip
     assert found == [
@@ -79,7 +79,7 @@ def test_simulations_are_counted_whoever_asked_for_them(problem: Problem) -> Non
 def test_what_was_known_is_known_in_each(evaluator: Evaluator, executor: Recording) -> None:
     evaluator.costs(np.array([at(a) for a in range(1, 30)]))
     evaluator.jacobian(at(2))
-    before, told = evaluator.simulations, len(executor.batches)
+    before, batches = evaluator.simulations, len(executor.batches)
 
     def search(own: Evaluator) -> tuple[object, ...]:
         assert own.knows_jacobian(at(2))
@@ -92,7 +92,7 @@ def test_what_was_known_is_known_in_each(evaluator: Evaluator, executor: Recordi
     assert found[0] == found[1]
     assert found[0][2] == 0
     assert evaluator.simulations == before
-    assert len(executor.batches) == told
+    assert len(executor.batches) == batches
 
 
 def test_the_evaluator_learns_the_best_point_and_the_jacobian_there(evaluator: Evaluator) -> None:
@@ -161,8 +161,9 @@ def failing(evaluator: Evaluator) -> None:
     raise ValueError("wrong")
 
 
-def test_other_experiments(evaluator: Evaluator, executor: Recording) -> None:
-    experiment = evaluator.problem.experiments[0]
+def test_other_experiments(problem: Problem, executor: Recording) -> None:
+    evaluator = Evaluator(problem, executor)
+    experiment = problem.experiments[0]
 
     def search(*a: float) -> Search:
         points = np.array([at(x) for x in a])
@@ -196,9 +197,7 @@ def test_failed_simulations_belong_to_who_asked(evaluator: Evaluator) -> None:
     assert evaluator.last_failure == found[2][2]
 
 
-def test_the_outcome_that_several_have_cannot_be_written_to(problem: Problem) -> None:
-    evaluator = Evaluator(problem, Recording(problem))
-
+def test_the_outcome_that_several_have_cannot_be_written_to(evaluator: Evaluator) -> None:
     def search(own: Evaluator) -> bool:
         (outputs,) = own.simulate(at(3))
         assert isinstance(outputs, np.ndarray)

@@ -1,26 +1,96 @@
-"""What an evaluator remembers: the last few items, and the best point by its cost."""
+"""What is remembered of simulations, and the one place that recognises equal ones.
+
+:class:`Batch` sorts the simulations of a batch into known, equal and new ones. An executor with a
+journal asks it what to run; an evaluator asks it what to count, by what it remembers itself, so
+that the counts of a result do not depend on other searches, nor on runs before.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.evaluation.executors.base import Done
 from fmident.evaluation.tasks import Simulated
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class Batch(Generic[K]):
+    """The simulations of a batch: known ones are not run, equal ones once.
+
+    Parameters
+    ----------
+    keys
+        Of each simulation; equal where the outcomes are.
+    find
+        Returns the outcome by the key, or ``None``; called once for each key.
+    done
+        Called with the index and the outcome of each simulation, known ones first.
+
+    Attributes
+    ----------
+    new
+        Index of the first simulation of each key that is not known.
+    repeated
+        How many simulations are equal to an earlier one of the batch.
+    """
+
+    def __init__(
+        self, keys: Sequence[K], find: Callable[[K], Simulated | None], done: Done | None = None
+    ) -> None:
+        self._keys = keys
+        self._done = done
+        self._places: dict[K, list[int]] = {}
+        for index, key in enumerate(keys):
+            self._places.setdefault(key, []).append(index)
+        self._found: dict[K, Simulated] = {}
+        for key in self._places:
+            outcome = find(key)
+            if outcome is not None:
+                self.take(self._places[key][0], outcome)
+        self.new = [places[0] for key, places in self._places.items() if key not in self._found]
+        self.repeated = len(keys) - len(self._places)
+
+    def lacks(self, index: int) -> bool:
+        """Return whether the outcome of a simulation is not known yet."""
+        return self._keys[index] not in self._found
+
+    def take(self, index: int, outcome: Simulated) -> None:
+        """Learn the outcome of a simulation, and of all that are equal."""
+        key = self._keys[index]
+        self._found[key] = outcome
+        if self._done is not None:
+            for place in self._places[key]:
+                self._done(place, outcome)
+
+    def outcomes(self) -> list[Simulated]:
+        """Return the outcomes in the order of the keys, when all are known."""
+        return [self._found[key] for key in self._keys]
 
 
 class Recent(Generic[T]):
-    """The last few items by key."""
+    """The last items by key.
 
-    def __init__(self, capacity: int) -> None:
+    Parameters
+    ----------
+    capacity
+        The oldest are forgotten when the sizes of all exceed it.
+    size
+        Of an item; 1 by default, so that `capacity` is their number.
+    """
+
+    def __init__(self, capacity: int, size: Callable[[T], int] = lambda _: 1) -> None:
         self._items: OrderedDict[object, T] = OrderedDict()
         self._capacity = capacity
+        self._size = size
+        self._held = 0
 
     def hold(self, count: int) -> None:
         """Have room for at least `count` items from now on."""
@@ -34,16 +104,18 @@ class Recent(Generic[T]):
 
     def copy(self) -> Recent[T]:
         """Return a memory of its own with the same items."""
-        found: Recent[T] = Recent(self._capacity)
+        found: Recent[T] = Recent(self._capacity, self._size)
         found._items.update(self._items)
+        found._held = self._held
         return found
 
     def put(self, key: object, item: T) -> None:
         """Keep an item, and forget the oldest if there are too many."""
+        before = self._items.pop(key, None)
+        self._held += self._size(item) - (0 if before is None else self._size(before))
         self._items[key] = item
-        self._items.move_to_end(key)
-        while len(self._items) > self._capacity:
-            self._items.popitem(last=False)
+        while self._held > self._capacity:
+            self._held -= self._size(self._items.popitem(last=False)[1])
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from fmident.evaluation.journal.executor import RecordedExecutor
 from fmident.evaluation.journal.identity import identity_digest
 from fmident.evaluation.journal.records import Population
 from fmident.evaluation.memory import (
+    Batch,
     Best,
     Earlier,
     Evaluated,
@@ -250,9 +251,7 @@ class Runs:
         # The outputs are kept, so that a run that is interrupted can end at once.
         outputs: dict[object, Simulated | Forgotten] = {}
         for task in self._tasks(p):
-            known = self._outputs.get(task.key)
-            if known is None and self._earlier is not None:
-                known = self._earlier.output(task.key)
+            known = self._lookup(task.key)
             if known is not None:
                 outputs[task.key] = known
         self._take_best(Best(p.copy(), item.cost, item.residuals, outputs))
@@ -330,48 +329,50 @@ class Runs:
         restored: bool = False,
         again: bool = False,
     ) -> list[Simulated]:
-        """Run tasks, equal ones once, known ones not at all.
+        """Run tasks, and count those that are not remembered here.
 
         With `restored` none is run: they were in an earlier process, and what is returned is
         incomplete. With `again` they are run that were in an earlier process.
         """
         keys = [task.key for task in tasks]
-        found: dict[object, Simulated] = {}
-        pending: dict[object, SimulationTask] = {}
-        forgotten: dict[object, SimulationTask] = {}
-        for key, task in zip(keys, tasks, strict=True):
-            known = self._outputs.get(key)
-            if known is None and self.best is not None:
-                known = self.best.outputs.get(key)
-            if known is None and self._earlier is not None:
-                known = self._earlier.output(key)
-            if known is None:
-                pending.setdefault(key, task)
-            elif not isinstance(known, Forgotten):
-                found[key] = known
-            elif not restored:
-                forgotten.setdefault(key, task)
+        batch = Batch(keys, self._remembered)
+        forgotten = [i for i in batch.new if self._lookup(keys[i]) is not None]
+        new = [i for i in batch.new if self._lookup(keys[i]) is None]
+        if restored:
+            self.counts.add(simulations=len(new))
+            for i in new:
+                self._outputs.put(keys[i], Forgotten())
+            return []
         if forgotten:
             # They are counted already.
-            outcomes = self._restoring.run(list(forgotten.values()))
-            for known_key, outcome in zip(forgotten, outcomes, strict=True):
-                found[known_key] = outcome
-                self._outputs.put(known_key, outcome)
-        self.counts.add(simulations=len(pending))
-        if restored:
-            for new in pending:
-                self._outputs.put(new, Forgotten())
-            return []
-        if pending:
+            outcomes = self._restoring.run([tasks[i] for i in forgotten])
+            for i, outcome in zip(forgotten, outcomes, strict=True):
+                batch.take(i, outcome)
+                self._outputs.put(keys[i], outcome)
+        self.counts.add(simulations=len(new))
+        if new:
             executor = self._restoring if again else self._executor
-            outcomes = self.activities.run(executor, list(pending.values()))
-            for new, outcome in zip(pending, outcomes, strict=True):
-                found[new] = outcome
+            outcomes = self.activities.run(executor, [tasks[i] for i in new])
+            for i, outcome in zip(new, outcomes, strict=True):
+                batch.take(i, outcome)
                 if isinstance(outcome, SimulationFailure):
                     self.counts.failed(outcome)
                 if remember:
-                    self._outputs.put(new, outcome)
-        return [found[key] for key in keys]
+                    self._outputs.put(keys[i], outcome)
+        return batch.outcomes()
+
+    def _lookup(self, key: object) -> Simulated | Forgotten | None:
+        """Return what is remembered of a simulation, by the key of its task."""
+        known = self._outputs.get(key)
+        if known is None and self.best is not None:
+            known = self.best.outputs.get(key)
+        if known is None and self._earlier is not None:
+            known = self._earlier.output(key)
+        return known
+
+    def _remembered(self, key: object) -> Simulated | None:
+        known = self._lookup(key)
+        return None if isinstance(known, Forgotten) else known
 
     def _known(self, p: F64) -> Evaluated | None:
         best = self.best

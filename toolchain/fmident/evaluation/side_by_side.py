@@ -15,12 +15,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-from fmident.evaluation.runs import recorder_of
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.tasks import Simulated, SimulationTask
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -422,29 +422,18 @@ class _Together(Generic[T]):
 
 
 def _run_joint(executor: Executor, batches: Sequence[_Batch]) -> list[list[Simulated]]:
-    """Run several batches as one, equal tasks once, and return the outcomes of each."""
-    numbers: dict[object, int] = {}
-    tasks: list[SimulationTask] = []
-    owners: list[list[tuple[_Batch, int]]] = []
-    for batch in batches:
-        for index, task in enumerate(batch.tasks):
-            number = numbers.setdefault(task.key, len(tasks))
-            if number == len(tasks):
-                tasks.append(task)
-                owners.append([])
-            owners[number].append((batch, index))
+    """Run several batches as one, and return the outcomes of each.
 
-    def tell(number: int, outcome: Simulated) -> None:
-        for batch, index in owners[number]:
-            if batch.done is not None:
-                batch.done(index, outcome)
+    Searches may ask for equal simulations: the executor recognises those.
+    """
+    tasks = [task for batch in batches for task in batch.tasks]
+    owners = [(batch, index) for batch in batches for index in range(len(batch.tasks))]
+
+    def report(number: int, outcome: Simulated) -> None:
+        batch, index = owners[number]
+        if batch.done is not None:
+            batch.done(index, outcome)
 
     listens = any(batch.done is not None for batch in batches)
-    outcomes = executor.run(tasks, tell if listens else None)
-    for owned, outcome in zip(owners, outcomes, strict=True):
-        if len(owned) > 1 and not isinstance(outcome, SimulationFailure):
-            outcome.flags.writeable = False  # several have it
-    recorder = recorder_of(whole_of(executor))
-    if recorder is not None:
-        recorder.served.cached += sum(len(owned) - 1 for owned in owners)
-    return [[outcomes[numbers[task.key]] for task in batch.tasks] for batch in batches]
+    outcomes = iter(executor.run(tasks, report if listens else None))
+    return [list(islice(outcomes, len(batch.tasks))) for batch in batches]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
 from fmident.evaluation.executors.factory import make_executor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
 from fmident.evaluation.journal.records import Population
+from fmident.evaluation.memory import Batch, Recent
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class RecordedExecutor(Executor):
         self._inner = inner
         self._keys = keys
         self._journal = journal
-        self._recent = _RecentOutcomes(CACHE_BYTES if journal is None else BUFFER_BYTES)
+        limit = CACHE_BYTES if journal is None else BUFFER_BYTES
+        self._recent: Recent[Simulated] = Recent(limit, _size)
         self._retaining = False
         self.served = served or Served()
 
@@ -110,24 +111,23 @@ class RecordedExecutor(Executor):
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Serve the known ones, run the others; each is kept as soon as it is done.
 
-        The outputs cannot be written to: they may be served again.
+        Equal ones are run once. The outputs cannot be written to: they may be served again.
         """
         keys = [self._keys.of(task) for task in tasks]
-        found, missing = self._known(keys, done)
-        if missing:
+        batch = Batch(keys, self._find, done)
+        if batch.new:
 
             def finished(number: int, outcome: Simulated) -> None:
-                index = missing[number]
+                index = batch.new[number]
                 self._take(keys[index], outcome)
-                found[index] = outcome
-                if done is not None:
-                    done(index, outcome)
+                batch.take(index, outcome)
 
-            outcomes = self._inner.run([tasks[index] for index in missing], finished)
+            outcomes = self._inner.run([tasks[index] for index in batch.new], finished)
             for number, outcome in enumerate(outcomes):
-                if found[missing[number]] is None:  # an executor that does not tell
+                if batch.lacks(batch.new[number]):  # an executor that does not report each
                     finished(number, outcome)
-        return [outcome for outcome in found if outcome is not None]
+        self.served.cached += batch.repeated
+        return batch.outcomes()
 
     def run_other(
         self,
@@ -137,16 +137,17 @@ class RecordedExecutor(Executor):
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         keys = [self._keys.of_other(experiment, variables, chosen) for chosen in values]
-        found, missing = self._known(keys, None)
-        # In small batches: this method tells of outcomes only when all of them are there.
+        batch = Batch(keys, self._find)
+        # In small batches: this method returns outcomes only when all of them are there.
         share = 2 * max(self.simultaneous, 1)
-        for begin in range(0, len(missing), share):
-            part = missing[begin : begin + share]
+        for begin in range(0, len(batch.new), share):
+            part = batch.new[begin : begin + share]
             outcomes = self._inner.run_other(experiment, variables, [values[k] for k in part])
             for index, outcome in zip(part, outcomes, strict=True):
                 self._take(keys[index], outcome)
-                found[index] = outcome
-        return [outcome for outcome in found if outcome is not None]
+                batch.take(index, outcome)
+        self.served.cached += batch.repeated
+        return batch.outcomes()
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far, and what became of the journal."""
@@ -218,16 +219,6 @@ class RecordedExecutor(Executor):
 
     # ----------------------------------------------------------------- outcomes
 
-    def _known(
-        self, keys: Sequence[bytes], done: Done | None
-    ) -> tuple[list[Simulated | None], list[int]]:
-        found: list[Simulated | None] = [self._find(key) for key in keys]
-        if done is not None:
-            for index, outcome in enumerate(found):
-                if outcome is not None:
-                    done(index, outcome)
-        return found, [index for index, outcome in enumerate(found) if outcome is None]
-
     def _find(self, key: bytes) -> Simulated | None:
         recent = self._recent.get(key)
         if recent is not None:
@@ -235,49 +226,30 @@ class RecordedExecutor(Executor):
             if self._retaining and self._journal is not None:
                 self._journal.keep(key, recent)
             return recent
-        told = None if self._journal is None else self._journal.find(key)
-        if told is None:
+        kept = None if self._journal is None else self._journal.find(key)
+        if kept is None:
             return None
-        outcome, earlier = told
+        outcome, earlier = kept
         self.served.restored += earlier
         self.served.cached += not earlier
-        self._recent.put(key, outcome)
+        self._remember(key, outcome)
         if self._retaining and self._journal is not None:
             self._journal.keep(key, outcome)
         return outcome
 
     def _take(self, key: bytes, outcome: Simulated) -> None:
         if not isinstance(outcome, SimulationFailure) or outcome.final:
-            self._recent.put(key, outcome)
+            self._remember(key, outcome)
             if self._journal is not None:
                 self._journal.keep(key, outcome)
         # Ctrl-C may come before: what is counted has been kept.
         self.served.simulated += 1
 
-
-class _RecentOutcomes:
-    """Outcomes by key; the oldest are forgotten when they need too much memory."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._bytes = 0
-        self._items: OrderedDict[bytes, Simulated] = OrderedDict()
-
-    def get(self, key: bytes) -> Simulated | None:
-        found = self._items.get(key)
-        if found is not None:
-            self._items.move_to_end(key)
-        return found
-
-    def put(self, key: bytes, outcome: Simulated) -> None:
+    def _remember(self, key: bytes, outcome: Simulated) -> None:
         if not isinstance(outcome, SimulationFailure):
             # Others hold the same array, and it may still have to be written.
             outcome.flags.writeable = False
-        before = self._items.pop(key, None)
-        self._bytes += _size(outcome) - (0 if before is None else _size(before))
-        self._items[key] = outcome
-        while self._bytes > self._limit:
-            self._bytes -= _size(self._items.popitem(last=False)[1])
+        self._recent.put(key, outcome)
 
 
 def _size(outcome: Simulated) -> int:
