@@ -15,6 +15,7 @@ from fmident.estimation.bounds import left_beyond_bounds
 from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Ending, Estimate, Status
 from fmident.estimation.delays import delay_notes, unmodelled_delays
+from fmident.estimation.farther import acting_farther, farther_notes, look_farther, moved_to
 from fmident.estimation.fits import (
     check_fits,
     check_residuals,
@@ -152,6 +153,17 @@ def summarise(
                 if jumps.lower is not None and status == "converged":
                     status, ended_by = "limit", "jump"
                     message += "; but the cost is lower on the other side of a jump nearby"
+                farther = look_farther(
+                    problem, evaluator, p, held, statistics, searches=weights is None
+                )
+                statistics = acting_farther(problem, statistics, farther)
+                notes += farther_notes(problem, p, cost, farther)
+                if farther.lower is not None and status == "converged":
+                    status, ended_by = "limit", "plateau"
+                    message += (
+                        "; but the cost is lower farther away, along a parameter that has no"
+                        " influence here"
+                    )
             looked_at = True
     except JacobianError as error:
         notes.append(f"There are no intervals: {error.message}.")
@@ -290,14 +302,10 @@ def _jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str
         )
     if jumps.lower is not None:
         point, lower = jumps.lower
-        shown = ", ".join(
-            f"{q.name} = {x:.6g}"
-            for q, x, old in zip(problem.free, point, p, strict=True)
-            if x != old
-        )
         notes.append(
-            f"The cost is {lower:.6g} at {shown}, on the other side of a jump, in place of "
-            f"{cost:.6g} here: this is not the minimum. Start there, or give several starts."
+            f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, on the other side of a"
+            f" jump, in place of {cost:.6g} here: this is not the minimum. Start there, or give"
+            " several starts."
         )
     return notes
 
