@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
+from typing import BinaryIO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from fmident._whole_file import whole_file
 from fmident.compilers.staleness import RECORD_PATH
 from fmident.errors import CompilationError, Diagnostic, FmuError
 from fmident.fmu.description import ModelDescription
@@ -120,29 +120,16 @@ def deliver(fmu: Path, output: Path, description: Element, record: bytes) -> Non
         The output cannot be written.
     """
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-        os.close(handle)
+        with whole_file(output) as stream:
+            _copy(fmu, stream, description, record)
     except OSError as error:
         raise CompilationError(
             f"'{output}' cannot be written: {error.strerror or error}",
-            hint="check the folder and its permissions",
+            hint="check the folder, its permissions and the free space",
         ) from error
-    temporary = Path(name)
-    try:
-        _copy(fmu, temporary, description, record)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(output)
-    except OSError as error:
-        raise CompilationError(
-            f"'{output}' cannot be written: {error.strerror or error}",
-            hint="check the free space and the permissions",
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
-def _copy(fmu: Path, target: Path, description: Element, record: bytes) -> None:
+def _copy(fmu: Path, target: BinaryIO, description: Element, record: bytes) -> None:
     with (
         zipfile.ZipFile(fmu) as source,
         zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -180,9 +167,3 @@ def _names(fmu: Path) -> list[str]:
             f"OpenModelica's FMU '{fmu.name}' cannot be read: {error}",
             hint="was the disk full? build again",
         ) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from fmident._whole_file import whole_file
 
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can hold
 
@@ -23,18 +23,10 @@ def write_archive(path: Path, members: Mapping[str, bytes], executable: str = ""
     executable
         Name of the member to be marked executable.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-            for name, content in members.items():
-                info = zipfile.ZipInfo(name, _TIMESTAMP)
-                info.create_system = 3  # Unix, wherever it is written
-                info.external_attr = (0o755 if name == executable else 0o644) << 16
-                info.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(info, content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name, _TIMESTAMP)
+            info.create_system = 3  # Unix, wherever it is written
+            info.external_attr = (0o755 if name == executable else 0o644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)

@@ -1,0 +1,78 @@
+"""Files that are replaced only by whole ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fmident._whole_file import whole_file
+
+WRITE_AND_WAIT = """
+import sys
+from pathlib import Path
+from fmident._whole_file import whole_file
+
+with whole_file(Path(sys.argv[1])) as stream:
+    stream.write(b"half")
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.fmu"
+    path.write_bytes(b"old")
+
+    def fail() -> None:
+        with whole_file(path) as stream:
+            stream.write(b"new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.fmu"]
+
+
+def test_the_mode_is_that_of_any_other_file(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    with whole_file(tmp_path / "folder" / "a.fmu") as stream:
+        stream.write(b"new")
+    written = tmp_path / "folder" / "a.fmu"
+    assert written.read_bytes() == b"new"
+    assert written.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_what_a_killed_process_left_is_removed_and_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "a.fmu"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITE_AND_WAIT, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"begun\n"
+    (tmp_path / ".a.fmu.notes").write_text("mine")
+    os.kill(writers[0].pid, signal.SIGKILL)
+    writers[0].communicate()
+    assert len(names(tmp_path)) == 3
+    with whole_file(path) as stream:
+        stream.write(b"new")
+    assert len(names(tmp_path)) == 3  # the file, one that is being written, the notes
+    writers[1].communicate()
+    assert writers[1].returncode == 0
+    assert path.read_bytes() == b"half"
+    assert names(tmp_path) == [".a.fmu.notes", "a.fmu"]
