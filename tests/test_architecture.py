@@ -20,8 +20,8 @@ DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_lazy", "_child", "arrays", "_closing", "_json", "_locked_folder", "_whole_file", "errors",
-    "options", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
+    "_version", "_lazy", "_child", "arrays", "_closing", "_json", "_locked_folder", "_whole_file",
+    "errors", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
     "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
     "plugins", "testing", "validation",
 )  # fmt: skip
