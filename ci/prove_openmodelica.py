@@ -35,8 +35,8 @@ from fmident.compilers.openmodelica import (
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.validation import plan_fmu, validate
-from fmident.validation.accuracy import Limits, limits
-from fmident.validation.model_exchange import (
+from fmident.validation.checks.accuracy import Limits, limits
+from fmident.validation.checks.model_exchange import (
     exchange,
     exchange_limits,
     own_tolerance,
@@ -50,7 +50,7 @@ COMPILERS: dict[str, type[Compiler]] = {
 }
 TWIN_TOLERANCE = 1e-12
 """Of the embedded compiler's FMU where it is taken for right. How far the other may be off is
-derived from its tolerance and from what that leaves (fmident.validation.accuracy)."""
+derived from its tolerance and from what that leaves (fmident.validation.checks.accuracy)."""
 NO_REFERENCE = {"MechanismsMSL.Robots.DeltaInverseConstraints"}
 """In an FMU OpenModelica solves its length constraints for the other assembly: F8."""
 REFERENCE_LIMIT = 1e-5

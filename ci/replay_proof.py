@@ -5,7 +5,8 @@
 ``ci/replay_proof.py proof.json proof-with-fixes.json``: in the first, Model Exchange was integrated
 at the FMU's tolerance T, in the second at 1e-11. What Co-Simulation differs by from both says how
 far these two are apart at least, and with it how large the limit of today is at least:
-``10*|first - second| + 50*T`` of range (fmident.validation.accuracy; the size of a signal is half
+``10*|first - second| + 50*T`` of range (see
+``fmident.validation.checks.accuracy``; the size of a signal is half
 its range or more). A deviation below that is within its limit for certain; of the others the
 recordings do not say.
 """

@@ -30,6 +30,7 @@ LAYERS = (
 COMPOSITION = {"__init__", "__main__", "api", "cli"}
 """These wire the layers together and may import all of them."""
 
+MOST_MODULES = 16
 LONGEST_MODULE = 500
 
 
@@ -205,6 +206,15 @@ def test_a_name_that_says_little_is_not_given_often() -> None:
     for name in ("run.py", "model.py", "plan.py", "driver.py"):
         found = [name_of(p) for p in modules(HOST) if p.name == name]
         assert len(found) <= 2, found
+
+
+def test_no_package_has_too_many_modules_beside_each_other() -> None:
+    """The commands are a module each; the rest is read in rooms."""
+    counts = {
+        name_of(folder): sum(p.name != "__init__.py" for p in folder.glob("*.py"))
+        for folder in {p.parent for p in modules(HOST)} - {HOST / "cli", HOST / "fmu"}
+    }
+    assert {name: n for name, n in counts.items() if n > MOST_MODULES} == {}
 
 
 def test_no_module_is_too_long() -> None:

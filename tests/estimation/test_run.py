@@ -20,7 +20,7 @@ from fmident.estimation import (
     StopEstimation,
     run_estimation,
 )
-from fmident.estimation.jumps import Jumps
+from fmident.estimation.diagnostics.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident.statistics import ResidualScores

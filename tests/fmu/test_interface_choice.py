@@ -13,7 +13,7 @@ from fmident.fmu.interfaces import InterfaceChoice
 from fmident.fmu.names import structured_name
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
-from fmident.validation.model_exchange import check_model_exchange
+from fmident.validation.checks.model_exchange import check_model_exchange
 
 from .exchange import build_both, build_twin
 from .test_model_exchange import BALL

@@ -13,7 +13,7 @@ import pytest
 from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult
 from fmident.report.page import render
-from fmident.report.plots import cost_history, envelope, fit_plot, residual_histogram, searches
+from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram, searches
 from fmident.report.sections import Section, Text
 
 pytestmark = pytest.mark.slow  # many builds or whole runs

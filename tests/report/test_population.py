@@ -12,7 +12,7 @@ import pytest
 from fmident.estimation.population import Generation
 from fmident.estimation.result import StageResult
 from fmident.report.page import HtmlReporter, render
-from fmident.report.population_plot import (
+from fmident.report.plots.population import (
     MOST_PARAMETERS,
     by_stage,
     generations_plot,

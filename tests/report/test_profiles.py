@@ -11,8 +11,8 @@ import pytest
 
 from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult, tau_curve
 from fmident.profiles.verdict import judge
+from fmident.report.plots.profiles import draw_profiles, profile_svg
 from fmident.report.profile_folder import profiles_json
-from fmident.report.profile_plot import draw_profiles, profile_svg
 from fmident.report.profile_text import interval_text, profile_summary
 
 pytestmark = pytest.mark.slow  # many builds or whole runs

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from fmident.estimation import TimeSeriesEstimate
-from fmident.report.series_plot import series_plot
+from fmident.report.plots.series import series_plot
 from fmident.report.series_table import series_table
 
 

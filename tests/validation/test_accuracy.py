@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fmident.fmu import ModelDescription, SimulationSetup, Variable
-from fmident.validation.accuracy import limits
-from fmident.validation.model_exchange import _refined
+from fmident.validation.checks.accuracy import limits
+from fmident.validation.checks.model_exchange import _refined
 
 TIMES = np.linspace(0.0, 1.0, 201)
 DESCRIPTION = ModelDescription(

@@ -12,8 +12,8 @@ import pytest
 from fmident.fmu import SimulationSetup
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
-from fmident.validation.checks import checks_of
-from fmident.validation.model_exchange import (
+from fmident.validation.checks.by_name import checks_of
+from fmident.validation.checks.model_exchange import (
     check_model_exchange,
     exchange,
     supports_model_exchange,

@@ -11,8 +11,8 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
-from fmident.estimation.online import OnlineEstimator, Tracker, time_series
-from fmident.estimation.series import Flag, OnlineEstimate, TimeSeriesEstimate
+from fmident.estimation.online.online import OnlineEstimator, Tracker, time_series
+from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.algebraic import kernels

@@ -11,8 +11,8 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
-from fmident.estimation.online import OnlineEstimator, Tracker
-from fmident.estimation.series import Flag, OnlineEstimate
+from fmident.estimation.online.online import OnlineEstimator, Tracker
+from fmident.estimation.online.series import Flag, OnlineEstimate
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.extended_kalman.options import ExtendedKalmanOptions

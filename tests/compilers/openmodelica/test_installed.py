@@ -14,7 +14,7 @@ from fmident.compilers.base import BuildResult
 from fmident.compilers.libraries import own_source
 from fmident.compilers.openmodelica.advice import to_diagnostic
 from fmident.compilers.openmodelica.installed import is_installed, omc_folders
-from fmident.compilers.openmodelica.messages import Message
+from fmident.compilers.openmodelica.sessions.messages import Message
 from fmident.compilers.openmodelica.sources import Library, plan_loading
 from fmident.errors import CompilationError
 from fmident.plugins import load_plugins

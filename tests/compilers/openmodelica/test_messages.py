@@ -13,14 +13,14 @@ from fmident.compilers.openmodelica.advice import (
     to_diagnostic,
     to_diagnostics,
 )
-from fmident.compilers.openmodelica.messages import (
+from fmident.compilers.openmodelica.sessions.messages import (
     Message,
     parse_logged,
     parse_printed,
     parse_raised,
     parse_records,
 )
-from fmident.compilers.openmodelica.values import quoted, scan_value
+from fmident.compilers.openmodelica.sessions.values import quoted, scan_value
 from fmident.errors import Location
 
 

@@ -116,7 +116,7 @@ def test_model_exchange_is_compared(
     times = np.array([0.0, 0.5, 1.0])
     setup = proof.SimulationSetup(times, ("u",), times[:, None], ("y",), {"k": 4.0}, 1e-7)
     opened = MagicMock()
-    monkeypatch.setattr("fmident.validation.model_exchange.open_fmu", opened)
+    monkeypatch.setattr("fmident.validation.checks.model_exchange.open_fmu", opened)
     simulator = opened.return_value.__enter__.return_value.simulator
     running = simulator.return_value.__enter__.return_value
     running.simulate.return_value = np.zeros((9, 1))

@@ -16,19 +16,19 @@ import pytest
 from fmident.compilers.base import BuildResult
 from fmident.compilers.openmodelica import OpenModelicaCompiler, availability
 from fmident.compilers.openmodelica.availability import choose_way, docker_arguments, find_omc
-from fmident.compilers.openmodelica.messages import parse_raised
-from fmident.compilers.openmodelica.ompython_session import (
+from fmident.compilers.openmodelica.sessions.messages import parse_raised
+from fmident.compilers.openmodelica.sessions.ompython import (
     Listener,
     OMPythonSession,
     start_docker,
     start_local,
 )
-from fmident.compilers.openmodelica.script_session import (
+from fmident.compilers.openmodelica.sessions.script import (
     ScriptSession,
     make_script,
     read_answers,
 )
-from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, end_process
+from fmident.compilers.openmodelica.sessions.session import Deadline, OmcStoppedError, end_process
 from fmident.errors import CompilationError
 
 pytestmark = pytest.mark.slow  # builds or starts processes throughout
@@ -77,7 +77,7 @@ def test_omc_that_does_not_start(
     build: Build, fake_omc: Path, as_user: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_omc.write_text("#!/bin/sh\necho cannot load libOpenModelica >&2\nexit 1\n")
-    monkeypatch.setattr("fmident.compilers.openmodelica.ompython_session.START_SECONDS", 1.0)
+    monkeypatch.setattr("fmident.compilers.openmodelica.sessions.ompython.START_SECONDS", 1.0)
     with pytest.raises(CompilationError, match="did not start as a server") as caught:
         build("Good", session="local")
     assert 'session = "script"' in (caught.value.hint or "")

@@ -13,7 +13,7 @@ import pytest
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import ProblemError, SimulationError
 from fmident.estimation import run_estimation
-from fmident.estimation.series import Flag, TimeSeriesEstimate
+from fmident.estimation.online.series import Flag, TimeSeriesEstimate
 from fmident.evaluation import (
     Evaluator,
     InProcessExecutor,

@@ -11,9 +11,9 @@ from fmident.arrays import F64
 from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
-from fmident.estimation.combinations import tested_combinations
+from fmident.estimation.diagnostics.combinations import tested_combinations
+from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.result import integration_advice
-from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain

@@ -14,7 +14,7 @@ from fmident.checking.sensitivities import Sensitivities
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Measurement
 from fmident.errors import Diagnostic
-from fmident.estimation.delays import Place, with_delays
+from fmident.estimation.diagnostics.delays import Place, with_delays
 from fmident.evaluation import Evaluator
 from fmident.problem.residuals import predict, residual_layout, whitened_residuals
 

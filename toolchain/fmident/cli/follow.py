@@ -21,8 +21,8 @@ from fmident.toml_file import loads, parse_toml
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
     from fmident.data.table import Table
-    from fmident.estimation.online import Tracker
-    from fmident.estimation.series import OnlineEstimate
+    from fmident.estimation.online.online import Tracker
+    from fmident.estimation.online.series import OnlineEstimate
     from fmident.problem.model import Problem
 
 FIRST_ROWS = 20
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     from fmident import api
     from fmident.data.follow import lines_of
     from fmident.estimation.choices import estimator_options
-    from fmident.estimation.online import OnlineEstimator
+    from fmident.estimation.online.online import OnlineEstimator
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
     from fmident.plugins import load_plugins
@@ -182,8 +182,8 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
     from fmident.data.follow import RowReader
     from fmident.data.table import split_header
     from fmident.fmu import read_description
-    from fmident.problem.file import read_toml
-    from fmident.problem.quantities import to_unit, with_own_units
+    from fmident.problem.reading.file import read_toml
+    from fmident.problem.reading.quantities import to_unit, with_own_units
 
     text = read_csv_text(head)
     names = [split_header(cell)[0] for cell in text.header]

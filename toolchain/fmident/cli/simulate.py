@@ -192,7 +192,7 @@ class _Data:
 
     def values(self, column: str, unit: str | None) -> F64:
         """Return a column in the FMU's unit, shape (k,); say where it has none."""
-        from fmident.problem.quantities import stays_as_is, to_unit
+        from fmident.problem.reading.quantities import stays_as_is, to_unit
 
         table = self.table
         what, place = f"column '{column}'", Location(str(table.path))

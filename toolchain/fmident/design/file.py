@@ -16,14 +16,14 @@ from fmident.design.information import Criterion
 from fmident.design.sine import SineCriterion, SineSettings
 from fmident.errors import FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
-from fmident.problem.evaluation_file import Executors, read_evaluation
-from fmident.problem.file import (
+from fmident.problem.model import EstimatorSettings, Problem
+from fmident.problem.reading.evaluation_file import Executors, read_evaluation
+from fmident.problem.reading.file import (
     ModelResolver,
     read_model,
     read_parameters,
     read_toml,
 )
-from fmident.problem.model import EstimatorSettings, Problem
 from fmident.toml_file import Section
 
 

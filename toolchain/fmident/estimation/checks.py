@@ -11,7 +11,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.evaluation.curvature import NOTHING
+from fmident.evaluation.derivatives.curvature import NOTHING
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:

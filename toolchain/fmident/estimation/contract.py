@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 from fmident.arrays import F64
 
 if TYPE_CHECKING:
-    from fmident.estimation.series import TimeSeriesEstimate
+    from fmident.estimation.online.series import TimeSeriesEstimate
     from fmident.evaluation.contract import Evaluator
     from fmident.problem.model import Problem
     from fmident.statistics import ResidualScores

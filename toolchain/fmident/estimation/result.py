@@ -11,8 +11,8 @@ import pandas as pd
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Iteration, Status
+from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
-from fmident.estimation.series import TimeSeriesEstimate
 from fmident.problem.cost import TimeDomain
 from fmident.statistics.identifiability import Identifiability
 

@@ -11,11 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.bounds import left_beyond_bounds
-from fmident.estimation.combinations import tested_combinations
 from fmident.estimation.contract import Ending, Estimate, Status
-from fmident.estimation.delays import delay_notes, unmodelled_delays
-from fmident.estimation.farther import acting_farther, farther_notes, look_farther, moved_to
+from fmident.estimation.diagnostics.bounds import left_beyond_bounds
+from fmident.estimation.diagnostics.combinations import tested_combinations
+from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
+from fmident.estimation.diagnostics.farther import (
+    acting_farther,
+    farther_notes,
+    look_farther,
+    moved_to,
+)
+from fmident.estimation.diagnostics.jumps import Jumps, look_around, without_intervals
+from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.fits import (
     check_fits,
     check_residuals,
@@ -23,9 +30,7 @@ from fmident.estimation.fits import (
     output_fits,
     residual_notes,
 )
-from fmident.estimation.jumps import Jumps, look_around, without_intervals
 from fmident.estimation.result import DerivativeCheck, OutputFit, ParameterEstimate, ResidualCheck
-from fmident.estimation.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, JacobianError, Simulated
 from fmident.problem.cost import TimeDomain
 from fmident.statistics import Identifiability, ParameterStatistics

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
-    from fmident.evaluation.differences import Columns, JacobianError, difference_columns
-    from fmident.evaluation.directions import DirectionalDerivatives
+    from fmident.evaluation.derivatives.differences import (
+        Columns,
+        JacobianError,
+        difference_columns,
+    )
+    from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+    from fmident.evaluation.derivatives.noise import NoiseEstimate, noise_level
+    from fmident.evaluation.derivatives.steps import StepSizes, choose_steps, fixed_steps
     from fmident.evaluation.evaluator import Evaluator
     from fmident.evaluation.executors import (
         AutoExecutor,
@@ -23,11 +29,9 @@ if TYPE_CHECKING:
         runs_in_this_process,
     )
     from fmident.evaluation.matching import EventMatching
-    from fmident.evaluation.noise import NoiseEstimate, noise_level
     from fmident.evaluation.python_model import PythonExecutor, python_problem
     from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
     from fmident.evaluation.side_by_side import in_callers_thread
-    from fmident.evaluation.steps import StepSizes, choose_steps, fixed_steps
     from fmident.evaluation.tasks import (
         Simulated,
         SimulationFailure,
@@ -73,8 +77,8 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "AutoExecutor": "executors",
-        "Columns": "differences",
-        "DirectionalDerivatives": "directions",
+        "Columns": "derivatives.differences",
+        "DirectionalDerivatives": "derivatives.directions",
         "Done": "executors",
         "Evaluator": "evaluator",
         "EventMatching": "matching",
@@ -82,21 +86,21 @@ __getattr__, __dir__ = lazy_face(
         "ExecutorKind": "executors",
         "ExecutorReport": "executors",
         "InProcessExecutor": "executors",
-        "JacobianError": "differences",
-        "NoiseEstimate": "noise",
+        "JacobianError": "derivatives.differences",
+        "NoiseEstimate": "derivatives.noise",
         "ProcessExecutor": "executors",
         "PythonExecutor": "python_model",
         "Simulated": "tasks",
         "SimulationFailure": "tasks",
         "SimulationTask": "tasks",
-        "StepSizes": "steps",
+        "StepSizes": "derivatives.steps",
         "Warn": "executors",
-        "choose_steps": "steps",
-        "difference_columns": "differences",
-        "fixed_steps": "steps",
+        "choose_steps": "derivatives.steps",
+        "difference_columns": "derivatives.differences",
+        "fixed_steps": "derivatives.steps",
         "in_callers_thread": "side_by_side",
         "make_executor": "executors",
-        "noise_level": "noise",
+        "noise_level": "derivatives.noise",
         "output_variables": "setups",
         "python_problem": "python_model",
         "refuse_not_finite": "tasks",

@@ -10,15 +10,15 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.derivatives import Climb, Derivatives
-from fmident.evaluation.differences import JacobianError
-from fmident.evaluation.directions import DirectionalDerivatives
+from fmident.evaluation.derivatives.derivatives import Climb, Derivatives
+from fmident.evaluation.derivatives.differences import JacobianError
+from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served
 from fmident.evaluation.memory import Earlier, cost_of
 from fmident.evaluation.runs import Runs, recorder_of
 from fmident.evaluation.side_by_side import MOST, Share, run_side_by_side, whole_of
-from fmident.evaluation.steps import StepSizes
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.search_space import SearchSpace
@@ -227,7 +227,8 @@ class Evaluator:
     ) -> Climb:
         """Begin with derivatives along directions whose errors are measured, not predicted.
 
-        By central differences with several steps each (see :mod:`fmident.evaluation.ladder`).
+        By central differences with several steps each (see
+        :mod:`fmident.evaluation.derivatives.ladder`).
         Counts as one Jacobian.
 
         Parameters

@@ -5,7 +5,6 @@ model), ``search_space`` (scaling), ``validate``.
 """
 
 from fmident.problem.cost import Cost, EquidistantGrid, MeasuredSignal, TimeDomain
-from fmident.problem.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.model import (
     EstimatorSettings,
     EvaluationSettings,
@@ -14,6 +13,7 @@ from fmident.problem.model import (
     Scaling,
     Stage,
 )
+from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.residuals import (
     ResidualLayout,
     check_cost,

@@ -13,10 +13,10 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.estimation.summary import parameters_at_bound
-from fmident.estimation.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
-from fmident.evaluation.steps import parameter_size
+from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State

@@ -42,7 +42,7 @@ def write_profiles(result: ProfileResult, problem: Problem, folder: Path) -> Non
     OSError
         The disk is full.
     """
-    from fmident.report.profile_plot import draw_profiles
+    from fmident.report.plots.profiles import draw_profiles
 
     text = json.dumps(profiles_json(result, __version__), indent=2, allow_nan=False)
     (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")

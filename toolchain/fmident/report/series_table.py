@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 if TYPE_CHECKING:
-    from fmident.estimation.series import TimeSeriesEstimate
+    from fmident.estimation.online.series import TimeSeriesEstimate
 
 _FLAGS = ("", "filling", "singular", "missing", "skipped")
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.problem.quantities import same_dimension
+from fmident.problem.reading.quantities import same_dimension
 
 _SAFETY = 1.5
 """Times the disagreement of two estimates that may be the error of either."""

@@ -23,8 +23,8 @@ from fmident.fmu import read_description
 from fmident.fmu.family import end_family
 from fmident.fmu.scratch import ScratchFolder
 from fmident.validation.check import Check, FmuReport
-from fmident.validation.checks import SIMULATION, checks_of
-from fmident.validation.description import check_description
+from fmident.validation.checks.by_name import SIMULATION, checks_of
+from fmident.validation.checks.description import check_description
 from fmident.validation.fmu_plan import FmuPlan
 
 _START_UP = "start"

@@ -29,7 +29,7 @@ def main(life: str) -> None:
 
     from fmident.validation.bench import Bench
     from fmident.validation.check import Check
-    from fmident.validation.checks import FOLLOWING, SIMULATION, checks_of
+    from fmident.validation.checks.by_name import FOLLOWING, SIMULATION, checks_of
 
     not_tried: str | None = None
     try:

@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from fmident.compilers.embedded.frontend.linear import SingularMatrixError, solve
-from fmident.compilers.embedded.frontend.structure import (
+from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixError, solve
+from fmident.compilers.embedded.frontend.equations.structure import (
     blocks,
     maximum_matching,
     reachable_equations,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fmident.compilers.openmodelica.installed import plain_version
-from fmident.compilers.openmodelica.messages import Message
+from fmident.compilers.openmodelica.sessions.messages import Message
 from fmident.errors import Diagnostic, Severity, nearest
 
 ClassNames = Callable[[str], Sequence[str]]

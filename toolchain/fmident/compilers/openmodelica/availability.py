@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Literal
 
 from fmident.compilers.openmodelica.installed import find_omc, omc_folders
-from fmident.compilers.openmodelica.ompython_session import (
-    OMPythonSession,
-    start_docker,
-    start_local,
-)
 from fmident.compilers.openmodelica.options import (
     DEFAULT_IMAGE,
     SESSION_VARIABLE,
     OpenModelicaOptions,
     default_session,
 )
-from fmident.compilers.openmodelica.script_session import ScriptSession
-from fmident.compilers.openmodelica.session import Deadline, Session
+from fmident.compilers.openmodelica.sessions.ompython import (
+    OMPythonSession,
+    start_docker,
+    start_local,
+)
+from fmident.compilers.openmodelica.sessions.script import ScriptSession
+from fmident.compilers.openmodelica.sessions.session import Deadline, Session
 from fmident.errors import CompilationError
 
 Way = Literal["local", "script", "docker", "docker-script"]

@@ -33,7 +33,6 @@ from fmident.compilers.openmodelica.interface import (
     frozen_note,
     integration_notes,
 )
-from fmident.compilers.openmodelica.messages import Message
 from fmident.compilers.openmodelica.options import (
     DEFAULT_IMAGE,
     OpenModelicaOptions,
@@ -42,9 +41,15 @@ from fmident.compilers.openmodelica.options import (
 )
 from fmident.compilers.openmodelica.ramps import hide_wrapper, without_false_claims
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
-from fmident.compilers.openmodelica.session import Deadline, OmcStoppedError, Reply, Session
+from fmident.compilers.openmodelica.sessions.messages import Message
+from fmident.compilers.openmodelica.sessions.session import (
+    Deadline,
+    OmcStoppedError,
+    Reply,
+    Session,
+)
+from fmident.compilers.openmodelica.sessions.values import quoted
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
-from fmident.compilers.openmodelica.values import quoted
 from fmident.compilers.openmodelica.wrapper import (
     COMPONENT,
     EXPORT,
@@ -389,7 +394,7 @@ def _log_tail(folder: Path, lines: int = 15) -> str:
 def _code_hash() -> str:
     """Return a hash of this package: it decides on wrappers and descriptions."""
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fmident.errors import Diagnostic, EstimationError, PluginError
 from fmident.evaluation.executors.base import Executor
-from fmident.problem.evaluation_file import KEYS, NoOptions
+from fmident.problem.reading.evaluation_file import KEYS, NoOptions
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

@@ -31,7 +31,7 @@ class _Plot:
 
 def fits_section(result: EstimationResult) -> str:
     """Return one plot for each measured output."""
-    from fmident.report.plots import fit_plot
+    from fmident.report.plots.fits import fit_plot
 
     drawn = result.fits[:_MOST_PLOTS]
     strips = int(np.clip(_ALL_STRIPS // max(len(drawn), 1), _FEWEST_STRIPS, _STRIPS))

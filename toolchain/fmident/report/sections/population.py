@@ -23,13 +23,13 @@ def population_section(result: EstimationResult) -> str:
     """Return costs over the generations and all vectors; empty without generations."""
     if not result.generations:
         return ""
-    from fmident.report import population_plot
+    from fmident.report.plots import population
 
     found = []
-    for stage, generations, searched in population_plot.by_stage(result):
-        history = image_of(population_plot.generations_plot(generations))
-        pairs = image_of(population_plot.pairs_plot(generations, searched))
-        left_out = max(0, len(searched) - population_plot.MOST_PARAMETERS)
+    for stage, generations, searched in population.by_stage(result):
+        history = image_of(population.generations_plot(generations))
+        pairs = image_of(population.pairs_plot(generations, searched))
+        left_out = max(0, len(searched) - population.MOST_PARAMETERS)
         if history or pairs:
             found.append(_Population(stage, history, pairs, left_out))
     return fragment("population", populations=found) if found else ""

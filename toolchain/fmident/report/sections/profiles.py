@@ -23,7 +23,7 @@ def intervals_section(result: ProfileResult) -> str:
 
 def profiles_section(result: ProfileResult) -> str:
     """Return one picture for each profile."""
-    from fmident.report.profile_plot import profile_svg
+    from fmident.report.plots.profiles import profile_svg
 
     pictures = [(texts_of(p), image_of(profile_svg(p, result))) for p in result.profiles]
     return fragment("profiles", level=percent_text(result.level), pictures=pictures)

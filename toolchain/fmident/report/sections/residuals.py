@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def residuals_section(result: EstimationResult) -> str:
     """Return both plots; empty where there is neither."""
-    from fmident.report.plots import cost_history, residual_histogram
+    from fmident.report.plots.fits import cost_history, residual_histogram
 
     histogram = image_of(residual_histogram(result.fits))
     history = image_of(cost_history(result.history))

@@ -18,7 +18,7 @@ def series_section(result: EstimationResult) -> str:
     """Return one plot for each experiment; empty where there is no series."""
     if not result.series:
         return ""
-    from fmident.report.series_plot import series_plot
+    from fmident.report.plots.series import series_plot
 
     final = np.array([e.value for e in result.estimates if not e.fixed])
     plots = [(s.experiment, image_of(series_plot(s, final))) for s in result.series[:_MOST]]

@@ -20,16 +20,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
-from fmident.errors import CompilationError, Diagnostic, Location
-
-from .assemble import Assembled, assemble
-from .bridge import PROBE_VARIABLE, Flattened, flatten
-from .flat_reader import UnknownNodeError, read_checked
-from .refusal import OPENMODELICA, Refusal, Refusals
-from .scan_check import check_sources, circular_definition, component_conditions
-from .scanner import annotation_arguments
-from .sources import (
+from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
+from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
+from fmident.compilers.embedded.frontend.reading.flat_reader import UnknownNodeError, read_checked
+from fmident.compilers.embedded.frontend.reading.scan_check import (
+    check_sources,
+    circular_definition,
+    component_conditions,
+)
+from fmident.compilers.embedded.frontend.reading.scanner import annotation_arguments
+from fmident.compilers.embedded.frontend.reading.sources import (
     SourceMap,
     SourceTree,
     annotation_numbers,
@@ -37,6 +37,9 @@ from .sources import (
     offset_location,
     read_tree,
 )
+from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal, Refusals
+from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
+from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["load_model"]
 

@@ -7,6 +7,24 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from fmident.compilers.embedded.frontend.equations.blocks import Substitution
+from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
+from fmident.compilers.embedded.frontend.equations.system import (
+    ModelScope,
+    Unknowns,
+    lower_equations,
+    lower_initial_equations,
+)
+from fmident.compilers.embedded.frontend.initial import initial_states, start_value
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
+from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
+from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.parameters import ParameterTable, scalar_variable
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, Refusal, Refusals
+from fmident.compilers.embedded.frontend.units.unit_check import UnitChecker
 from fmident.compilers.embedded.model import (
     Assertion,
     ExperimentDefaults,
@@ -14,25 +32,6 @@ from fmident.compilers.embedded.model import (
     OdeModel,
     ScalarVariable,
 )
-
-from . import syntax as sx
-from . import values as v
-from .blocks import Substitution
-from .causalize import Solution, causalize
-from .functions import FunctionInliner
-from .initial import initial_states, start_value
-from .lowering import Lowering
-from .parameters import ParameterTable, scalar_variable
-from .refusal import NO_ALGORITHM, Refusal, Refusals
-from .scope import LoweringState
-from .system import (
-    ModelScope,
-    Unknowns,
-    lower_equations,
-    lower_initial_equations,
-)
-from .unit_check import UnitChecker
-from .values import Scalar
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 import numpy as np
 
-from . import syntax as sx
-from . import values as v
-from .blocks import Substitution, solve_blocks
-from .causalize import Solution
-from .lowering import Lowering
-from .refusal import Refusal
-from .system import ScalarEquation, Unknowns
-from .values import Scalar
+from fmident.compilers.embedded.frontend.equations.blocks import Substitution, solve_blocks
+from fmident.compilers.embedded.frontend.equations.causalize import Solution
+from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import Refusal
 
 
 def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Scalar:

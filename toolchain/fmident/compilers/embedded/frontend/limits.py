@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from .refusal import Refusal
-from .syntax import NOWHERE, Span
+from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
+from fmident.compilers.embedded.frontend.refusal import Refusal
 
 LARGEST = 200_000
 """Scalar variables, equations or values of one model; a few thousand compile in a minute."""

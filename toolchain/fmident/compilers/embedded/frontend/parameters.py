@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
+from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 from fmident.compilers.embedded.model import ScalarVariable
-
-from . import syntax as sx
-from . import values as v
-from .functions import FunctionInliner
-from .lowering import Lowering
-from .refusal import Refusal, unknown_name
-from .scope import LoweringState
-from .values import Scalar, Value
 
 
 def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
 from fmident.errors import did_you_mean
-
-from .syntax import NOWHERE, Span
 
 OPENMODELICA = "compile this class with OpenModelica: --compiler openmodelica"
 

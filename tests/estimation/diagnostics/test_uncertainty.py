@@ -1,0 +1,157 @@
+"""A verdict must not blame the data for what inexact derivatives hide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fmident.estimation.diagnostics.uncertainty import uncertainty
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.problem.model import EvaluationSettings, Parameter, Problem
+from fmident.statistics import analyse_rank, scaled_jacobian_error
+
+TIMES = np.linspace(0.0, 4.0, 2000)
+TRUTH = np.array([2.0, 3.0])
+SIGMA = 1e-3
+
+
+class Noisy:
+    """A model whose parameters nearly cancel, with the noise of a solver."""
+
+    def __init__(self, noise: float, difference: float) -> None:
+        self.noise, self.difference = noise, difference
+        self.rng = np.random.default_rng(3)
+
+    def __call__(
+        self, times: np.ndarray, inputs: object, a: float, b: float
+    ) -> dict[str, np.ndarray]:
+        clean = np.sin(a * b * times) + self.difference * (a - 2.0) * times
+        return {"y": clean + self.noise * self.rng.normal(size=times.size)}
+
+
+def problem_of(model: Noisy) -> Problem:
+    clean = Noisy(0.0, model.difference)(TIMES, {}, *TRUTH)["y"]
+    measured = clean + SIGMA * np.random.default_rng(0).normal(size=TIMES.size)
+    parameters = [Parameter("a", 2.0, variable="a"), Parameter("b", 3.0, variable="b")]
+    return python_problem({"y": measured}, TIMES, parameters, sigma=SIGMA)
+
+
+def standard_errors(difference: float) -> np.ndarray:
+    a, b = TRUTH
+    slope = np.cos(a * b * TIMES) * TIMES
+    jacobian = np.column_stack([b * slope + difference * TIMES, a * slope]) / SIGMA
+    return np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
+
+
+HELD = np.zeros(2, dtype=bool)
+
+
+def test_rank_and_errors_are_right_where_forward_differences_are_too_inexact() -> None:
+    model = Noisy(3e-5, 0.02)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    jacobian, errors = evaluator.jacobian(TRUTH), evaluator.column_errors(TRUTH)
+    assert errors is not None
+    forward = analyse_rank(jacobian, errors)
+    # The case that the newcomer met: the error is larger than the smallest singular value.
+    assert scaled_jacobian_error(forward.column_norms, errors) > forward.singular_values[-1]
+    assert forward.rank == 1
+    before = evaluator.simulations
+    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    assert found.identifiability.rank == 2
+    assert found.identifiability.verdict == "All 2 parameters are identifiable."
+    np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=0.1)
+    assert before < evaluator.simulations <= before + 20
+
+
+def test_derivatives_that_stay_too_inexact_are_blamed_not_the_data() -> None:
+    model = Noisy(1e-3, 3e-4)
+    problem = problem_of(model)
+    problem = replace(problem, experiments=_finer(problem, 1e-3))
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    identifiability = found.identifiability
+    assert set(identifiability.undecided) == {"a", "b"}
+    assert "derivatives are too inexact to tell" in identifiability.verdict
+    assert "tighten evaluation.tolerance" in identifiability.verdict
+    assert "cannot be told apart" not in identifiability.verdict
+    assert np.isnan(found.intervals).all()
+
+
+def test_data_are_blamed_where_a_and_b_act_together_only() -> None:
+    model = Noisy(1e-6, 0.0)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    assert found.identifiability.rank == 1
+    assert "a and b cannot be told apart; only a + 0.6667*b is determined" in (
+        found.identifiability.verdict.replace("1.5*a + b", "a + 0.6667*b")
+    )
+    assert found.identifiability.undecided == ()
+    assert np.isinf(found.intervals).all()
+
+
+def test_exact_models_pay_one_simulation_per_parameter_to_be_verified() -> None:
+    model = Noisy(0.0, 0.02)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    evaluator.jacobian(TRUTH)
+    before = evaluator.simulations
+    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    assert evaluator.simulations == before + 2
+    np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=1e-2)
+
+
+def test_a_jacobian_that_was_handed_over_is_not_computed_again() -> None:
+    model = Noisy(0.0, 0.0)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    slope = np.cos(6.0 * TIMES) * TIMES / SIGMA
+    evaluator.remember_jacobian(TRUTH, slope[:, None] * [3.0, 2.0], np.ones(2))
+    evaluator.residuals(TRUTH)
+    before = evaluator.simulations
+    assert uncertainty(problem, evaluator, TRUTH, HELD).identifiability.rank == 1
+    assert evaluator.simulations == before
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_held_parameters_are_left_alone(held: int) -> None:
+    model = Noisy(1e-4, 0.02)
+    problem = problem_of(model)
+    evaluator = Evaluator(problem, PythonExecutor(problem, model))
+    mask = np.arange(2) == held
+    found = uncertainty(problem, evaluator, TRUTH, mask)
+    assert np.isnan(found.standard_errors[held])
+    assert np.isfinite(found.standard_errors[1 - held])
+
+
+def _finer(problem: Problem, factor: float) -> tuple:
+    """Return the experiments with less noise, so that the data would tell a from b."""
+    experiment = problem.experiments[0]
+    measurement = experiment.measurements[0]
+    finer = replace(measurement, sigma=np.array(SIGMA * factor))
+    return (replace(experiment, measurements=(finer,)),)
+
+
+def test_data_that_the_same_coarse_simulation_has_made_leave_no_standard_errors() -> None:
+    def coarse(
+        times: np.ndarray, inputs: object, a: float, b: float, tolerance: float
+    ) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-b * times) + tolerance * np.sin(7.0 * times)}
+
+    measured = coarse(TIMES, {}, *TRUTH, tolerance=1e-2)["y"]
+    parameters = [Parameter("a", 2.0, variable="a"), Parameter("b", 3.0, variable="b")]
+    settings = EvaluationSettings(check=False, tolerance=1e-2)
+    problem = python_problem({"y": measured}, TIMES, parameters, evaluation=settings)
+    found = uncertainty(problem, Evaluator(problem, PythonExecutor(problem, coarse)), TRUTH, HELD)
+    effect = found.integration
+    assert effect is not None
+    assert np.array_equal(found.standard_errors, [0.0, 0.0])
+    assert np.isfinite(effect.shifts).all()
+    # What is left of the error then is no more than what never matters, and the next decade is.
+    moved = np.abs(effect.shifts * np.finfo(np.float64).eps * TRUTH)
+    assert effect.needed is not None
+    rest = np.max(moved / TRUTH) * effect.needed / effect.tolerance
+    assert 0.1 * 0.5e-4 < rest <= 0.5e-4

@@ -1,0 +1,180 @@
+"""Explicit formulas for equations: matching, order, and solution block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixError, solve
+from fmident.compilers.embedded.frontend.equations.structure import blocks, maximum_matching
+from fmident.compilers.embedded.frontend.equations.structure_refusals import listed, not_matched
+from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.refusal import Refusal
+
+MAXIMUM_LINEAR_BLOCK = 12
+"""Largest linear loop that is solved symbolically."""
+
+
+class Substitution:
+    """Replaces solved symbols in expressions; keeps common parts common."""
+
+    def __init__(self) -> None:
+        self._solved: dict[int, tuple[v.SX, Scalar]] = {}
+
+    def define(self, symbol: v.SX, value: Scalar) -> None:
+        """Let `symbol` stand for `value` from now on."""
+        self._solved[symbol.element_hash()] = (symbol, value)
+
+    def __call__(self, expressions: Sequence[Scalar]) -> list[Scalar]:
+        """Return the expressions with all defined symbols replaced."""
+        stacked = ca.SX(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
+        found = [
+            self._solved[s.element_hash()]
+            for s in ca.symvar(stacked)
+            if s.element_hash() in self._solved
+        ]
+        if not found:
+            return list(expressions)
+        symbols = ca.vertcat(*(s for s, _ in found))
+        values = ca.SX(ca.vertcat(*(value for _, value in found)))
+        replaced = ca.substitute(stacked, symbols, values)
+        return [v.plain(replaced[i]) for i in range(len(expressions))]
+
+
+def solve_blocks(
+    equations: Sequence[ScalarEquation],
+    targets: Mapping[str, v.SX],
+    unknowns: Unknowns,
+    states: Sequence[str],
+    *,
+    varying: frozenset[int] | None = None,
+) -> dict[str, Scalar]:
+    """Return an explicit formula for each of `targets`.
+
+    Parameters
+    ----------
+    equations
+        As many as targets.
+    targets
+        What to solve for: name to symbol.
+    unknowns
+        For messages.
+    states
+        Names of the states; a constraint between them is a higher index.
+    varying
+        Hashes of symbols on which the coefficients of linear blocks must not depend; ``None``
+        when they may.
+    """
+    names = list(targets)
+    residuals = [q.residual for q in equations]
+    incidence = [incidence_of(r, targets) for r in residuals]
+    matching = maximum_matching(incidence, len(names))
+    if matching.unmatched_equations or matching.unmatched_unknowns:
+        raise not_matched(equations, residuals, incidence, matching, names, unknowns, states)
+    substitution = Substitution()
+    formulas: dict[str, Scalar] = {}
+    for block in blocks(incidence, matching):
+        wanted = [u for i in block if (u := matching.unknown_of[i]) is not None]
+        symbols = [targets[names[j]] for j in wanted]
+        solved = _solve_block(
+            [equations[i] for i in block], symbols, [names[j] for j in wanted], varying
+        )
+        values = substitution(solved)
+        for j, symbol, value in zip(wanted, symbols, values, strict=True):
+            formulas[names[j]] = value
+            substitution.define(symbol, value)
+    return formulas
+
+
+def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
+    """Return the positions of the targets that a residual contains."""
+    if not v.is_symbolic(residual):
+        return []
+    used = {s.element_hash() for s in ca.symvar(residual)}
+    return [j for j, symbol in enumerate(targets.values()) if symbol.element_hash() in used]
+
+
+def _solve_block(
+    equations: Sequence[ScalarEquation],
+    symbols: Sequence[v.SX],
+    names: Sequence[str],
+    varying: frozenset[int] | None,
+) -> list[Scalar]:
+    """Solve one block; the result contains symbols of earlier blocks."""
+    if len(equations) == 1:
+        explicit = _explicit(equations[0], symbols[0])
+        if explicit is not None:
+            return [explicit]
+    unknown = ca.vertcat(*symbols)
+    residual = ca.vertcat(*(q.residual for q in equations))
+    matrix = ca.jacobian(residual, unknown)
+    if ca.depends_on(matrix, unknown):
+        raise _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
+    if varying and any(s.element_hash() in varying for s in ca.symvar(matrix)):
+        raise _loop_refusal("varying-loop", "a loop with varying coefficients", equations, names)
+    if len(equations) > MAXIMUM_LINEAR_BLOCK:
+        raise _loop_refusal(
+            "large-loop",
+            f"a linear algebraic loop of {len(equations)} equations "
+            f"(at most {MAXIMUM_LINEAR_BLOCK} are solved)",
+            equations,
+            names,
+        )
+    offset = ca.substitute(residual, unknown, ca.DM.zeros(len(symbols)))
+    rows = [[v.plain(matrix[i, j]) for j in range(len(symbols))] for i in range(len(equations))]
+    if _always_singular(matrix):
+        raise _loop_refusal("singular-block", "a singular algebraic loop", equations, names)
+    try:
+        return solve(rows, [v.plain(-offset[i]) for i in range(len(equations))])
+    except SingularMatrixError:
+        raise _loop_refusal(
+            "singular-block", "a singular algebraic loop", equations, names
+        ) from None
+
+
+def _explicit(equation: ScalarEquation, symbol: v.SX) -> Scalar | None:
+    """Return the right side of ``symbol = expression`` as it stands."""
+    for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
+        if _is_same(one, symbol) and not (v.is_symbolic(other) and ca.depends_on(other, symbol)):
+            return other
+    return None
+
+
+def _is_same(value: Scalar, symbol: v.SX) -> bool:
+    return v.is_symbolic(value) and bool(ca.is_equal(value, symbol))
+
+
+_RANDOM_POINTS = 3
+_RANK_TOLERANCE = 1e-13
+
+
+def _always_singular(matrix: v.SX) -> bool:
+    """Return whether the matrix is rank deficient at several random points.
+
+    A structurally regular matrix can still be singular for every value of its symbols.
+    """
+    symbols = ca.symvar(matrix)
+    function = ca.Function("matrix", [ca.SX(ca.vertcat(*symbols))], [ca.densify(matrix)])
+    generator = np.random.default_rng(1)
+    for _ in range(_RANDOM_POINTS):
+        value = np.array(function(generator.uniform(0.5, 1.5, len(symbols))))
+        if not np.all(np.isfinite(value)):
+            return False
+        scale = np.max(np.abs(value), axis=1, keepdims=True)
+        if np.linalg.cond(value / np.where(scale > 0, scale, 1.0)) < 1 / _RANK_TOLERANCE:
+            return False
+    return True
+
+
+def _loop_refusal(
+    rule: str, what: str, equations: Sequence[ScalarEquation], names: Sequence[str]
+) -> Refusal:
+    return Refusal(
+        rule,
+        f"{what} for {listed(names)} in the equations {listed([q.text for q in equations])}",
+        equations[0].span,
+    )

@@ -1,0 +1,276 @@
+"""The flat equations as scalar residuals over CasADi symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
+from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.parameters import _shaped, scalar_names
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.printing import equation_text
+from fmident.compilers.embedded.frontend.refusal import Refusal, Refusals, unknown_name
+
+TIME = "time"
+
+
+@dataclass(frozen=True)
+class ScalarEquation:
+    """``left = right`` of scalars, with its text and place for messages."""
+
+    left: Scalar
+    right: Scalar
+    text: str
+    span: sx.Span
+
+    @property
+    def residual(self) -> Scalar:
+        """``left - right``."""
+        return v.plain(self.left - self.right)
+
+
+@dataclass
+class Unknowns:
+    """Symbols of everything that varies with time.
+
+    Parameters
+    ----------
+    time
+        Symbol of time.
+    inputs
+        Symbols of top-level inputs, by name.
+    variables
+        Symbols of all other continuous variables, by name, in the order of declaration.
+    derivatives
+        Symbols of derivatives, by the name of the variable that is differentiated.
+    declared
+        The flat variable and the position in it of each scalar name.
+    """
+
+    time: v.SX
+    inputs: dict[str, v.SX] = field(default_factory=dict)
+    variables: dict[str, v.SX] = field(default_factory=dict)
+    derivatives: dict[str, v.SX] = field(default_factory=dict)
+    derivative_spans: dict[str, sx.Span] = field(default_factory=dict)
+    declared: dict[str, tuple[sx.Variable, int]] = field(default_factory=dict)
+
+
+class ModelScope:
+    """Names of the model: parameters, constants, time, variables, derivatives, records."""
+
+    def __init__(self, flat: sx.FlatModel, parameters: Mapping[str, Value]) -> None:
+        self._flat = flat
+        self._values: dict[str, Value] = dict(parameters)
+        self.unknowns = Unknowns(ca.SX.sym(TIME))
+        self._values[TIME] = self.unknowns.time
+        self._names: dict[str, list[str]] = {}
+        self._parameters = frozenset(parameters)
+        refusals = [r for variable in flat.variables.values() for r in self._declare(variable)]
+        if refusals:
+            raise Refusals(refusals)
+
+    def _declare(self, variable: sx.Variable) -> list[Refusal]:
+        if variable.variability in ("parameter", "constant"):
+            return []
+        if variable.stream:
+            return [
+                Refusal(
+                    "unsupported-stream", f"the stream variable '{variable.name}'", variable.span
+                )
+            ]
+        if variable.variability == "discrete" or variable.type_name != "Real":
+            kind = "discrete " if variable.type_name == "Real" else ""
+            return [
+                Refusal(
+                    "unsupported-discrete",
+                    f"the {kind}{variable.type_name} variable '{variable.name}' varies with time",
+                    variable.span,
+                )
+            ]
+        names = scalar_names(variable.name, variable.shape)
+        is_input = is_top_level(variable.name) and variable.causality == "input"
+        if is_input and variable.binding is not None:
+            # An input with a binding equation is a default; the equation would fix the input.
+            return [
+                Refusal(
+                    "unsupported-input-binding",
+                    f"the top-level input '{variable.name}' has a binding",
+                    variable.span,
+                    "remove the binding, or make it a parameter",
+                )
+            ]
+        target = self.unknowns.inputs if is_input else self.unknowns.variables
+        symbols = []
+        for position, name in enumerate(names):
+            symbol = ca.SX.sym(name)
+            symbols.append(symbol)
+            target[name] = symbol
+            self.unknowns.declared[name] = (variable, position)
+        self._names[variable.name] = names
+        self._values[variable.name] = _shaped(symbols, variable.shape)
+        return []
+
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return a variable, parameter or record by its flat name."""
+        if name in self._values:
+            return self._values[name]
+        type_name = self._flat.record_instances.get(name)
+        if type_name is not None and type_name in self._flat.records:
+            fields = self._flat.records[type_name]
+            return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
+        raise unknown_name(name, span, list(self._values))
+
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Return the symbols of the derivatives of the variables that `reference` names."""
+        value = self.value(reference.name, reference.span)
+        if reference.subscripts:
+            value = Lowering(self, _no_calls, LoweringState()).evaluate(reference)
+        return v.elementwise(lambda s: self._derivative(s, reference), value)
+
+    def _derivative(self, scalar: Scalar, reference: sx.Reference) -> Scalar:
+        if not v.is_symbolic(scalar):
+            return 0
+        name = scalar.name()
+        if name in self.unknowns.inputs:
+            raise Refusal(
+                "unsupported-der-input",
+                f"'der' of the input '{name}'",
+                reference.span,
+                "make the derivative an input of its own",
+            )
+        if name == TIME:
+            return 1
+        if name not in self.unknowns.variables:
+            return 0
+        if name not in self.unknowns.derivatives:
+            self.unknowns.derivatives[name] = ca.SX.sym(f"der({name})")
+            self.unknowns.derivative_spans[name] = reference.span
+        return self.unknowns.derivatives[name]
+
+
+def _no_calls(call: sx.Call, arguments: list[Value], caller: Lowering) -> list[Value]:
+    raise Refusal("unsupported-subscript", "a function call in a subscript", call.span)
+
+
+def is_top_level(name: str) -> bool:
+    """Return whether `name` is declared in the exported class itself."""
+    return "." not in name
+
+
+def lower_equations(
+    flat: sx.FlatModel, scope: ModelScope, inliner: FunctionInliner, state: LoweringState
+) -> list[ScalarEquation]:
+    """Return all equations of the model, declaration equations included, as scalars.
+
+    Raises
+    ------
+    Refusals
+        With everything that was found wrong, not only the first.
+    """
+    lowering = Lowering(scope, inliner, state)
+    result: list[ScalarEquation] = []
+    refusals: list[Refusal] = []
+    for variable in flat.variables.values():
+        if variable.binding is None or variable.variability in ("parameter", "constant"):
+            continue
+        equation = sx.Equation(
+            sx.Reference(variable.name, (), variable.span),
+            variable.binding,
+            "Binding",
+            variable.span,
+        )
+        _collect(equation, lowering, result, refusals)
+    for equation in flat.equations:
+        _collect(equation, lowering, result, refusals)
+    for assertion in flat.assertions:
+        try:
+            lowering.assertion(assertion)
+        except Refusal as refusal:
+            refusals.append(refusal.at(assertion.span))
+    if refusals:
+        raise Refusals(refusals)
+    return result
+
+
+def lower_initial_equations(
+    flat: sx.FlatModel, scope: ModelScope, inliner: FunctionInliner, state: LoweringState
+) -> list[ScalarEquation]:
+    """Return the initial equations as scalars."""
+    lowering = Lowering(scope, inliner, state, no_event=True)
+    result: list[ScalarEquation] = []
+    refusals: list[Refusal] = []
+    for equation in flat.initial_equations:
+        _collect(equation, lowering, result, refusals)
+    if refusals:
+        raise Refusals(refusals)
+    return result
+
+
+def _collect(
+    equation: sx.Equation,
+    lowering: Lowering,
+    result: list[ScalarEquation],
+    refusals: list[Refusal],
+) -> None:
+    try:
+        result.extend(_scalars(equation, lowering))
+    except Refusal as refusal:
+        refusals.append(refusal.at(equation.span))
+
+
+def _scalars(equation: sx.Equation, lowering: Lowering) -> list[ScalarEquation]:
+    text = equation_text(equation)
+    pairs: list[tuple[Value, Value]] = []
+    if isinstance(equation.left, sx.Tuple) and equation.right is not None:
+        results = lowering.outputs(equation.right)
+        targets = equation.left.elements
+        if len(targets) > len(results):
+            raise Refusal(
+                "argument-count",
+                f"{len(targets)} receivers for {len(results)} outputs",
+                equation.span,
+                "correct the left side",
+            )
+        for target, value in zip(targets, results, strict=False):
+            if target is not None:
+                pairs.append((lowering.evaluate(target), value))
+    elif equation.right is None:
+        value = lowering.evaluate(equation.left)
+        pairs.append((value, v.elementwise(lambda _: 0, value)))
+    else:
+        pairs.append((lowering.evaluate(equation.left), lowering.evaluate(equation.right)))
+    result: list[ScalarEquation] = []
+    for left, right in pairs:
+        result.extend(_paired(left, right, text, equation.span))
+    return result
+
+
+def _paired(left: Value, right: Value, text: str, span: sx.Span) -> list[ScalarEquation]:
+    if isinstance(left, v.RecordValue) != isinstance(right, v.RecordValue):
+        raise Refusal("type-error", f"a record equals something else in: {text}", span, "")
+    if v.shape(left) != v.shape(right):
+        raise Refusal(
+            "shape-mismatch",
+            f"the two sides have the sizes {list(v.shape(left))} and {list(v.shape(right))} "
+            f"in: {text}",
+            span,
+            "make both sides the same size",
+        )
+    if isinstance(left, v.RecordValue) and isinstance(right, v.RecordValue):
+        if left.fields.keys() != right.fields.keys():
+            raise Refusal("type-error", f"two different records in: {text}", span, "")
+        result: list[ScalarEquation] = []
+        for name, value in left.fields.items():
+            result.extend(_paired(value, right.fields[name], text, span))
+        return result
+    scalars = list(zip(v.flat(left), v.flat(right), strict=True))
+    for pair in scalars:
+        if any(isinstance(s, bool | str) for s in pair):
+            raise Refusal("type-error", f"a Boolean or String equation: {text}", span, "")
+    return [ScalarEquation(a, b, text, span) for a, b in scalars]

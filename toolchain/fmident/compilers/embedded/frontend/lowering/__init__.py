@@ -1,0 +1,1 @@
+"""Expressions, functions and asserts of the syntax tree to CasADi expressions."""

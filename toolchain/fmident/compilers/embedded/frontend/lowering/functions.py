@@ -1,0 +1,381 @@
+"""Functions of the user: their algorithms are executed symbolically where they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.subscripts import region, replaced
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
+from fmident.errors import did_you_mean
+
+MAXIMUM_DEPTH = 30
+"""Deepest nesting of calls; more is taken for a recursion without end."""
+
+
+class _Unassigned:
+    """A variable of a function before its first assignment."""
+
+    def __repr__(self) -> str:
+        return "unassigned"
+
+
+UNASSIGNED = _Unassigned()
+
+
+@dataclass
+class Frame:
+    """Variables of one call; the scope in which its algorithm is evaluated."""
+
+    function: str
+    variables: dict[str, Value | _Unassigned] = field(default_factory=dict)
+
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return the value of a variable of the function."""
+        root, *fields = name.split(".")
+        if root not in self.variables:
+            raise unknown_name(name, span, list(self.variables))
+        value = self.variables[root]
+        for part in fields:
+            if not isinstance(value, v.RecordValue) or part not in value.fields:
+                raise unknown_name(name, span, list(self.variables))
+            value = value.fields[part]
+        for scalar in v.flat(value):
+            if scalar is UNASSIGNED:
+                raise Refusal(
+                    "unassigned",
+                    f"'{name}' of the function '{self.function}' is used before it is assigned "
+                    "on every path",
+                    span,
+                    "assign it first, or in every branch of the 'if'",
+                )
+        return value
+
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Refuse ``der`` inside functions."""
+        raise Refusal("type-error", "'der' inside a function", reference.span, "")
+
+
+class FunctionInliner:
+    """Evaluates calls by running the function's algorithm on symbolic values.
+
+    Parameters
+    ----------
+    functions
+        All functions of the flat model, by name.
+    records
+        Field names of each record type.
+    """
+
+    def __init__(
+        self, functions: Mapping[str, sx.Function], records: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        self._functions = functions
+        self._records = records
+
+    def __call__(self, call: sx.Call, arguments: list[Value], caller: Lowering) -> list[Value]:
+        """Return the outputs of one call."""
+        function = self._functions.get(call.name)
+        if function is None:
+            raise Refusal(
+                "unknown-function",
+                f"the function '{call.name}' is not known",
+                call.span,
+                did_you_mean(call.name, self._functions, kind="function"),
+            )
+        if function.external:
+            raise Refusal(
+                "unsupported-external",
+                f"'{call.name}' is an external function",
+                function.span if function.span != sx.NOWHERE else call.span,
+            )
+        if not function.pure:
+            raise Refusal("unsupported-impure", f"'{call.name}' is an impure function", call.span)
+        if caller.depth >= MAXIMUM_DEPTH:
+            raise Refusal(
+                "unsupported-recursion", f"'{call.name}' calls itself too deeply", call.span
+            )
+        if function.constructor:
+            return [self._record(function, call, arguments)]
+        return self._run(function, call, arguments, caller)
+
+    def _record(self, function: sx.Function, call: sx.Call, arguments: list[Value]) -> Value:
+        names = [variable.name for variable in function.inputs]
+        if len(names) != len(arguments):
+            raise _argument_count(call, len(names), len(arguments))
+        return v.RecordValue(function.name, dict(zip(names, arguments, strict=True)))
+
+    def _run(
+        self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
+    ) -> list[Value]:
+        frame = Frame(function.name)
+        lowering = Lowering(
+            frame,
+            self,
+            caller.state,
+            no_event=True,
+            guard=caller.guard,
+            depth=caller.depth + 1,
+        )
+        if len(arguments) > len(function.inputs):
+            raise _argument_count(call, len(function.inputs), len(arguments))
+        for position, variable in enumerate(function.inputs):
+            if position < len(arguments):
+                value: Value = arguments[position]
+            elif variable.default is not None:
+                value = lowering.evaluate(variable.default)
+            else:
+                raise _argument_count(call, len(function.inputs), len(arguments))
+            self._check_input(function, variable, value, lowering, call)
+            frame.variables[variable.name] = value
+        for variable in (*function.outputs, *function.locals):
+            frame.variables[variable.name] = self._initial(variable, lowering)
+        for variable in (*function.outputs, *function.locals):
+            if variable.default is not None:
+                frame.variables[variable.name] = lowering.evaluate(variable.default)
+        _Body(frame, lowering).run(function.body)
+        return [frame.value(variable.name, variable.span) for variable in function.outputs]
+
+    def _check_input(
+        self,
+        function: sx.Function,
+        variable: sx.FunctionVariable,
+        value: Value,
+        lowering: Lowering,
+        call: sx.Call,
+    ) -> None:
+        sizes = v.shape(value)
+        if len(sizes) != len(variable.shape):
+            raise Refusal(
+                "shape-mismatch",
+                f"argument '{variable.name}' of '{function.name}' has {len(sizes)} dimensions "
+                f"instead of {len(variable.shape)}",
+                call.span,
+                "call the function for each element",
+            )
+        for size, wanted in zip(sizes, variable.shape, strict=True):
+            if wanted is not None and lowering.integer(wanted, "a size") != size:
+                raise Refusal(
+                    "shape-mismatch",
+                    f"argument '{variable.name}' of '{function.name}' has the size {size} instead "
+                    f"of {lowering.integer(wanted, 'a size')}",
+                    call.span,
+                    "",
+                )
+
+    def _initial(self, variable: sx.FunctionVariable, lowering: Lowering) -> Value | _Unassigned:
+        fields = self._records.get(variable.type_name)
+        if fields is not None:
+            if variable.shape:
+                raise Refusal(
+                    "unsupported-record", "an array of records inside a function", variable.span
+                )
+            return v.RecordValue(variable.type_name, dict.fromkeys(fields, UNASSIGNED))
+        if any(size is None for size in variable.shape):
+            return UNASSIGNED
+        sizes = tuple(lowering.integer(s, "a size") for s in variable.shape if s is not None)
+        return v.filled(UNASSIGNED, sizes) if sizes else UNASSIGNED
+
+
+def _argument_count(call: sx.Call, wanted: int, got: int) -> Refusal:
+    return Refusal(
+        "argument-count",
+        f"'{call.name}' takes {wanted} arguments and gets {got}",
+        call.span,
+        "correct the call",
+    )
+
+
+class _Leave(Exception):  # noqa: N818 - control flow, not an error
+    """``break`` or ``return`` on a path that is known."""
+
+    def __init__(self, construct: str) -> None:
+        self.construct = construct
+
+
+class _Body:
+    """Runs statements on a frame."""
+
+    def __init__(self, frame: Frame, lowering: Lowering) -> None:
+        self._frame = frame
+        self._lowering = lowering
+        self._guard_at_call = lowering.guard
+
+    def run(self, statements: Iterable[sx.Statement]) -> None:
+        """Run the body of the function."""
+        try:
+            self._block(statements)
+        except _Leave:
+            return
+
+    def _block(self, statements: Iterable[sx.Statement]) -> None:
+        for statement in statements:
+            try:
+                self._statement(statement)
+            except Refusal as refusal:
+                raise refusal.at(statement.span) from None
+
+    def _statement(self, statement: sx.Statement) -> None:
+        match statement:
+            case sx.Assignment(target=target, value=value):
+                self._assign(target, self._lowering.evaluate(value))
+            case sx.CallStatement(call=call, targets=targets):
+                self._call(call, targets)
+            case sx.IfStatement(branches=branches, otherwise=otherwise):
+                self._if(list(branches), otherwise)
+            case sx.ForStatement(indices=indices, body=body):
+                self._for(list(indices), body)
+            case sx.AssertStatement():
+                self._lowering.assertion(statement)
+            case sx.OtherStatement(construct="break" | "return" as construct):
+                if self._lowering.guard is not self._guard_at_call:
+                    raise Refusal(
+                        "unsupported-statement",
+                        f"'{construct}' under a condition that is not constant",
+                        statement.span,
+                    )
+                raise _Leave(construct)
+            case sx.OtherStatement(construct=construct):
+                raise Refusal(
+                    "unsupported-statement",
+                    f"a '{construct}' statement in a function",
+                    statement.span,
+                )
+
+    def _call(self, call: sx.Call, targets: Sequence[sx.Target | None]) -> None:
+        results = self._lowering.outputs(call)
+        if len(targets) > len(results):
+            raise Refusal(
+                "argument-count",
+                f"'{call.name}' has {len(results)} outputs, {len(targets)} are wanted",
+                call.span,
+                "",
+            )
+        for target, value in zip(targets, results, strict=False):
+            if target is not None:
+                self._assign(target, value)
+
+    def _for(self, indices: list[tuple[str, sx.Expression]], body: Sequence[sx.Statement]) -> None:
+        if not indices:
+            self._block(body)
+            return
+        name, domain = indices[0]
+        for value in self._lowering.range_values(domain):
+            with self._lowering.index(name, value):
+                try:
+                    self._for(indices[1:], body)
+                except _Leave as leave:
+                    if leave.construct == "break":
+                        break
+                    raise
+
+    def _if(
+        self,
+        branches: list[tuple[sx.Expression, tuple[sx.Statement, ...]]],
+        otherwise: Sequence[sx.Statement],
+    ) -> None:
+        if not branches:
+            self._block(otherwise)
+            return
+        condition_node, body = branches[0]
+        condition = self._lowering.evaluate(condition_node)
+        if isinstance(condition, bool):
+            if condition:
+                self._block(body)
+            else:
+                self._if(branches[1:], otherwise)
+            return
+        if not v.is_symbolic(condition):
+            raise Refusal("type-error", "the condition is not Boolean", condition_node.span, "")
+        guard = self._lowering.guard
+        before = _copied(self._frame.variables)
+        self._lowering.guard = v.logical_and(guard, condition)
+        self._block(body)
+        yes = self._frame.variables
+        self._frame.variables = before
+        self._lowering.guard = v.logical_and(guard, v.logical_not(condition))
+        self._if(branches[1:], otherwise)
+        no = self._frame.variables
+        self._lowering.guard = guard
+        self._frame.variables = {
+            name: _merge(condition, value, no[name]) for name, value in yes.items()
+        }
+
+    def _assign(self, target: sx.Target, value: Value) -> None:
+        (name, subscripts), *fields = target.parts
+        if name not in self._frame.variables:
+            raise unknown_name(str(target), target.span, list(self._frame.variables))
+        current = self._frame.variables[name]
+        self._frame.variables[name] = self._replaced(current, subscripts, fields, value, target)
+
+    def _replaced(
+        self,
+        current: Value | _Unassigned,
+        subscripts: Sequence[sx.Expression | None],
+        fields: Sequence[tuple[str, Sequence[sx.Expression | None]]],
+        value: Value,
+        target: sx.Target,
+    ) -> Value:
+        if fields:
+            if subscripts or not isinstance(current, v.RecordValue):
+                raise Refusal("unsupported-record", f"an assignment to '{target}'", target.span)
+            (name, inner), *rest = fields
+            updated = dict(current.fields)
+            if name not in updated:
+                raise unknown_name(str(target), target.span, list(updated))
+            updated[name] = self._replaced(updated[name], inner, rest, value, target)
+            return v.RecordValue(current.type_name, updated)
+        if not subscripts:
+            if isinstance(current, np.ndarray) and v.shape(current) != v.shape(value):
+                raise _shape_refusal(target, v.shape(current), v.shape(value))
+            return value
+        if not isinstance(current, np.ndarray):
+            raise Refusal(
+                "shape-mismatch", f"'{target}' has no known size and gets a subscript", target.span
+            )
+        key = self._lowering.subscript_key(subscripts, current.shape, str(target))
+        sizes, _ = region(key)
+        if sizes != v.shape(value):
+            raise _shape_refusal(target, sizes, v.shape(value))
+        return replaced(current, key, value)
+
+
+def _shape_refusal(target: sx.Target, wanted: object, got: object) -> Refusal:
+    return Refusal(
+        "shape-mismatch",
+        f"'{target}' has the sizes {wanted} and gets a value of the sizes {got}",
+        target.span,
+        "",
+    )
+
+
+def _copied(variables: Mapping[str, Value | _Unassigned]) -> dict[str, Value | _Unassigned]:
+    return {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in variables.items()
+    }
+
+
+def _merge(
+    condition: Scalar, yes: Value | _Unassigned, no: Value | _Unassigned
+) -> Value | _Unassigned:
+    """Join the values of a variable after the two branches of an ``if``."""
+    if yes is no:
+        return yes
+    if isinstance(yes, v.RecordValue) and isinstance(no, v.RecordValue):
+        fields = {n: _merge(condition, x, no.fields[n]) for n, x in yes.fields.items()}
+        return v.RecordValue(yes.type_name, fields)
+    if isinstance(yes, np.ndarray) and isinstance(no, np.ndarray) and yes.shape == no.shape:
+        result = np.empty(yes.shape, dtype=object)
+        for index in np.ndindex(*yes.shape):
+            result[index] = _merge(condition, yes[index], no[index])
+        return result
+    if yes is UNASSIGNED or no is UNASSIGNED:
+        return UNASSIGNED
+    return v.choose_value(condition, yes, no)

@@ -1,0 +1,431 @@
+"""Expressions of the syntax tree to CasADi expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from fmident.compilers.embedded.frontend.limits import check_passes, check_size
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.arithmetic import arithmetic, is_arithmetic
+from fmident.compilers.embedded.frontend.lowering.intrinsics import BUILTINS, concatenate_matrix
+from fmident.compilers.embedded.frontend.lowering.messages import is_warning, text_of
+from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
+from fmident.compilers.embedded.frontend.lowering.scope import AssertValue, LoweringState, Scope
+from fmident.compilers.embedded.frontend.lowering.subscripts import Key, positions, select
+from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.printing import expression_text
+from fmident.compilers.embedded.frontend.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
+
+
+class Lowering:
+    """Evaluates expressions in a scope.
+
+    Parameters
+    ----------
+    scope
+        Names of variables to values.
+    call
+        Evaluates a call of a function of the user.
+    state
+        Shared by all lowerings of one model.
+    no_event
+        Whether relations may vary with time: in functions, ``noEvent``, ``smooth``, asserts.
+    guard
+        Condition under which this code is reached; ``True`` outside ``if`` statements.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        call: FunctionCaller,
+        state: LoweringState,
+        *,
+        no_event: bool = False,
+        guard: Scalar = True,
+        depth: int = 0,
+    ) -> None:
+        self.scope = scope
+        self.call_function = call
+        self.state = state
+        self.no_event = no_event
+        self.guard = guard
+        self.depth = depth
+        self._indices: dict[str, int] = {}
+        self._array_ends: list[int] = []
+
+    # -- entry points -------------------------------------------------------------------
+
+    def evaluate(self, node: sx.Expression) -> Value:
+        """Return the value of an expression.
+
+        Raises
+        ------
+        Refusal
+            When it is wrong or outside the subset; carries the place.
+        """
+        try:
+            return self._evaluate(node)
+        except Refusal as refusal:
+            raise refusal.at(node.span) from None
+
+    def outputs(self, node: sx.Expression) -> list[Value]:
+        """Return all outputs of a call; of any other expression its one value."""
+        if isinstance(node, sx.Call) and not node.builtin and not node.constructor:
+            try:
+                arguments = [self.evaluate(a) for a in node.arguments]
+                return self.call_function(node, arguments, self)
+            except Refusal as refusal:
+                raise refusal.at(node.span) from None
+        return [self.evaluate(node)]
+
+    def integer(self, node: sx.Expression, what: str) -> int:
+        """Return a constant integer such as a size or a subscript."""
+        value = self.evaluate(node)
+        if not v.is_number(value) or value != int(value):
+            raise Refusal(
+                "unknown-size",
+                f"{what} is not a constant integer",
+                node.span,
+                "give it by a literal, a constant or an Integer parameter",
+            )
+        return int(value)
+
+    def range_values(self, node: sx.Expression) -> list[Scalar]:
+        """Return the elements of the range or vector that a loop runs over."""
+        value = self.evaluate(node)
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            return list(value)
+        raise Refusal("unsupported-range", "a loop over something that is not a vector", node.span)
+
+    def assertion(self, statement: sx.AssertStatement) -> None:
+        """Record an assertion, under the guard of this lowering."""
+        with self.without_events():
+            condition = self.evaluate(statement.condition)
+        if not isinstance(condition, bool) and not v.is_symbolic(condition):
+            raise Refusal("type-error", "the condition of an assert is not Boolean", statement.span)
+        guarded = v.logical_or(v.logical_not(self.guard), condition)
+        if guarded is True:
+            return
+        warning = is_warning(statement.level)
+        text = self._message(statement.message)
+        self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
+
+    @contextmanager
+    def without_events(self) -> Iterator[None]:
+        """Allow relations that vary with time."""
+        before, self.no_event = self.no_event, True
+        try:
+            yield
+        finally:
+            self.no_event = before
+
+    @contextmanager
+    def index(self, name: str, value: int) -> Iterator[None]:
+        """Give the index variable of a loop or comprehension a value."""
+        self.state.passes += 1
+        check_passes(self.state.passes)
+        missing = object()
+        before = self._indices.get(name, missing)
+        self._indices[name] = value
+        try:
+            yield
+        finally:
+            if before is missing:
+                del self._indices[name]
+            else:
+                self._indices[name] = before  # type: ignore[assignment]
+
+    # -- nodes --------------------------------------------------------------------------
+
+    def _evaluate(self, node: sx.Expression) -> Value:
+        match node:
+            case sx.Number(value=value) | sx.Boolean(value=value) | sx.Text(value=value):
+                return value
+            case sx.Reference():
+                return self._reference(node)
+            case sx.Binary():
+                return self._binary(node)
+            case sx.Unary():
+                return self._unary(node)
+            case sx.Call():
+                return self._call(node)
+            case sx.If():
+                return self._if(node)
+            case sx.Array():
+                return self._array(node)
+            case sx.Range():
+                return self._range(node)
+            case sx.Comprehension():
+                return self._comprehension(node.body, list(node.indices))
+            case sx.Index():
+                return self._subscripted(self.evaluate(node.base), node.subscripts, "expression")
+            case sx.Field():
+                return self._field(self.evaluate(node.base), node.name)
+            case sx.Tuple(elements=(single,)) if single is not None:
+                return self.evaluate(single)
+            case _:
+                raise Refusal("unsupported-expression", "a tuple inside an expression", node.span)
+
+    def _reference(self, node: sx.Reference) -> Value:
+        if node.name in self._indices:
+            value: Value = self._indices[node.name]
+        elif node.name == "end" and self._array_ends:
+            return self._array_ends[-1]
+        else:
+            value = self.scope.value(node.name, node.span)
+        if node.subscripts:
+            return self._subscripted(value, node.subscripts, node.name)
+        return value
+
+    def _field(self, base: Value, name: str) -> Value:
+        if isinstance(base, v.RecordValue) and name in base.fields:
+            return base.fields[name]
+        if isinstance(base, np.ndarray) and base.size:
+            return v.array([self._field(item, name) for item in base])
+        raise Refusal("unknown-field", f"there is no record field '{name}' here", hint="")
+
+    def subscript_key(
+        self, subscripts: Sequence[sx.Expression | None], sizes: tuple[int, ...], what: str
+    ) -> Key:
+        """Return zero-based positions per dimension: a number, or a list for a slice."""
+        if len(subscripts) > len(sizes):
+            raise Refusal(
+                "shape-mismatch",
+                f"'{what}' has {len(sizes)} dimensions and gets {len(subscripts)} subscripts",
+                hint="",
+            )
+        key: list[int | list[int]] = []
+        for subscript, size in zip(subscripts, sizes, strict=False):
+            if subscript is None:
+                key.append(list(range(size)))
+                continue
+            self._array_ends.append(size)
+            try:
+                value = self.evaluate(subscript)
+            finally:
+                self._array_ends.pop()
+            key.append(positions(value, size, what, subscript.span))
+        key.extend(list(range(size)) for size in sizes[len(subscripts) :])
+        return tuple(key)
+
+    def _subscripted(
+        self, value: Value, subscripts: Sequence[sx.Expression | None], what: str
+    ) -> Value:
+        if not isinstance(value, np.ndarray):
+            raise Refusal("shape-mismatch", f"'{what}' is a scalar and gets a subscript", hint="")
+        key = self.subscript_key(subscripts, value.shape, what)
+        return select(value, key)
+
+    def _binary(self, node: sx.Binary) -> Value:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        operator = node.operator
+        if isinstance(left, v.RecordValue) or isinstance(right, v.RecordValue):
+            raise Refusal("unsupported-record", f"'{operator}' of a record (operator record)")
+        match operator:
+            case "and":
+                return v.logical_and(left, right)
+            case "or":
+                return v.logical_or(left, right)
+            case _:
+                if is_arithmetic(operator):
+                    return arithmetic(operator, left, right)
+                return self._relation(node, left, right)
+
+    def _relation(self, node: sx.Binary, left: Value, right: Value) -> Value:
+        operator = node.operator
+        if isinstance(left, np.ndarray | v.RecordValue):
+            raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
+        if isinstance(right, np.ndarray | v.RecordValue):
+            raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
+        if not v.is_symbolic(left) and not v.is_symbolic(right):
+            return compare(operator, left, right)
+        if isinstance(left, bool | str) or isinstance(right, bool | str):
+            raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
+        result = symbolic_relation(operator, left, right)
+        if not self.no_event and not self.is_time_invariant(result):
+            raise Refusal(
+                "unsupported-event",
+                f"the relation '{expression_text(node)}' varies with time: when it switches, it is "
+                "an event",
+                node.span,
+                "write noEvent(if ...) when the switch may be integrated over, or smooth(p, "
+                "if ...) when both sides join; else compile with --compiler openmodelica",
+            )
+        return result
+
+    def _unary(self, node: sx.Unary) -> Value:
+        operand = self.evaluate(node.operand)
+        if node.operator == "not":
+            return v.logical_not(operand)
+        return v.elementwise(v.negate, operand) if node.operator == "-" else operand
+
+    def is_time_invariant(self, value: Scalar) -> bool:
+        """Return whether `value` depends on parameters and constants only."""
+        if not v.is_symbolic(value):
+            return True
+        return all(s.element_hash() in self.state.time_invariant for s in ca.symvar(value))
+
+    def _if(self, node: sx.If) -> Value:
+        branches: list[tuple[Scalar, sx.Expression]] = []
+        otherwise = node.otherwise
+        for condition_node, branch in node.branches:
+            condition = self.evaluate(condition_node)
+            if not isinstance(condition, bool) and not v.is_symbolic(condition):
+                raise Refusal("type-error", "the condition is not Boolean", condition_node.span, "")
+            if condition is False:
+                continue
+            if condition is True:
+                otherwise = branch
+                break
+            branches.append((condition, branch))
+        reached: Scalar = self.guard
+        pending: list[tuple[Scalar, Value]] = []
+        for condition, branch in branches:
+            pending.append((condition, self._guarded(branch, v.logical_and(reached, condition))))
+            reached = v.logical_and(reached, v.logical_not(condition))
+        result = self._guarded(otherwise, reached)
+        for condition, value in reversed(pending):
+            result = v.choose_value(condition, value, result)
+        return result
+
+    def _guarded(self, node: sx.Expression, guard: Scalar) -> Value:
+        before, self.guard = self.guard, guard
+        try:
+            return self.evaluate(node)
+        finally:
+            self.guard = before
+
+    def _array(self, node: sx.Array) -> Value:
+        if node.layout != "array":
+            return concatenate_matrix([self.evaluate(e) for e in node.elements], node.layout)
+        return v.array([self.evaluate(e) for e in node.elements])
+
+    def _range(self, node: sx.Range) -> Value:
+        numbers: list[float | int] = []
+        for part in (node.start, node.step, node.end):
+            value: Value = 1 if part is None else self.evaluate(part)
+            if not v.is_number(value):
+                raise Refusal(
+                    "unsupported-range",
+                    "a range whose bounds are not constant",
+                    node.span,
+                    "give the bounds by literals, constants or Integer parameters",
+                )
+            numbers.append(value)
+        start, step, end = numbers
+        if step == 0:
+            raise Refusal("unsupported-range", "a range with the step zero", node.span, "")
+        count = max(0, int(np.floor((end - start) / step + 1e-12)) + 1)
+        check_size([count], "a range", node.span)
+        return v.array([start + i * step for i in range(count)])
+
+    def _comprehension(
+        self, body: sx.Expression, indices: list[tuple[str, sx.Expression]]
+    ) -> Value:
+        if not indices:
+            return self.evaluate(body)
+        # The last index is the outermost dimension.
+        name, domain = indices[-1]
+        items: list[Value] = []
+        for value in self.range_values(domain):
+            with self.index(name, value):
+                items.append(self._comprehension(body, indices[:-1]))
+        return v.array(items)
+
+    # -- calls --------------------------------------------------------------------------
+
+    def _call(self, node: sx.Call) -> Value:
+        if not node.builtin:
+            results = self.outputs(node) if not node.constructor else self._construct(node)
+            if not results:
+                raise Refusal("type-error", f"'{node.name}' has no output", node.span, "")
+            return results[0]
+        match node.name:
+            case "der":
+                return self._der(node)
+            case "noEvent":
+                self._expect(node, 1, 1)
+                with self.without_events():
+                    return self.evaluate(node.arguments[0])
+            case "smooth":
+                self._expect(node, 2, 2)
+                self.integer(node.arguments[0], "the order of 'smooth'")
+                with self.without_events():
+                    return self.evaluate(node.arguments[1])
+            case "sign" if not self.no_event:
+                argument = self.evaluate(node.arguments[0])
+                if not all(self.is_time_invariant(a) for a in v.flat(argument)):
+                    raise Refusal(
+                        "unsupported-sign",
+                        "'sign' of an expression that varies with time: its jump is an event",
+                        node.span,
+                        "use tanh(x/width), or noEvent(sign(x)); else compile with "
+                        "--compiler openmodelica",
+                    )
+            case "string" | "String":
+                return self._message(node)
+            case _:
+                pass
+        if node.name in UNSUPPORTED_FUNCTIONS:
+            raise Refusal(
+                f"unsupported-{node.name}",
+                f"'{node.name}' ({UNSUPPORTED_FUNCTIONS[node.name]})",
+                node.span,
+            )
+        if node.name not in BUILTINS:
+            raise Refusal("unsupported-function", f"the built-in function '{node.name}'", node.span)
+        function, least, most = BUILTINS[node.name]
+        self._expect(node, least, most)
+        return function([self.evaluate(a) for a in node.arguments])
+
+    def _construct(self, node: sx.Call) -> list[Value]:
+        arguments = [self.evaluate(a) for a in node.arguments]
+        return self.call_function(node, arguments, self)
+
+    @staticmethod
+    def _expect(node: sx.Call, least: int, most: int) -> None:
+        if not least <= len(node.arguments) <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            raise Refusal(
+                "argument-count",
+                f"'{node.name}' takes {wanted} arguments and gets {len(node.arguments)}",
+                node.span,
+                "correct the call",
+            )
+
+    def _der(self, node: sx.Call) -> Value:
+        self._expect(node, 1, 1)
+        argument = node.arguments[0]
+        if isinstance(argument, sx.Reference):
+            return self.scope.derivative(argument)
+        raise Refusal(
+            "unsupported-der",
+            "'der' of an expression: it would have to be differentiated",
+            node.span,
+            "give the expression a variable of its own that is a state, or write its derivative; "
+            "else compile with --compiler openmodelica",
+        )
+
+    def _message(self, node: sx.Expression) -> str:
+        """Return the text of a message; parts that vary with time are named, not valued."""
+        match node:
+            case sx.Text(value=value):
+                return value
+            case sx.Binary(operator="+", left=left, right=right):
+                return self._message(left) + self._message(right)
+            case sx.Call(name="string" | "String", arguments=(argument, *_)):
+                return text_of(v.plain(self.evaluate(argument)), argument)
+            case _:
+                return text_of(self.evaluate(node), node)

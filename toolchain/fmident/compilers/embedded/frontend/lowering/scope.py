@@ -1,0 +1,46 @@
+"""What lowering looks names up in, and what it gathers beside values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+
+
+class Scope(Protocol):
+    """Where names are looked up."""
+
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return the value of a variable; raise :class:`Refusal` when there is none."""
+
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Return the value of ``der(reference)``."""
+
+
+@dataclass(frozen=True)
+class AssertValue:
+    """An assertion met during lowering: condition, and when it holds as a check at all."""
+
+    condition: Scalar
+    message: str
+    warning: bool
+    span: sx.Span
+
+
+@dataclass
+class LoweringState:
+    """What lowering gathers beside values.
+
+    Parameters
+    ----------
+    time_invariant
+        Hashes of the CasADi symbols of parameters and constants.
+    passes
+        Of all loops so far.
+    """
+
+    time_invariant: frozenset[int] = frozenset()
+    assertions: list[AssertValue] = field(default_factory=list)
+    passes: int = 0

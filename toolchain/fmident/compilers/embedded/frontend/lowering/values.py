@@ -1,0 +1,273 @@
+"""Values during lowering: numbers, CasADi scalars, arrays and records of these.
+
+A scalar is a Python ``bool``, ``int``, ``float`` or ``str`` while it is known, else a
+1x1 ``casadi.SX``. An array is a NumPy object array of scalars. So constants fold by
+themselves and sizes and subscripts stay plain integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeGuard
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from fmident.compilers.embedded.frontend.limits import check_size
+from fmident.compilers.embedded.frontend.refusal import Refusal
+
+SX: TypeAlias = Any
+"""A 1x1 ``casadi.SX`` (CasADi ships no types)."""
+Scalar: TypeAlias = Any
+"""``bool | int | float | str | SX``; CasADi's own types do not check."""
+ArrayValue: TypeAlias = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class RecordValue:
+    """A record: field name to value, in the order of declaration."""
+
+    type_name: str
+    fields: dict[str, Value]
+
+
+Value: TypeAlias = "Scalar | ArrayValue | RecordValue"
+
+
+def is_symbolic(value: object) -> bool:
+    """Return whether `value` is a CasADi expression."""
+    return isinstance(value, ca.SX)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether `value` is a known number (not a truth value)."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def plain(value: SX) -> Scalar:
+    """Return a constant CasADi expression as a number, anything else unchanged."""
+    if isinstance(value, ca.SX) and value.is_constant():
+        return float(value)
+    return value
+
+
+def array(elements: Iterable[Value], span_shape: tuple[int, ...] | None = None) -> ArrayValue:
+    """Stack scalars, or arrays of equal shape, along a new first dimension."""
+    items = list(elements)
+    if not items:
+        return np.empty(span_shape or (0,), dtype=object)
+    shapes = {shape(item) for item in items}
+    if len(shapes) > 1:
+        raise Refusal(
+            "shape-mismatch",
+            f"the elements of an array have different sizes: {_shapes_text(shapes)}",
+            hint="give all elements the same size",
+        )
+    inner = shapes.pop()
+    result = np.empty((len(items), *inner), dtype=object)
+    for i, item in enumerate(items):
+        result[i] = item
+    return result
+
+
+def filled(value: Value, sizes: tuple[int, ...]) -> ArrayValue:
+    """Return an array of the given sizes with `value` everywhere."""
+    whole = (*sizes, *shape(value))
+    check_size(whole, "an array")
+    result = np.empty(whole, dtype=object)
+    for index in np.ndindex(*sizes):
+        result[index] = value
+    return result
+
+
+def shape(value: Value) -> tuple[int, ...]:
+    """Return the sizes of `value`; ``()`` for a scalar."""
+    return tuple(value.shape) if isinstance(value, np.ndarray) else ()
+
+
+def flat(value: Value) -> list[Scalar]:
+    """Return the scalars of `value`, row by row; fields of records in order."""
+    if isinstance(value, RecordValue):
+        return [scalar for item in value.fields.values() for scalar in flat(item)]
+    if isinstance(value, np.ndarray):
+        return list(value.ravel(order="C"))
+    return [value]
+
+
+def elementwise(function: Callable[[Scalar], Scalar], value: Value) -> Value:
+    """Apply `function` to every scalar of `value`."""
+    if isinstance(value, RecordValue):
+        raise Refusal("unsupported-record", "arithmetic with a record")
+    if isinstance(value, np.ndarray):
+        result = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            result[index] = function(value[index])
+        return result
+    return function(value)
+
+
+def pairwise(
+    function: Callable[[Scalar, Scalar], Scalar], left: Value, right: Value, what: str
+) -> Value:
+    """Apply `function` to the pairs of two values of equal shape."""
+    if shape(left) != shape(right):
+        raise Refusal(
+            "shape-mismatch",
+            f"the two sides of {what} have the sizes {_sizes(left)} and {_sizes(right)}",
+            hint="make both sides the same size",
+        )
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        result = np.empty(left.shape, dtype=object)
+        for index in np.ndindex(*left.shape):
+            result[index] = function(left[index], right[index])
+        return result
+    return function(left, right)
+
+
+def _sizes(value: Value) -> str:
+    if isinstance(value, RecordValue):
+        return f"of the record {value.type_name}"
+    return "[" + ", ".join(str(n) for n in shape(value)) + "]" if shape(value) else "of a scalar"
+
+
+def _shapes_text(shapes: set[tuple[int, ...]]) -> str:
+    return ", ".join(sorted("[" + ", ".join(map(str, s)) + "]" for s in shapes))
+
+
+def _numeric(value: Scalar, what: str) -> Scalar:
+    if isinstance(value, bool | str):
+        kind = "a Boolean" if isinstance(value, bool) else "a String"
+        raise Refusal("type-error", f"{kind} is used in {what}", hint="use a number here")
+    return value
+
+
+def _checked(value: Scalar, what: str) -> Scalar:
+    """Refuse a constant expression without a finite value."""
+    value = plain(value)
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        raise Refusal(
+            "not-finite",
+            f"{what} has no finite real value",
+            hint="correct the constants in this expression",
+        )
+    return value
+
+
+def add(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a + b``."""
+    return _checked(_numeric(a, "a sum") + _numeric(b, "a sum"), "a constant sum")
+
+
+def subtract(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a - b``."""
+    return _checked(_numeric(a, "a sum") - _numeric(b, "a sum"), "a constant difference")
+
+
+def multiply(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a * b``."""
+    return _checked(_numeric(a, "a product") * _numeric(b, "a product"), "a constant product")
+
+
+def divide(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a / b``; refuse a division by the constant zero."""
+    if is_number(b) and b == 0:
+        raise Refusal("division-by-zero", "a division by zero", hint="correct the divisor")
+    return _checked(_numeric(a, "a quotient") / _numeric(b, "a quotient"), "a constant quotient")
+
+
+def power(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a ^ b``."""
+    _numeric(a, "a power"), _numeric(b, "a power")
+    try:
+        return _checked(a**b if is_symbolic(b) or is_symbolic(a) else float(a) ** b, "a power")
+    except (ZeroDivisionError, OverflowError):
+        raise Refusal(
+            "not-finite", "a power has no finite value", hint="correct the exponent"
+        ) from None
+
+
+def negate(a: Scalar) -> Scalar:
+    """Return ``-a``."""
+    return -_numeric(a, "a negation")
+
+
+def matrix_product(left: Value, right: Value) -> Value:
+    """Return the product of Modelica's ``*``: scalar, dot, matrix-vector or matrix-matrix."""
+    if not isinstance(left, np.ndarray):
+        return elementwise(lambda b: multiply(left, b), right)
+    if not isinstance(right, np.ndarray):
+        return elementwise(lambda a: multiply(a, right), left)
+    if left.ndim > 2 or right.ndim > 2 or left.shape[-1] != right.shape[0]:
+        raise Refusal(
+            "shape-mismatch",
+            f"a product of arrays of the sizes {_sizes(left)} and {_sizes(right)}",
+            hint="the last size of the left factor must be the first size of the right one; "
+            "'.*' multiplies element by element",
+        )
+    rows = left if left.ndim == 2 else left[np.newaxis, :]
+    columns = right if right.ndim == 2 else right[:, np.newaxis]
+    result = np.empty((rows.shape[0], columns.shape[1]), dtype=object)
+    for i, j in np.ndindex(*result.shape):
+        total: Scalar = 0
+        for k in range(rows.shape[1]):
+            total = add(total, multiply(rows[i, k], columns[k, j]))
+        result[i, j] = total
+    if left.ndim == 1:
+        result = result[0]
+        return result[0] if right.ndim == 1 else result
+    return result[:, 0] if right.ndim == 1 else result
+
+
+def choose(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+    """Return ``if condition then yes else no`` of scalars."""
+    if isinstance(condition, bool):
+        return yes if condition else no
+    if isinstance(yes, str) or isinstance(no, str):
+        raise Refusal("type-error", "a String that depends on a condition")
+    if not is_symbolic(yes) and not is_symbolic(no) and yes == no and type(yes) is type(no):
+        return yes
+    return ca.if_else(condition, yes, no)
+
+
+def choose_value(condition: Scalar, yes: Value, no: Value) -> Value:
+    """Return ``if condition then yes else no``; both sides of equal shape."""
+    if isinstance(condition, bool):
+        return yes if condition else no
+    if isinstance(yes, RecordValue) and isinstance(no, RecordValue):
+        fields = {
+            name: choose_value(condition, yes.fields[name], no.fields[name]) for name in yes.fields
+        }
+        return RecordValue(yes.type_name, fields)
+    return pairwise(lambda a, b: choose(condition, a, b), yes, no, "an if-expression")
+
+
+def logical_not(a: Scalar) -> Scalar:
+    """Return ``not a``."""
+    return (not a) if isinstance(a, bool) else ca.logic_not(_truth(a))
+
+
+def logical_and(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a and b``."""
+    if isinstance(a, bool):
+        return _truth(b) if a else False
+    if isinstance(b, bool):
+        return _truth(a) if b else False
+    return ca.logic_and(_truth(a), _truth(b))
+
+
+def logical_or(a: Scalar, b: Scalar) -> Scalar:
+    """Return ``a or b``."""
+    if isinstance(a, bool):
+        return True if a else _truth(b)
+    if isinstance(b, bool):
+        return True if b else _truth(a)
+    return ca.logic_or(_truth(a), _truth(b))
+
+
+def _truth(a: Scalar) -> Scalar:
+    if isinstance(a, bool) or is_symbolic(a):
+        return a
+    raise Refusal("type-error", "a number is used where a Boolean is needed", hint="compare it")

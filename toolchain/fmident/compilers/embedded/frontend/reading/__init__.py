@@ -1,0 +1,1 @@
+"""Modelica source to the syntax tree of the flat model, by way of rumoca."""

@@ -1,0 +1,275 @@
+"""Runs rumoca: source files to its flat model, and its complaints to diagnostics."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
+from fmident.compilers.embedded.frontend.reading.complaints import diagnose
+from fmident.compilers.embedded.frontend.reading.sources import SourceMap, SourceTree
+from fmident.errors import CompilationError
+from fmident.fmu.scratch import ScratchFolder
+
+SUPPORTED_VERSION = "0.10."
+TIME_LIMIT_S = 300.0
+CPU_LIMIT_S = 100
+"""Processor time that rumoca may take, s."""
+TOO_LARGE = 75
+"""Exit code of the worker whose answer would be too large."""
+PROBE = "FmidentProbe"
+PROBE_VARIABLE = "fmident_probe"
+USES = "FmidentUses"
+
+_SIGXCPU = int(getattr(signal, "SIGXCPU", 0))
+_UNREADABLE = "Failed to load source root"
+_BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
+
+
+@dataclass(frozen=True)
+class Flattened:
+    """What rumoca gives.
+
+    Parameters
+    ----------
+    flat
+        The flat dictionary.
+    sources
+        The files that were read.
+    unbalanced
+        rumoca's complaint when the model has too many or too few equations; then `flat`
+        belongs to the model extended by variables or equations named :data:`PROBE_VARIABLE`,
+        so that the culprits can be named.
+    """
+
+    flat: Mapping[str, Any]
+    sources: SourceMap
+    unbalanced: str | None = None
+
+
+def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> Flattened:
+    """Parse, resolve, check and flatten a class.
+
+    Raises
+    ------
+    CompilationError
+        With the places that rumoca names, or the best that can be found.
+    """
+    with ScratchFolder("rumoca") as folder:
+        scratch = folder.path
+        stage = _Stage(scratch, tree, others)
+        answer = _run(stage.request(class_name), scratch)
+        if "flat" in answer:
+            return Flattened(answer["flat"], stage.sources(answer))
+        if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
+            answer = _run(stage.plain_request(class_name), scratch)
+        unbalanced = _BALANCE.search(answer["error"])
+        if unbalanced:
+            probed = _run(stage.probe(class_name, int(unbalanced.group(1))), scratch)
+            if "flat" in probed:
+                return Flattened(probed["flat"], stage.sources(probed), unbalanced.group(0))
+        found = diagnose(
+            class_name,
+            stage.in_users_words(answer["error"]),
+            [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
+            tree,
+            panic=bool(answer["panic"]),
+        )
+        raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
+
+
+class _Stage:
+    """Shows rumoca the user's files only.
+
+    rumoca reads every Modelica file beside the one that it is given. So a single file is
+    copied into a folder of its own; packages are read where they stand.
+    """
+
+    def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:
+        self._original: dict[str, str] = {}
+        self._scratch = scratch
+        self._tree = tree
+        libraries = [other for other in others if other is not tree]
+        self._entry = self._staged(tree, "entry")
+        self._roots = [
+            str(self._staged(other, f"root{i}").parent) for i, other in enumerate(libraries)
+        ]
+        inside = [str(file.resolve()) for file in tree.files[1:]]
+        self._files = [str(self._entry), *inside]
+        self._uses = _uses_package(tree, libraries)
+
+    def _staged(self, tree: SourceTree, folder: str) -> Path:
+        if tree.entry.name == "package.mo":
+            return tree.entry.resolve()
+        target = self._scratch / folder / tree.entry.name
+        target.parent.mkdir()
+        shutil.copyfile(tree.entry, target)
+        self._original[str(target)] = str(tree.entry)
+        return target
+
+    def request(self, class_name: str) -> dict[str, Any]:
+        """Return the request to compile the class with the libraries that it mentions.
+
+        rumoca reads a library only when the file that it is given mentions it. What only a
+        class deeper in the package mentions would be missing, so a package of our own that
+        uses all of them is what it is given.
+        """
+        request = self.plain_request(class_name)
+        if self._uses and self._tree.entry.name == "package.mo":
+            request["text"] = self._uses
+            request["entry"] = str(self._scratch / "uses" / "uses.mo")
+            request["roots"] = [*self._roots, str(self._entry.parent)]
+        elif self._uses:
+            request["text"] = self._tree.entry.read_text(encoding="utf-8") + self._uses
+        return request
+
+    def plain_request(self, class_name: str) -> dict[str, Any]:
+        """Return the request to compile the class."""
+        return {
+            "entry": str(self._entry),
+            "text": None,
+            "class_name": class_name,
+            "roots": self._roots,
+            "check": self._files,
+        }
+
+    def probe(self, class_name: str, surplus: int) -> dict[str, Any]:
+        """Return the request to compile the class balanced by dummy variables or equations."""
+        count = abs(surplus)
+        text = f"\nmodel {PROBE}\n  extends {class_name};\n  Real {PROBE_VARIABLE}[{count}];\n"
+        if surplus < 0:
+            text += f"equation\n  {PROBE_VARIABLE} = zeros({count});\n"
+            text += f"  {PROBE_VARIABLE} = ones({count});\n"
+        text += f"end {PROBE};\n{self._uses}"
+        roots = list(self._roots)
+        if self._tree.entry.name == "package.mo":
+            entry = self._scratch / "probe" / "probe.mo"
+            roots.append(str(self._entry.parent))
+        else:
+            entry = self._entry
+            text = self._tree.entry.read_text(encoding="utf-8") + text
+        return {
+            "entry": str(entry),
+            "text": text,
+            "class_name": PROBE,
+            "roots": roots,
+            "check": [],
+        }
+
+    def sources(self, answer: Mapping[str, Any]) -> SourceMap:
+        """Return the map of sources, under the names that the user gave."""
+        files: dict[int, tuple[str, str]] = {}
+        for key, name, text in answer["files"]:
+            files[int(key)] = (self._users_name(str(name)), str(text))
+        return SourceMap(files)
+
+    def _users_name(self, name: str) -> str:
+        if name in self._original:
+            return self._original[name]
+        try:
+            relative = Path(name).resolve().relative_to(self._entry.parent)
+        except ValueError:
+            return name
+        return str(self._tree.entry.parent / relative)
+
+    def in_users_words(self, text: str) -> str:
+        """Return a message of rumoca with the user's file names."""
+        for staged, original in self._original.items():
+            text = text.replace(staged, original)
+        return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
+
+
+def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
+    """Return a package that uses `tree` and those libraries that it mentions, or that these do.
+
+    Empty when it mentions none. A library that nobody mentions is not read: it may be wrong.
+    """
+    waiting, used = [tree], [_top_level(tree)]
+    others = {_top_level(library): library for library in libraries}
+    while waiting:
+        words = {t.text for item in waiting.pop().classes.values() for t in item.tokens}
+        for name in sorted(words & others.keys()):
+            used.append(name)
+            waiting.append(others.pop(name))
+    if len(used) == 1:
+        return ""
+    named = ", ".join(f'{name}(version="")' for name in used)
+    return f"\npackage {USES} annotation(uses({named})); end {USES};\n"
+
+
+def _top_level(tree: SourceTree) -> str:
+    return next(iter(tree.classes), "").split(".")[0]
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """Return the environment of the worker.
+
+    rumoca keeps parsed files in the user's cache: leave nothing behind there. It would also
+    read MODELICAPATH itself: what belongs to a class is decided before, and hashed.
+    """
+    others = {k: v for k, v in os.environ.items() if k != "MODELICAPATH"}
+    return {**others, "XDG_CACHE_HOME": str(scratch / "cache")}
+
+
+def _too_slow(class_name: str, limit: str) -> CompilationError:
+    return CompilationError(
+        f"{class_name}: rumoca, the front end of the embedded compiler, did not finish within "
+        f"{limit}",
+        hint="look for a loop with very many passes, or for a function that calls itself without "
+        "end; else compile the class with OpenModelica: --compiler openmodelica",
+    )
+
+
+def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
+    worker = Path(__file__).with_name("rumoca_worker.py")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", str(worker)],
+            input=json.dumps({**request, "memory": MEMORY_BYTES, "seconds": CPU_LIMIT_S}),
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+            env=_environment(scratch),
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_slow(request["class_name"], f"{TIME_LIMIT_S:g} s") from None
+    if done.returncode == -_SIGXCPU:
+        raise _too_slow(request["class_name"], f"{CPU_LIMIT_S} s of processor time")
+    if done.returncode in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, TOO_LARGE):
+        first = done.stderr.strip().splitlines()[:1] or ["no message"]
+        raise CompilationError(
+            f"{request['class_name']} is too large or too deeply nested for rumoca, the front end "
+            f"of the embedded compiler: {first[0]}",
+            hint=f"make arrays and expressions smaller; it may take {MEMORY_BYTES / 1e9:g} GB",
+        )
+    if done.returncode != 0 or not done.stdout:
+        if "No module named 'rumoca'" in done.stderr:
+            raise CompilationError(
+                "the embedded compiler needs the Python package rumoca",
+                hint="install it: pip install 'rumoca>=0.10,<0.11'",
+            )
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        return {
+            "error": f"rumoca crashed ({last[0]})",
+            "panic": True,
+            "diagnostics": [],
+            "version": SUPPORTED_VERSION,
+        }
+    answer: dict[str, Any] = json.loads(done.stdout)
+    version = answer["version"].removeprefix("rumoca ")
+    if not version.startswith(SUPPORTED_VERSION):
+        raise CompilationError(
+            f"the embedded compiler needs rumoca {SUPPORTED_VERSION}x and finds {version}",
+            hint="install the version that fmident asks for: pip install 'rumoca>=0.10,<0.11'",
+        )
+    return answer

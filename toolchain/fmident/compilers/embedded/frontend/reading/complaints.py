@@ -1,0 +1,288 @@
+"""rumoca's error messages to diagnostics with a place, a rule and a hint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
+from fmident.compilers.embedded.frontend.reading.scanner import Token
+from fmident.compilers.embedded.frontend.reading.sources import SourceTree, offset_location
+from fmident.compilers.embedded.frontend.reading.syntax_complaints import syntax_errors
+from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, OPENMODELICA
+from fmident.errors import Diagnostic, Location, did_you_mean, nearest
+
+_PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*$")
+_QUOTED = re.compile(r"[`']([^`']+)[`']")
+_IMPORT = re.compile(r"unresolved import: [`'](?:(?P<alias>\w+) = )?(?P<name>[\w.]+)")
+_UNRESOLVED = re.compile(
+    r"(?:unresolved (?!import)|base class not found|type )[^`']*[`'](?P<head>\w+)\."
+)
+_SPAN = re.compile(r"start: BytePos\((\d+)\)")
+
+DER_OF_EXPRESSION = "der("
+"""Stands for a search for ``der`` of something else than a variable."""
+
+_RULES: Sequence[tuple[str, str, str | None]] = (
+    (r"^unresolved component reference|^unresolved Flat reference", "unknown-variable", None),
+    (r"^unresolved function call", "unknown-function", None),
+    (r"^unresolved type reference|^unresolved import", "missing-class", None),
+    (r"^base class not found|^unresolved extends", "missing-class", None),
+    (r"^impure function", "unsupported-impure", OPENMODELICA),
+    (r"unresolved flat reference", "unresolved", None),
+    (r"unbalanced model", "unbalanced", "make the number of equations and of unknowns equal"),
+    (
+        r"invalid call of function|expects \d+ argument",
+        "argument-count",
+        "give it the arguments that its declaration asks for",
+    ),
+    (
+        r"unknown modifier|cannot redeclare|is declared final",
+        "wrong-modifier",
+        "modify only what the class declares and does not make final",
+    ),
+    (r"dimension mismatch|out of bounds|shape", "shape-mismatch", "correct the sizes"),
+    (r"type mismatch", "type-error", "correct the types"),
+    (r"cyclic dependency in parameter", "cyclic-parameter", "give one of them a value"),
+    (r"cannot depend on continuous variable", "variability", "use parameters and constants only"),
+    (r"partial model", "partial-class", "use a class that is not partial, or redeclare it"),
+    (r"requires inner", "unsupported-inner-outer", OPENMODELICA),
+    (r"state-machine", "unsupported-state-machine", OPENMODELICA),
+    (r"clock", "unsupported-clocked", OPENMODELICA),
+    (r"derivative (expression|target)", "unsupported-der", OPENMODELICA),
+    (r"initial algorithm|model algorithm", "unsupported-algorithm", NO_ALGORITHM),
+    (r"equality comparison on Real", "real-equality", "compare with < or >"),
+    (r"[Dd]uplicate", "duplicate", "remove one of them"),
+    (r"cardinality", "unsupported-cardinality", OPENMODELICA),
+    (
+        r"function statement|function loop|record output|function call statement",
+        "unsupported-function-body",
+        OPENMODELICA,
+    ),
+    (r"expected (a )?(Boolean|numeric)", "type-error", "correct the types"),
+    (r"^type '.*' not found", "missing-class", None),
+    (r"violates constrainedby", "wrong-modifier", "redeclare with a subtype"),
+    (
+        r"array dimensions|component dimension",
+        "unknown-size",
+        "give sizes by literals, constants of the class or Integer parameters",
+    ),
+    (r"unsupported", "unsupported", OPENMODELICA),
+    (
+        r"\(MLS |cyclic class",
+        "invalid",
+        "correct it; the Modelica specification forbids it",
+    ),
+)
+
+
+def diagnose(
+    class_name: str,
+    error: str,
+    found: Sequence[Mapping[str, Any]],
+    tree: SourceTree,
+    *,
+    panic: bool = False,
+) -> list[Diagnostic]:
+    """Return diagnostics for a class that rumoca did not accept.
+
+    Parameters
+    ----------
+    class_name
+        The class.
+    error
+        The message of the exception.
+    found
+        rumoca's own diagnostics.
+    tree
+        The sources, to find places that rumoca does not tell.
+    panic
+        Whether rumoca itself broke down.
+    """
+    syntax = [d for item in found if item["level"] == "error" for d in syntax_errors(item)]
+    if syntax:
+        return syntax[:1]
+    messages = _without_consequences(_messages(error, panic))
+    result = [_diagnostic(class_name, message, tree) for message in messages]
+    causes = [d for d in result if d.rule == "unsupported-msl"]
+    one_per_place = {str(d.location): d for d in reversed(causes or result)}
+    return list(reversed(one_per_place.values()))
+
+
+def _without_consequences(messages: Sequence[str]) -> list[str]:
+    """Leave out names that are unknown only because an import was not found."""
+    imports = [m for message in messages if (m := _IMPORT.match(message))]
+    heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in imports}
+    kept = []
+    for message in messages:
+        unresolved = _UNRESOLVED.match(message)
+        if unresolved is None or unresolved["head"] not in heads:
+            kept.append(message)
+    return kept
+
+
+def _messages(error: str, panic: bool) -> list[str]:
+    """Split an exception's text into its findings, without rumoca's own phases."""
+    related = [
+        line.split("]: ", 1)[1]
+        for line in error.splitlines()
+        if line.startswith("- ") and "]: " in line
+    ]
+    if related:
+        return list(dict.fromkeys(related))
+    first = error.splitlines()[0] if error else "rumoca gave no message"
+    detail = re.search(r'feature: "([^"]*)", detail: "([^"]*)"', first)
+    if detail:  # a panic
+        place = _SPAN.search(first)
+        return [f"{detail[1]}: {detail[2]}" + (f" ({place[0]})" if place else "")]
+    if panic:
+        return [f"rumoca failed inside: {first}"]
+    first = re.sub(r"^\w+ failed: \S+ failed in \w+: ", "", first)
+    return [re.sub(r"^\S+ could not be compiled: ", "", first)]
+
+
+def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
+    place_match = _PLACE.search(message)
+    place: Location | None = None
+    if place_match:
+        place = Location(place_match["file"], int(place_match["line"]), int(place_match["column"]))
+        message = message[: place_match.start()]
+    rule, hint = "unsupported", OPENMODELICA
+    for pattern, known_rule, known_hint in _RULES:
+        if re.search(pattern, message):
+            rule, hint = known_rule, known_hint or OPENMODELICA
+            break
+    quoted = (n.split(" = ")[-1] for n in _QUOTED.findall(message))  # import A = B.C
+    names = [n for n in quoted if n != class_name]
+    if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
+        rule, hint = _missing(rule, names[0], class_name, tree)
+    if place is None:
+        place = _search(class_name, [*_keywords(message), *names], tree, message)
+        message = re.sub(r" \(start: BytePos\(\d+\)\)$", "", message)
+    return Diagnostic("error", _plain(message), place, hint, rule)
+
+
+_REWORDED: Sequence[tuple[str, str]] = (
+    (r".*derivative (expression|target).*", "'der' of something that is not a plain variable"),
+    (r".*initial algorithm.*", "an initial algorithm section"),
+    (
+        r".*model algorithm.*multi-output.*",
+        "an algorithm section that gives values to several variables",
+    ),
+    (r".*unsupported model algorithm.*", "an algorithm section of a model"),
+    (
+        r".*(function statement|loop reduction)`: `([^`]*)`.*",
+        r"the function '\2' has a loop or statement that cannot be unrolled",
+    ),
+    (
+        r".*type mismatch: expected Boolean, found (\w+).*",
+        r"a \1 is used where a Boolean is needed",
+    ),
+)
+
+
+def _plain(message: str) -> str:
+    for pattern, words in _REWORDED:
+        if re.fullmatch(pattern, message, re.DOTALL):
+            return re.sub(pattern, words, message, flags=re.DOTALL)
+    message = re.sub(r"unsupported Flat semantic owner `([^`]*)`", r"unsupported \1", message)
+    return message.replace("`", "'")
+
+
+def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[str, str]:
+    """Return rule and hint for a name that nothing defines."""
+    if name.split(".")[0] == "Modelica":
+        return "unsupported-msl", _without_msl(name)
+    if name in UNSUPPORTED_FUNCTIONS:
+        return f"unsupported-{name}", OPENMODELICA
+    if rule == "unknown-variable":
+        own = tree.classes.get(class_name)
+        words = {t.text for t in own.tokens if t.kind == "word"} - {name} if own else set()
+        return rule, did_you_mean(name, words, kind="name in this class")
+    kinds = {"function"} if rule == "unknown-function" else None
+    known = [n for n, c in tree.classes.items() if kinds is None or c.keyword in kinds]
+    known += [n.rsplit(".", 1)[-1] for n in known]
+    close = nearest(name, known)
+    kind = "function" if kinds else "class"
+    if close:
+        return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
+    package = name.split(".")[0]
+    return rule, f"declare it, or add the file or folder of '{package}' to the sources"
+
+
+def _without_msl(name: str) -> str:
+    hint = "the embedded compiler has no Modelica Standard Library; "
+    if re.match(r"Modelica\.(SIunits|Units(\.SI)?)\b", name):
+        hint += "Mechanisms.Units has units under the same names: import SI = Mechanisms.Units; or "
+    return hint + OPENMODELICA
+
+
+def _keywords(message: str) -> list[str]:
+    """Return words to look for when a message quotes no name."""
+    if "derivative" in message:
+        return [DER_OF_EXPRESSION]
+    if "initial algorithm" in message or "model algorithm" in message:
+        return ["algorithm"]
+    if "equality comparison" in message:
+        return ["==", "<>"]
+    if "expected Boolean" in message:
+        return ["assert", "if"]
+    found = re.search(r"(\w+)\(\)", message)
+    if found:
+        return [found.group(1)]
+    found = re.search(r"requires inner declarations: (\w+)", message)
+    return [found.group(1)] if found else []
+
+
+def _search(
+    class_name: str, names: Iterable[str], tree: SourceTree, message: str
+) -> Location | None:
+    """Return the first place in the class, else in the other classes, of one of the names."""
+    own = tree.classes.get(class_name)
+    byte = _SPAN.search(message)
+    if byte and own is not None and len(tree.files) == 1:
+        return offset_location(own.file, int(byte.group(1)))
+    others = [c for n, c in tree.classes.items() if n != class_name]
+    for name in names:
+        words = name.split(".")
+        for item in [own, *others]:
+            if item is None:
+                continue
+            offset = find_words(item.tokens, words)
+            if offset is not None:
+                return offset_location(item.file, offset)
+    return tree.location(class_name)
+
+
+def _der_of_expression(tokens: Sequence[Token]) -> int | None:
+    for i, token in enumerate(tokens):
+        if token.text != "der" or i + 1 >= len(tokens) or tokens[i + 1].text != "(":
+            continue
+        j = i + 2
+        depth = 0
+        while j < len(tokens) and (depth > 0 or tokens[j].text != ")"):
+            text = tokens[j].text
+            depth += (text == "[") - (text == "]")
+            plain = tokens[j].kind in ("word", "quoted") or text in (".", "[", "]")
+            if depth == 0 and not plain:
+                return token.offset
+            j += 1
+    return None
+
+
+def find_words(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
+    """Return the offset of a dotted name in tokens; of its declaration last."""
+    if words == [DER_OF_EXPRESSION]:
+        return _der_of_expression(tokens)
+    wanted: list[str] = []
+    for i, word in enumerate(words):
+        wanted.extend([".", word] if i else [word])
+    for i, token in enumerate(tokens):
+        if token.text != wanted[0]:
+            continue
+        if i > 0 and tokens[i - 1].text == ".":
+            continue
+        if [t.text for t in tokens[i : i + len(wanted)]] == wanted:
+            return token.offset
+    return None

@@ -1,0 +1,489 @@
+"""Reads rumoca's flat model (``Model.to_dict(stage="flat")``) into the syntax tree.
+
+The flat dictionary is read instead of the printed flat Modelica because the text drops
+``noEvent`` and ``smooth``, the bodies of functions and the source positions. Its form
+belongs to one minor version of rumoca; so the reader is strict: a node that it does not
+know raises :class:`UnknownNodeError`, it is never skipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from fmident.compilers.embedded.frontend.limits import check_size
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.structured import Family, expand
+from fmident.compilers.embedded.frontend.reading.syntax import Span
+
+Node: TypeAlias = Mapping[str, Any]
+
+BINARY_OPERATORS: Mapping[str, str] = {
+    "Add": "+",
+    "Sub": "-",
+    "Mul": "*",
+    "Div": "/",
+    "Exp": "^",
+    "AddElem": ".+",
+    "SubElem": ".-",
+    "MulElem": ".*",
+    "DivElem": "./",
+    "ExpElem": ".^",
+    "Eq": "==",
+    "Neq": "<>",
+    "Lt": "<",
+    "Le": "<=",
+    "Gt": ">",
+    "Ge": ">=",
+    "And": "and",
+    "Or": "or",
+}
+UNARY_OPERATORS: Mapping[str, str] = {
+    "Minus": "-",
+    "DotMinus": "-",
+    "Plus": "+",
+    "DotPlus": "+",
+    "Not": "not",
+}
+
+
+ARRAY_LAYOUTS: Mapping[str, Literal["array", "horizontal", "vertical"]] = {
+    "Array": "array",
+    "Horizontal": "horizontal",
+    "Vertical": "vertical",
+}
+
+
+class UnknownNodeError(Exception):
+    """The flat model holds something that this reader does not know."""
+
+    def __init__(self, what: str, span: Span) -> None:
+        super().__init__(what)
+        self.what = what
+        self.span = span
+
+
+def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
+    """Read the flat dictionary as :func:`read_flat`; a form unlike the one known is refused."""
+    try:
+        return read_flat(flat, name, ignore=ignore)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnknownNodeError(
+            f"a flat model of another form ({type(error).__name__}: {error})", sx.NOWHERE
+        ) from error
+
+
+def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
+    """Read the flat dictionary of the class `name`.
+
+    Parameters
+    ----------
+    flat
+        ``Model.to_dict(stage="flat")``.
+    name
+        Full name of the class.
+    ignore
+        A variable that is left out, with the equations that contain it; empty for none.
+
+    Raises
+    ------
+    UnknownNodeError
+        When the dictionary holds a form that is not known.
+    """
+    final = flat.get("variable_final_flags", {})
+    structural = {
+        ".".join(str(part) for part in path)
+        for selection in flat.get("parameter_branch_selections", ())
+        for path in selection["references"]
+    }
+    types = flat["variable_type_names"]
+    variables = {
+        key: _variable(node, types.get(key, ""), bool(final.get(key, False)), key in structural)
+        for key, node in flat["variables"].items()
+        if key != ignore
+    }
+    for variable in variables.values():
+        check_size(variable.shape, f"'{variable.name}'", variable.span)
+    check_size([sum(math.prod(x.shape) for x in variables.values())], "the model with its arrays")
+    check_size([len(flat["equations"])], "the list of equations")
+    equations = _equations(flat["equations"], flat["structured_equations"])
+    initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
+    assertions = [_assertion(node) for node in flat["assert_equations"]]
+    unsupported = list(_unsupported(flat, assertions))
+    records = {
+        node["name"]: tuple(f["name"] for f in node["fields"])
+        for node in flat["record_types"].values()
+    }
+    return sx.FlatModel(
+        name=name,
+        description=flat.get("model_description") or "",
+        variables=variables,
+        equations=tuple(e for e in equations if not _mentions(e, ignore)),
+        initial_equations=tuple(initial),
+        assertions=tuple(assertions),
+        functions={key: _function(node) for key, node in flat["functions"].items()},
+        records=records,
+        record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
+        unsupported=tuple(unsupported),
+    )
+
+
+def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equation]:
+    kept = [_family(node) for node in families if not node["interiors_materialized"]]
+    return expand([_equation(node) for node in nodes], kept)
+
+
+def _family(node: Node) -> Family:
+    binders = tuple(
+        (str(b["display_name"]), int(b["lower"]), int(b["upper"]), int(b["step"]))
+        for b in node["domain"]["binders"]
+    )
+    body = tuple(expression(e) for e in node["template"]["body"])
+    span = _span_of(node)
+    if len(body) != node["equations_per_point"]:
+        raise UnknownNodeError("a for-equation without its body", span)
+    origin = node["origin"]
+    kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
+    return Family(binders, int(node["first_equation_index"]), body, kind, span)
+
+
+def _mentions(equation: sx.Equation, name: str) -> bool:
+    nodes = sx.walk(equation.left)
+    return any(isinstance(node, sx.Reference) and node.name == name for node in nodes)
+
+
+def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple[str, str, Span]]:
+    """Collect the parts of the flat model that have no meaning in the subset."""
+    found: list[tuple[str, str, Span]] = []
+    for chain in flat["when_chains"]:
+        found.append(("unsupported-when", "a when-equation", _span_of(chain["first"])))
+    for key, what in (
+        ("algorithms", "an algorithm section"),
+        ("initial_algorithms", "an initial algorithm section"),
+    ):
+        for section in flat[key]:
+            statements = [_statement(s) for s in section["statements"]]
+            if key == "algorithms" and all(isinstance(s, sx.AssertStatement) for s in statements):
+                # Nothing but asserts: the order does not matter, they act as equations do.
+                assertions.extend(s for s in statements if isinstance(s, sx.AssertStatement))
+                continue
+            found.append(("unsupported-algorithm", what, _span_of(section)))
+    for node in flat["initial_assert_equations"]:
+        found.append(("unsupported-initial-assert", "an initial assert", _span_of(node)))
+    if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
+        found.append(("unsupported-overconstrained", "an overconstrained connection", sx.NOWHERE))
+    return found
+
+
+def _span(node: Any) -> Span:
+    if isinstance(node, Mapping) and {"source", "start", "end"} <= set(node):
+        return Span(int(node["source"]), int(node["start"]), int(node["end"]))
+    return sx.NOWHERE
+
+
+def _span_of(node: Any) -> Span:
+    """Return the span of `node`, or the first one found inside it."""
+    if isinstance(node, Mapping):
+        for key in ("span", "source_span"):
+            if key in node:
+                return _span(node[key])
+        values: Sequence[Any] = list(node.values())
+    elif isinstance(node, list):
+        values = node
+    else:
+        return sx.NOWHERE
+    for value in values:
+        span = _span_of(value)
+        if span != sx.NOWHERE:
+            return span
+    return sx.NOWHERE
+
+
+def _single(node: Node) -> tuple[str, Any]:
+    if len(node) != 1:
+        raise UnknownNodeError(f"a node with the keys {sorted(node)}", _span_of(node))
+    return next(iter(node.items()))
+
+
+def expression(node: Node) -> sx.Expression:
+    """Read one expression."""
+    kind, body = _single(node)
+    span = _span(body.get("span")) if isinstance(body, Mapping) else sx.NOWHERE
+    match kind:
+        case "Literal":
+            return _literal(body["value"], span)
+        case "VarRef":
+            return sx.Reference(body["name"]["name"], _subscripts(body["subscripts"]), span)
+        case "Binary":
+            operator = body["op"]
+            if operator not in BINARY_OPERATORS:
+                raise UnknownNodeError(f"the operator {operator}", span)
+            return sx.Binary(
+                BINARY_OPERATORS[operator],
+                expression(body["lhs"]),
+                expression(body["rhs"]),
+                span,
+            )
+        case "Unary":
+            operator = body["op"]
+            if operator not in UNARY_OPERATORS:
+                raise UnknownNodeError(f"the operator {operator}", span)
+            return sx.Unary(UNARY_OPERATORS[operator], expression(body["rhs"]), span)
+        case "BuiltinCall":
+            name = str(body["function"])
+            arguments = tuple(expression(a) for a in body["args"])
+            return sx.Call(name[0].lower() + name[1:], arguments, True, span)
+        case "FunctionCall":
+            return sx.Call(
+                body["name"]["name"],
+                tuple(expression(a) for a in body["args"]),
+                False,
+                span,
+                constructor=bool(body.get("is_constructor")),
+            )
+        case "StringConversion":
+            return sx.Call("String", (expression(body["value"]),), True, span)
+        case "If":
+            branches = tuple((expression(c), expression(v)) for c, v in body["branches"])
+            return sx.If(branches, expression(body["else_branch"]), span)
+        case "Array":
+            if body["kind"] not in ARRAY_LAYOUTS:
+                raise UnknownNodeError(f"an array of the kind {body['kind']}", span)
+            elements = tuple(expression(e) for e in body["elements"])
+            return sx.Array(elements, span, ARRAY_LAYOUTS[body["kind"]])
+        case "Tuple":
+            parts = tuple(None if _is_empty(e) else expression(e) for e in body["elements"])
+            return sx.Tuple(parts, span)
+        case "Range":
+            step = body["step"]
+            return sx.Range(
+                expression(body["start"]),
+                None if step is None else expression(step),
+                expression(body["end"]),
+                span,
+            )
+        case "ArrayComprehension":
+            if body.get("filter") is not None:
+                raise UnknownNodeError("an array comprehension with a filter", span)
+            return sx.Comprehension(expression(body["expr"]), _indices(body["indices"]), span)
+        case "Index":
+            return sx.Index(expression(body["base"]), _subscripts(body["subscripts"]), span)
+        case "FieldAccess":
+            return sx.Field(expression(body["base"]), body["field"], span)
+        case _:
+            raise UnknownNodeError(f"an expression of the form {kind}", _span_of(node))
+
+
+def _is_empty(node: Any) -> bool:
+    return node is None or node == "Empty" or (isinstance(node, Mapping) and "Empty" in node)
+
+
+def _literal(value: Any, span: Span) -> sx.Expression:
+    kind, content = _single(value)
+    match kind:
+        case "Real":
+            return sx.Number(float(content), span)
+        case "Integer":
+            return sx.Number(int(content), span)
+        case "Boolean":
+            return sx.Boolean(bool(content), span)
+        case "String":
+            return sx.Text(str(content), span)
+        case _:
+            raise UnknownNodeError(f"a literal of the type {kind}", span)
+
+
+def _subscripts(nodes: Sequence[Any]) -> tuple[sx.Expression | None, ...]:
+    result: list[sx.Expression | None] = []
+    for node in nodes:
+        kind, body = _single(node)
+        match kind:
+            case "Index":
+                result.append(sx.Number(int(body["value"]), _span_of(body)))
+            case "Expr":
+                result.append(expression(body["expr"]))
+            case "Colon":
+                result.append(None)
+            case _:
+                raise UnknownNodeError(f"a subscript of the form {kind}", _span_of(node))
+    return tuple(result)
+
+
+def _indices(nodes: Sequence[Node]) -> tuple[tuple[str, sx.Expression], ...]:
+    return tuple((_name(n.get("ident", n.get("name"))), expression(n["range"])) for n in nodes)
+
+
+def _name(node: Any) -> str:
+    return str(node["text"]) if isinstance(node, Mapping) else str(node)
+
+
+def _equation(node: Node) -> sx.Equation:
+    residual = expression(node["residual"])
+    origin = node["origin"]
+    kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
+    span = _span(node["span"])
+    left: sx.Expression = residual
+    right: sx.Expression | None = None
+    if kind != "FlowSum" and isinstance(residual, sx.Binary) and residual.operator == "-":
+        left, right = residual.left, residual.right
+    return sx.Equation(left, right, kind, span)
+
+
+def _assertion(node: Node) -> sx.AssertStatement:
+    level = node.get("level")
+    return sx.AssertStatement(
+        expression(node["condition"]),
+        expression(node["message"]),
+        None if level is None else expression(level),
+        _span(node.get("span")),
+    )
+
+
+def _target(node: Any) -> sx.Target:
+    parts = tuple((_name(p["ident"]), _subscripts(p["subs"])) for p in node["parts"])
+    return sx.Target(parts, _span(node.get("span")))
+
+
+def _statement(node: Any) -> sx.Statement:
+    if isinstance(node, str):
+        return sx.OtherStatement(node.lower(), sx.NOWHERE)
+    kind, body = _single(node)
+    span = _span_of(body)
+    match kind:
+        case "Assignment":
+            return sx.Assignment(_target(body["comp"]), expression(body["value"]), span)
+        case "FunctionCall":
+            call = sx.Call(
+                body["comp"]["name"], tuple(expression(a) for a in body["args"]), False, span
+            )
+            targets = tuple(None if _is_empty(t) else _target(t) for t in body["outputs"])
+            return sx.CallStatement(call, targets, span)
+        case "If":
+            branches = tuple(
+                (expression(block["cond"]), _statements(block["stmts"]))
+                for block in body["cond_blocks"]
+            )
+            return sx.IfStatement(branches, _statements(body["else_block"] or ()), span)
+        case "For":
+            return sx.ForStatement(_indices(body["indices"]), _statements(body["equations"]), span)
+        case "Assert":
+            return _assertion(body)
+        case _:
+            return sx.OtherStatement(kind.lower(), span)
+
+
+def _statements(nodes: Sequence[Any]) -> tuple[sx.Statement, ...]:
+    return tuple(_statement(n) for n in nodes if n != "Empty")
+
+
+def _function(node: Node) -> sx.Function:
+    return sx.Function(
+        name=node["name"],
+        inputs=tuple(_function_variable(v) for v in node["inputs"]),
+        outputs=tuple(_function_variable(v) for v in node["outputs"]),
+        locals=tuple(_function_variable(v) for v in node["locals"]),
+        body=_statements(node["body"]),
+        external=node.get("external") is not None,
+        pure=bool(node.get("pure", True)),
+        constructor=bool(node.get("is_constructor")),
+        span=_span(node.get("span")),
+    )
+
+
+def _function_variable(node: Node) -> sx.FunctionVariable:
+    sizes = _subscripts(node["shape_expr"])
+    if not sizes:
+        # A type such as Position3 = Real[3] brings its sizes with it.
+        sizes = tuple(sx.Number(int(n)) for n in node["effective_type"]["dimensions"])
+    default = node.get("default")
+    return sx.FunctionVariable(
+        node["name"],
+        node["type_name"],
+        sizes,
+        None if default is None else expression(default),
+        _span(node.get("span")),
+    )
+
+
+def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.Variable:
+    span = _span(node["source_span"])
+    start = None if node["start"] is None else expression(node["start"])
+    if start is not None and start.span == span:
+        start = None  # rumoca's own default, not an attribute of the user
+
+    def optional(key: str) -> sx.Expression | None:
+        return _attribute(node.get(key), span)
+
+    variability: sx.Variability = "continuous"
+    match _keyword(node["variability"]):
+        case "Parameter":
+            variability = "parameter"
+        case "Constant":
+            variability = "constant"
+        case "Discrete":
+            variability = "discrete"
+        case "Empty" | "Continuous":
+            pass
+        case other:
+            raise UnknownNodeError(f"the variability {other}", span)
+    if node.get("is_discrete_type") and variability == "continuous":
+        variability = "discrete"
+    causality: sx.Causality = "none"
+    match _keyword(node["causality"]):
+        case "Input":
+            causality = "input"
+        case "Output":
+            causality = "output"
+        case "Empty":
+            pass
+        case other:
+            raise UnknownNodeError(f"the causality {other}", span)
+    return sx.Variable(
+        name=node["name"],
+        type_name=type_name,
+        shape=tuple(int(n) for n in node["dims"]),
+        variability=variability,
+        causality=causality,
+        span=span,
+        binding=optional("binding"),
+        start=start,
+        fixed=optional("fixed"),
+        minimum=optional("min"),
+        maximum=optional("max"),
+        nominal=optional("nominal"),
+        unit=node.get("unit") or "",
+        display_unit=node.get("display_unit") or "",
+        quantity=node.get("quantity") or "",
+        description=node.get("description") or "",
+        final=final,
+        protected=bool(node.get("is_protected")),
+        evaluate=bool(node.get("evaluate")) and not final,
+        structural=structural,
+        stream=bool(node.get("stream")),
+        state_select=_keyword(node.get("state_select", "Default")).lower(),
+    )
+
+
+def _attribute(value: Any, span: Span) -> sx.Expression | None:
+    """Read an attribute: an expression, a plain value, or a list of one or more of these."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return sx.Boolean(value, span)
+        case int() | float():
+            return sx.Number(value, span)
+        case [single]:
+            return _attribute(single, span)
+        case [*several]:
+            elements = tuple(e for v in several if (e := _attribute(v, span)) is not None)
+            if len(elements) != len(several):
+                raise UnknownNodeError("an attribute of some elements of an array only", span)
+            return sx.Array(elements, span)
+        case _:
+            return expression(value)
+
+
+def _keyword(node: Any) -> str:
+    return str(next(iter(node))) if isinstance(node, Mapping) else str(node)

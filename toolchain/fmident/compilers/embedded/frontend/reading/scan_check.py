@@ -1,0 +1,226 @@
+"""Finds constructs in the user's source that the flat model silently leaves out.
+
+rumoca drops some constructs without a word (``terminate``, calls as equations, the operator
+``der`` in a function definition). What it drops cannot be found in its output, so the tokens
+of the classes that take part in the model are looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.sources import SourceTree
+
+FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
+    "inner": ("unsupported-inner-outer", "an 'inner' declaration"),
+    "outer": ("unsupported-inner-outer", "an 'outer' declaration"),
+    "stream": ("unsupported-stream", "a stream variable"),
+    "external": ("unsupported-external", "an external function"),
+}
+FORBIDDEN_PREFIXES: Mapping[str, tuple[str, str]] = {
+    "expandable": ("unsupported-expandable", "an expandable connector"),
+    "operator": ("unsupported-operator-record", "an operator record or operator function"),
+    "impure": ("unsupported-impure", "an impure function"),
+}
+FORBIDDEN_CALLS: Mapping[str, tuple[str, str]] = {
+    "terminate": ("unsupported-terminate", "'terminate'"),
+    "transition": ("unsupported-state-machine", "a state machine ('transition')"),
+    "initialState": ("unsupported-state-machine", "a state machine ('initialState')"),
+    "inStream": ("unsupported-stream", "a stream connector ('inStream')"),
+    "actualStream": ("unsupported-stream", "a stream connector ('actualStream')"),
+    "spatialDistribution": ("unsupported-spatialDistribution", "'spatialDistribution'"),
+    "Clock": ("unsupported-clocked", "a clock"),
+}
+_SECTION_WORDS = frozenset({"equation", "algorithm", "public", "protected"})
+_STATEMENT_STARTS = frozenset({";", "equation", "then", "else", "loop"})
+_ALLOWED_STATEMENTS = frozenset({"connect", "assert", "terminate", "reinit", "annotation", "when"})
+_BASE_PREFIXES = frozenset(
+    {"input", "output", "flow", "stream", "discrete", "parameter", "constant"}
+)
+_KEYWORDS = frozenset({"if", "for", "elseif", "elsewhen", "while", "end", "not", "der"})
+
+
+@dataclass(frozen=True)
+class Found:
+    """A construct outside the subset."""
+
+    rule: str
+    what: str
+    item: ClassText
+    token: Token
+
+
+def check_sources(class_name: str, tree: SourceTree) -> list[Found]:
+    """Return what the classes used by `class_name` contain and the compiler would drop."""
+    result: list[Found] = []
+    for item in involved(class_name, tree):
+        result.extend(_check(item))
+    return result
+
+
+def circular_definition(class_name: str, tree: SourceTree) -> tuple[ClassText, str] | None:
+    """Return a class that is defined by itself, with the way round in words; ``None`` if none is.
+
+    Such as ``type Real = Real(unit="Ohm")``: inside, the name is that of the new type. rumoca takes
+    all memory over it.
+    """
+    for item in involved(class_name, tree):
+        way = [item]
+        while (base := _base(way[-1], tree)) is not None and base not in way:
+            way.append(base)
+        if base is not None and base == item:
+            return item, " = ".join(f"'{c.name}'" for c in [*way, base])
+    return None
+
+
+def _base(item: ClassText, tree: SourceTree) -> ClassText | None:
+    """Return the class of the tree by which a short definition defines its own."""
+    if not item.tokens or item.tokens[0].text != "=":
+        return None
+    scopes = item.name.split(".")[:-1]
+    parts = next((p for p in _dotted_names(item.tokens) if p[0] not in _BASE_PREFIXES), [])
+    for depth in range(len(scopes), -1, -1):
+        full = ".".join([*scopes[:depth], *parts])
+        if full in tree.classes:
+            return tree.classes[full]
+    return None
+
+
+def involved(class_name: str, tree: SourceTree) -> list[ClassText]:
+    """Return the class and every class of the tree that it names, directly or not."""
+    names = [class_name]
+    for name in names:
+        for other in _referenced(tree.classes[name], tree):
+            if other not in names:
+                names.append(other)
+    return [tree.classes[name] for name in names]
+
+
+def _referenced(item: ClassText, tree: SourceTree) -> Iterator[str]:
+    for parts in _dotted_names(item.tokens):
+        scopes = item.name.split(".")
+        for depth in range(len(scopes), -1, -1):
+            for length in range(len(parts), 0, -1):
+                full = ".".join([*scopes[:depth], *parts[:length]])
+                if full in tree.classes and full != item.name:
+                    yield full
+                    break
+            else:
+                continue
+            break
+
+
+def _dotted_names(tokens: tuple[Token, ...]) -> Iterator[list[str]]:
+    i = 0
+    while i < len(tokens):
+        if tokens[i].text == "annotation" and i + 1 < len(tokens):
+            i = _skip_parentheses(tokens, i + 1)
+            continue
+        if tokens[i].kind in ("word", "quoted"):
+            parts = [tokens[i].text]
+            while (
+                i + 2 < len(tokens)
+                and tokens[i + 1].text == "."
+                and tokens[i + 2].kind
+                in (
+                    "word",
+                    "quoted",
+                )
+            ):
+                parts.append(tokens[i + 2].text)
+                i += 2
+            yield parts
+        i += 1
+
+
+def _skip_parentheses(tokens: tuple[Token, ...], i: int) -> int:
+    depth = 0
+    while i < len(tokens):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        i += 1
+        if depth == 0:
+            break
+    return i
+
+
+def _check(item: ClassText) -> Iterator[Found]:
+    for token in item.prefixes:
+        if token.text in FORBIDDEN_PREFIXES:
+            yield Found(*FORBIDDEN_PREFIXES[token.text], item, token)
+    tokens = item.tokens
+    section = ""
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+        if token.text == "annotation":
+            i = _skip_parentheses(tokens, i + 1)
+            continue
+        if token.kind == "word":
+            if token.text in _SECTION_WORDS:
+                section = token.text
+            if token.text in FORBIDDEN_WORDS:
+                yield Found(*FORBIDDEN_WORDS[token.text], item, token)
+            elif token.text in FORBIDDEN_CALLS and after == "(":
+                yield Found(*FORBIDDEN_CALLS[token.text], item, token)
+            elif (
+                section == "equation"
+                and i > 0
+                and tokens[i - 1].text in _STATEMENT_STARTS
+                and _is_call_statement(tokens, i)
+            ):
+                yield Found(
+                    "unsupported-call-statement",
+                    f"a call of '{token.text}' as an equation",
+                    item,
+                    token,
+                )
+        if item.keyword == "function" and token.text == "=" and i == 0 and after == "der":
+            yield Found(
+                "unsupported-derivative-function",
+                "a function defined as the partial derivative of another",
+                item,
+                tokens[i + 1],
+            )
+        i += 1
+
+
+def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
+    if tokens[i].text in _ALLOWED_STATEMENTS | _KEYWORDS:
+        return False
+    while i + 2 < len(tokens) and tokens[i + 1].text == ".":
+        i += 2
+    if i + 1 >= len(tokens) or tokens[i + 1].text != "(":
+        return False
+    end = _skip_parentheses(tokens, i + 1)
+    return end < len(tokens) and (tokens[end].text == ";" or tokens[end].kind == "string")
+
+
+def component_conditions(class_name: str, tree: SourceTree) -> frozenset[str]:
+    """Return the last parts of all names in conditions of components (``Part p if b;``).
+
+    A parameter of such a name decides which equations there are, and rumoca does not say so.
+    """
+    names: set[str] = set()
+    for item in involved(class_name, tree):
+        declaring, bound, depth = True, False, 0
+        for i, token in enumerate(item.tokens):
+            if token.text in _SECTION_WORDS:
+                declaring = token.text in ("public", "protected")
+            if token.kind == "symbol":
+                depth += (token.text in "([{") - (token.text in ")]}")
+                # The 'if' of a binding is an expression, not a condition.
+                bound = token.text != ";" and (bound or (token.text == "=" and depth == 0))
+            elif declaring and not bound and depth == 0 and token.text == "if":
+                names.update(_condition_names(item.tokens, i + 1))
+    return frozenset(names)
+
+
+def _condition_names(tokens: tuple[Token, ...], i: int) -> Iterator[str]:
+    while i < len(tokens) and tokens[i].text not in (";", "annotation"):
+        last = i + 1 >= len(tokens) or tokens[i + 1].text != "."
+        if tokens[i].kind in ("word", "quoted") and last:
+            yield tokens[i].text
+        i += 1

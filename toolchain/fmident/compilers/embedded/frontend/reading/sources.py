@@ -1,0 +1,185 @@
+"""The user's source files: which belong to a class, and where a byte stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fmident.compilers.embedded.frontend.reading.scanner import (
+    ClassText,
+    annotation_arguments,
+    classes,
+)
+from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
+from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
+
+_WITHIN = re.compile(r"\s*(//[^\n]*\n\s*|/\*.*?\*/\s*)*within\s+\w", re.DOTALL)
+
+
+@dataclass
+class SourceMap:
+    """Source identifier of the compiler to file and text."""
+
+    files: Mapping[int, tuple[str, str]]
+    _bytes: dict[int, bytes] = field(default_factory=dict)
+
+    def location(self, span: Span) -> Location | None:
+        """Return file, line and column of the start of `span`."""
+        if span == NOWHERE or span.source not in self.files:
+            return None
+        name, text = self.files[span.source]
+        data = self._bytes.setdefault(span.source, text.encode())
+        before = data[: span.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        return Location(name, line, column)
+
+    def text(self, span: Span) -> str:
+        """Return the source text of `span`."""
+        if span.source not in self.files:
+            return ""
+        return self.files[span.source][1].encode()[span.start : span.end].decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """The files of one top-level package (or file) and the classes in them.
+
+    Parameters
+    ----------
+    entry
+        The file that the compiler is given: ``package.mo`` or a single file.
+    files
+        All files, the entry first.
+    classes
+        Full class name to its place.
+    """
+
+    entry: Path
+    files: tuple[Path, ...]
+    classes: Mapping[str, ClassText]
+
+    def location(self, name: str) -> Location | None:
+        """Return where the class `name` is defined."""
+        found = self.classes.get(name)
+        return None if found is None else offset_location(found.file, found.start)
+
+
+def offset_location(file: Path, offset: int) -> Location:
+    """Return file, line and column of a character offset."""
+    before = file.read_text(encoding="utf-8", errors="replace")[:offset]
+    return Location(str(file), before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def read_tree(path: Path) -> SourceTree:
+    """Read a file, or a folder with ``package.mo``.
+
+    A file or folder inside a package stands for the whole package.
+
+    Raises
+    ------
+    CompilationError
+        When `path` does not exist or holds no Modelica source.
+    """
+    path = _top_level(path)
+    if path.is_dir():
+        entry = path / "package.mo"
+        if not entry.is_file():
+            raise CompilationError(
+                f"{path} is not a Modelica package: it has no package.mo",
+                hint="name a .mo file or the folder that holds package.mo",
+            )
+        files = (entry, *(f for f in sorted(path.rglob("*.mo")) if f != entry))
+    elif path.is_file():
+        entry = path
+        files = (path,)
+    else:
+        raise CompilationError(
+            f"there is no Modelica source {path}",
+            hint="name a .mo file or the folder that holds package.mo",
+        )
+    found: dict[str, ClassText] = {}
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise CompilationError(
+                f"{file} is not UTF-8 text (byte {error.start})",
+                diagnostics=[
+                    Diagnostic(
+                        "error",
+                        "the file is not UTF-8 text",
+                        Location(str(file)),
+                        "save it as UTF-8",
+                        "encoding",
+                    )
+                ],
+            ) from None
+        for item in classes(text, file):
+            found.setdefault(item.name, item)
+    return SourceTree(entry, files, found)
+
+
+def _top_level(path: Path) -> Path:
+    """Return the folder of the top-level package that `path` belongs to, else `path`."""
+    if path.name == "package.mo":
+        path = path.parent
+    elif path.is_file() and not _WITHIN.match(path.read_text(encoding="utf-8", errors="replace")):
+        return path
+    while (path.resolve().parent / "package.mo").is_file():
+        path = path.resolve().parent
+    return path
+
+
+def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
+    """Return the first tree that holds the class's top-level package.
+
+    Raises
+    ------
+    CompilationError
+        When no tree holds the class; names the nearest classes.
+    """
+    for tree in trees:
+        if class_name in tree.classes:
+            return tree
+    known = [
+        name
+        for tree in trees
+        for name, item in tree.classes.items()
+        if item.keyword in ("model", "block", "class")
+    ]
+    where = ", ".join(str(tree.entry) for tree in trees) or "no source at all"
+    raise CompilationError(
+        f"there is no class '{class_name}' in {where}",
+        diagnostics=[
+            Diagnostic(
+                "error",
+                f"there is no class '{class_name}'",
+                Location(str(trees[0].entry)) if trees else None,
+                _nearest_class(class_name, known),
+                "missing-class",
+            )
+        ],
+    )
+
+
+def _nearest_class(name: str, known: Sequence[str]) -> str:
+    """Name the classes nearest to `name`: by the full name, or by its last part."""
+    last = name.rsplit(".", 1)[-1]
+    same = [k for k in known if k.rsplit(".", 1)[-1] == last]
+    if same:
+        return "nearest class: " + ", ".join(f"'{k}'" for k in same[:3])
+    return did_you_mean(name, known, kind="class")
+
+
+def annotation_numbers(item: ClassText, name: str) -> dict[str, float]:
+    """Return the numeric arguments of an annotation such as ``experiment``."""
+    result: dict[str, float] = {}
+    for key, text in (annotation_arguments(item.tokens, name) or {}).items():
+        try:
+            result[key] = float(text)
+        except ValueError:
+            continue
+    return result

@@ -1,0 +1,143 @@
+"""For-equations that rumoca keeps as a template and does not write out.
+
+A family of equations with ``interiors_materialized = false`` has placeholders in the list of
+equations from the third point on. Here the template is instantiated for every point instead.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fmident.compilers.embedded.frontend.limits import check_size
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+
+
+@dataclass(frozen=True)
+class Family:
+    """Equations of one for-equation.
+
+    Parameters
+    ----------
+    binders
+        Name, first value, last value and step of each index, the outermost first.
+    first
+        Position of the first equation in the list of equations.
+    body
+        Residuals of one point.
+    origin, span
+        As of an equation.
+    """
+
+    binders: tuple[tuple[str, int, int, int], ...]
+    first: int
+    body: tuple[sx.Expression, ...]
+    origin: str
+    span: sx.Span
+
+
+def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list[sx.Equation]:
+    """Return the equations with those of the families written out."""
+    result = list(equations)
+    for family in families:
+        ranges = [
+            range(low, high + (1 if step > 0 else -1), step)
+            for _, low, high, step in family.binders
+        ]
+        check_size([*map(len, ranges), len(family.body)], "a for-equation", family.span)
+        position = family.first
+        for point in itertools.product(*ranges):
+            values = {b[0]: value for b, value in zip(family.binders, point, strict=True)}
+            for residual in family.body:
+                instance = instantiate(residual, values)
+                left: sx.Expression = instance
+                right: sx.Expression | None = None
+                if isinstance(instance, sx.Binary) and instance.operator == "-":
+                    left, right = instance.left, instance.right
+                result[position] = sx.Equation(left, right, family.origin, family.span)
+                position += 1
+    return result
+
+
+def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression:
+    """Return `node` with index variables replaced by numbers, and flat names of components."""
+
+    def again(child: sx.Expression) -> sx.Expression:
+        return instantiate(child, values)
+
+    def subscripts(items: Sequence[sx.Expression | None]) -> tuple[sx.Expression | None, ...]:
+        return tuple(None if s is None else _folded(again(s)) for s in items)
+
+    match node:
+        case sx.Reference(name=name, subscripts=()) if name in values:
+            return sx.Number(values[name], node.span)
+        case sx.Reference():
+            return replace(node, subscripts=subscripts(node.subscripts))
+        case sx.Binary():
+            return replace(node, left=again(node.left), right=again(node.right))
+        case sx.Unary():
+            return replace(node, operand=again(node.operand))
+        case sx.Call():
+            return replace(node, arguments=tuple(again(a) for a in node.arguments))
+        case sx.If():
+            branches = tuple((again(c), again(b)) for c, b in node.branches)
+            return replace(node, branches=branches, otherwise=again(node.otherwise))
+        case sx.Array():
+            return replace(node, elements=tuple(again(e) for e in node.elements))
+        case sx.Tuple():
+            parts = tuple(None if e is None else again(e) for e in node.elements)
+            return replace(node, elements=parts)
+        case sx.Range():
+            step = None if node.step is None else again(node.step)
+            return replace(node, start=again(node.start), step=step, end=again(node.end))
+        case sx.Comprehension():
+            inner = {n: k for n, k in values.items() if n not in {i for i, _ in node.indices}}
+            indices = tuple((name, again(domain)) for name, domain in node.indices)
+            return replace(node, body=instantiate(node.body, inner), indices=indices)
+        case sx.Index():
+            base = again(node.base)
+            keys = subscripts(node.subscripts)
+            if isinstance(base, sx.Reference) and not base.subscripts:
+                return sx.Reference(base.name, keys, node.span)
+            return replace(node, base=base, subscripts=keys)
+        case sx.Field():
+            return _component(replace(node, base=again(node.base)))
+        case _:
+            return node
+
+
+def _component(node: sx.Field) -> sx.Expression:
+    """Return ``fr[2].v`` as the variable of that name."""
+    base = node.base
+    if not isinstance(base, sx.Reference):
+        return node
+    numbers = [s.value for s in base.subscripts if isinstance(s, sx.Number)]
+    if len(numbers) != len(base.subscripts):
+        return node
+    index = "[" + ",".join(str(n) for n in numbers) + "]" if numbers else ""
+    return sx.Reference(f"{base.name}{index}.{node.name}", (), node.span)
+
+
+def _folded(node: sx.Expression) -> sx.Expression:
+    """Return integer arithmetic in a subscript as one number."""
+    match node:
+        case sx.Binary(operator=operator, left=left, right=right):
+            a, b = _folded(left), _folded(right)
+            if not (isinstance(a, sx.Number) and isinstance(b, sx.Number)):
+                return node
+            if not (isinstance(a.value, int) and isinstance(b.value, int)):
+                return node
+            match operator:
+                case "+":
+                    return sx.Number(a.value + b.value, node.span)
+                case "-":
+                    return sx.Number(a.value - b.value, node.span)
+                case "*":
+                    return sx.Number(a.value * b.value, node.span)
+            return node
+        case sx.Unary(operator="-", operand=operand):
+            inner = _folded(operand)
+            return sx.Number(-inner.value, node.span) if isinstance(inner, sx.Number) else node
+        case _:
+            return node

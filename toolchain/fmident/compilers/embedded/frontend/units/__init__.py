@@ -1,0 +1,1 @@
+"""Dimensions of expressions and equations."""

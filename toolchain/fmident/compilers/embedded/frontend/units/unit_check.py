@@ -1,0 +1,98 @@
+"""Checks the units of a flat model: equations, bindings, start values, asserts, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fmident.compilers.embedded.frontend.equations.system import TIME
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.printing import equation_text, expression_text
+from fmident.compilers.embedded.frontend.refusal import Refusal
+from fmident.compilers.embedded.frontend.units.dimensions import (
+    SECOND,
+    UNKNOWN,
+    Dimension,
+    DimensionalAnalysis,
+)
+from fmident.compilers.embedded.frontend.units.function_units import FunctionUnits
+from fmident.errors import UnitError
+from fmident.units import parse_unit
+
+
+class UnitChecker:
+    """Checks the equations of one flat model.
+
+    Attributes
+    ----------
+    mismatches
+        What was found, one per equation.
+    unreadable
+        Variables whose unit cannot be read, with the reason.
+    """
+
+    def __init__(self, flat: sx.FlatModel) -> None:
+        self._flat = flat
+        self._units: dict[str, Dimension] = {TIME: Dimension(SECOND)}
+        self._functions = FunctionUnits(flat.functions)
+        self.mismatches: list[Refusal] = []
+        self.unreadable: list[tuple[str, str, sx.Span]] = []
+        for variable in flat.variables.values():
+            self._units[variable.name] = self._declared(variable)
+
+    def _declared(self, variable: sx.Variable) -> Dimension:
+        if not variable.unit:
+            return UNKNOWN
+        try:
+            return Dimension(parse_unit(variable.unit))
+        except UnitError as error:
+            self.unreadable.append(
+                (
+                    "unknown-unit",
+                    f"the unit of '{variable.name}' is not checked: {error.message}",
+                    variable.span,
+                )
+            )
+            return UNKNOWN
+
+    def check(self) -> None:
+        """Check all equations, bindings, start values and asserts."""
+        for variable in self._flat.variables.values():
+            reference = sx.Reference(variable.name, (), variable.span)
+            for what, expression in (("", variable.binding), ("start of ", variable.start)):
+                if expression is not None:
+                    text = f"{what}{variable.name} = {expression_text(expression)}"
+                    span = variable.span if expression.span == sx.NOWHERE else expression.span
+                    self._guarded(text, span, partial(_same, reference, expression))
+        for equation in (*self._flat.equations, *self._flat.initial_equations):
+            self._guarded(equation_text(equation), equation.span, partial(_equation, equation))
+        for assertion in self._flat.assertions:
+            text = f"assert({expression_text(assertion.condition)}, ...)"
+            self._guarded(text, assertion.span, partial(_condition, assertion.condition))
+
+    def _guarded(
+        self, text: str, span: sx.Span, action: Callable[[DimensionalAnalysis], object]
+    ) -> None:
+        try:
+            action(DimensionalAnalysis(self._units, self._functions, text))
+        except Refusal as refusal:
+            place = refusal.span if span == sx.NOWHERE else span
+            self.mismatches.append(Refusal(refusal.rule, refusal.message, place, refusal.hint))
+
+
+def _same(left: sx.Expression, right: sx.Expression, analysis: DimensionalAnalysis) -> None:
+    analysis.same(left, right)
+
+
+def _condition(condition: sx.Expression, analysis: DimensionalAnalysis) -> None:
+    analysis.dimension(condition)
+
+
+def _equation(equation: sx.Equation, analysis: DimensionalAnalysis) -> None:
+    match equation:
+        case sx.Equation(left=left, right=None):
+            analysis.dimension(left)
+        case sx.Equation(left=sx.Tuple(), right=right) if right is not None:
+            analysis.dimension(right)
+        case sx.Equation(left=left, right=right) if right is not None:
+            analysis.same(left, right)

@@ -1,0 +1,307 @@
+"""omc through OMPython: a local server, or one in a container.
+
+OMPython (4.1) reads and clears OpenModelica's messages inside ``sendExpression``: errors
+raise, everything else goes to its logger, without a place in the source. And its time-out
+holds for sending only: it waits for an answer forever. So a :class:`Tap` sits on its
+socket, that keeps the messages with their places and watches the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fmident.compilers.openmodelica.sessions.messages import (
+    Message,
+    parse_logged,
+    parse_raised,
+    parse_records,
+)
+from fmident.compilers.openmodelica.sessions.session import (
+    Deadline,
+    OmcStoppedError,
+    Reply,
+    Session,
+    end_process,
+)
+from fmident.compilers.openmodelica.sessions.values import quoted
+from fmident.errors import CompilationError
+
+START_SECONDS = 60.0
+"""How long omc may take to start as a server."""
+
+_MESSAGES = "getMessagesStringInternal()"
+_POLL_MS = 250
+
+QUIT_SECONDS = 2.0
+"""How long omc may take to quit before it is ended."""
+
+
+class Tap:
+    """Between OMPython and its socket: keeps messages, gives up when time is over.
+
+    Parameters
+    ----------
+    socket
+        OMPython's ZeroMQ socket.
+    died
+        What omc printed last if it has ended, else ``None``.
+    deadline
+        When to give up.
+    """
+
+    def __init__(self, socket: Any, died: Callable[[], str | None], deadline: Deadline) -> None:
+        self._socket = socket
+        self._died = died
+        self._deadline = deadline
+        self._asked = ""
+        self._since = 0.0
+        self._waiting_for_messages = False
+        self._busy = False
+        self._records: list[str] = []
+
+    def send_string(self, text: str, flags: int = 0) -> None:
+        """Send, as ``zmq.Socket`` does."""
+        if text != _MESSAGES:
+            self._asked, self._since = text, self._deadline.elapsed
+        self._waiting_for_messages = text == _MESSAGES
+        self._busy = True
+        self._socket.send_string(text, flags=flags)
+
+    def recv_string(self) -> str:
+        """Receive, as ``zmq.Socket`` does, but not forever.
+
+        Raises
+        ------
+        OmcStoppedError
+            Time is over, or omc has ended.
+        """
+        while not self._socket.poll(_POLL_MS):
+            if not self._deadline.remaining:
+                raise self._deadline.exceeded(self._asked, self._since)
+            last_words = self._died()
+            if last_words is not None:
+                raise OmcStoppedError(
+                    f"OpenModelica ended while it evaluated '{self._asked}'."
+                    f" It said:\n{last_words or '(nothing)'}",
+                    hint="a crash of omc is worth a report to OpenModelica; was memory enough?",
+                )
+        text: str = self._socket.recv_string()
+        self._busy = False
+        if self._waiting_for_messages:
+            self._records.append(text)
+        return text
+
+    def leave(self) -> bool:
+        """Close the socket; return whether omc was asked to quit, for which it must be idle."""
+        if not self._busy:
+            self._socket.send_string("quit()")
+        self._socket.close(linger=1000)
+        return not self._busy
+
+    def take(self) -> tuple[Message, ...]:
+        """Return the messages since the last call."""
+        messages = tuple(m for text in self._records for m in parse_records(text))
+        self._records.clear()
+        return messages
+
+
+class Listener(logging.Handler):
+    """Hears what OMPython logs, so that it neither gets lost nor on the terminal."""
+
+    _logger = logging.getLogger("OMPython")
+    _before = (logging.NOTSET, True)
+    _count = 0
+    _changes = threading.Lock()
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self._heard: list[Message] = []
+        with self._changes:
+            if Listener._count == 0:  # several sessions may listen at the same time
+                Listener._before = (self._logger.level, self._logger.propagate)
+                self._logger.setLevel(logging.DEBUG)
+                self._logger.propagate = False
+            Listener._count += 1
+            self._logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the record if it is a message of OpenModelica."""
+        message = parse_logged(record.getMessage())
+        if message is not None:
+            self._heard.append(message)
+
+    def take(self) -> tuple[Message, ...]:
+        """Return the messages since the last call."""
+        heard = tuple(self._heard)
+        self._heard.clear()
+        return heard
+
+    def close(self) -> None:
+        """Leave the logger as it was."""
+        with self._changes:
+            if self in self._logger.handlers:
+                self._logger.removeHandler(self)
+                Listener._count -= 1
+                if Listener._count == 0:
+                    self._logger.setLevel(Listener._before[0])
+                    self._logger.propagate = Listener._before[1]
+        super().close()
+
+
+class OMPythonSession(Session):
+    """A session of OMPython.
+
+    Parameters
+    ----------
+    start
+        Makes the OMPython session; called with the time-out for its start, s.
+    flags
+        Options of omc, set at the start.
+    folder
+        Working directory of omc.
+    deadline
+        When to give up.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[float], Any],
+        flags: Sequence[str],
+        folder: Path,
+        deadline: Deadline,
+    ) -> None:
+        from OMPython import OMSessionException  # here: it takes a second to import
+
+        self._failure = OMSessionException
+        self._listener = Listener()
+        self._session: Any = None
+        try:
+            self._session = self._start(start, deadline)
+            self._tap = Tap(self._session._omc_zmq, self._died, deadline)
+            self._session._omc_zmq = self._tap
+            self._must(f"cd({quoted(folder.as_posix())})")
+            if flags:
+                self._must(f"setCommandLineOptions({quoted(' '.join(flags))})")
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, *expressions: str) -> tuple[Reply, ...]:
+        """Send one expression after the other."""
+        return tuple(self._ask(expression) for expression in expressions)
+
+    def close(self) -> None:
+        """End omc and remove what it and OMPython leave in the temporary folder."""
+        session, self._session = self._session, None
+        if session is not None:
+            socket, session._omc_zmq = session._omc_zmq, None  # its __del__ shall not ask again
+            process = session._omc_process
+            asked = isinstance(socket, Tap) and socket.leave()
+            if process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(QUIT_SECONDS if asked else 0)
+                end_process(process.pid)
+                process.wait()
+            leftovers = list(session._temp_dir.glob(f"{session._omc_filebase}*"))  # log, id
+            leftovers.append(session._get_portfile_path())
+            session._omc_loghandle.close()
+            session._omc_loghandle = None
+            for leftover in leftovers:
+                if leftover is not None:
+                    leftover.unlink(missing_ok=True)
+        self._listener.close()
+
+    def _start(self, start: Callable[[float], Any], deadline: Deadline) -> Any:
+        since = deadline.elapsed
+        try:
+            session = start(max(1.0, min(START_SECONDS, deadline.remaining)))
+        except self._failure as error:
+            raise CompilationError(
+                f"OpenModelica did not start as a server within"
+                f" {deadline.elapsed - since:.0f} s: {error}",
+                hint='the option session = "script" runs omc without a server',
+            ) from error
+        except (OSError, NotImplementedError) as error:
+            raise CompilationError(
+                f"OpenModelica cannot be started: {error}",
+                hint="is it installed completely? 'omc --version' must answer",
+            ) from error
+        if not hasattr(session, "_omc_zmq") or not hasattr(session, "_omc_process"):
+            raise CompilationError(
+                "this version of OMPython is not known to fmident",
+                hint="install OMPython 4.1: pip install 'OMPython>=4.1,<5'; or use the option"
+                ' session = "script"',
+            )
+        return session
+
+    def _died(self) -> str | None:
+        process = getattr(self._session, "_omc_process", None)
+        if process is None or process.poll() is None:
+            return None
+        log: str = self._session.get_log()
+        return "\n".join(log.strip().splitlines()[-12:])
+
+    def _ask(self, expression: str) -> Reply:
+        self._listener.take()
+        try:
+            value = self._session.sendExpression(expression)
+        except self._failure as error:
+            # The text of the exception holds warnings and notifications, too.
+            messages = self._tap.take() or parse_raised(str(error))
+            return Reply(expression, None, _with_error(messages, str(error)))
+        return Reply(expression, value, self._tap.take() or self._listener.take())
+
+    def _must(self, expression: str) -> None:
+        reply = self._ask(expression)
+        if not reply.succeeded:
+            said = "; ".join(m.text for m in reply.messages) or repr(reply.value)
+            raise CompilationError(f"OpenModelica refuses '{expression}': {said}")
+
+
+def _with_error(messages: tuple[Message, ...], raised: str) -> tuple[Message, ...]:
+    if any(m.level == "error" for m in messages):
+        return messages
+    return (*messages, *parse_raised(raised))
+
+
+def start_local(omc: str) -> Callable[[float], Any]:
+    """Return a starter of ``OMCSessionLocal``.
+
+    Parameters
+    ----------
+    omc
+        Path of omc, ``<OpenModelica>/bin/omc``.
+    """
+
+    def start(timeout: float) -> Any:
+        from OMPython import OMCSessionLocal
+
+        home = Path(omc).parents[1] if len(Path(omc).parents) > 1 else None
+        return OMCSessionLocal(timeout=timeout, omhome=home)
+
+    return start
+
+
+def start_docker(image: str, arguments: Sequence[str]) -> Callable[[float], Any]:
+    """Return a starter of ``OMCSessionDocker``.
+
+    Parameters
+    ----------
+    image
+        Container image.
+    arguments
+        More arguments of ``docker run``: what to mount.
+    """
+
+    def start(timeout: float) -> Any:
+        from OMPython import OMCSessionDocker
+
+        return OMCSessionDocker(timeout=timeout, docker=image, dockerExtraArgs=list(arguments))
+
+    return start

@@ -1,0 +1,185 @@
+"""What parameters do farther away that have no influence at an estimate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
+from fmident.evaluation import Evaluator
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_SHARES = (-0.1, 0.1, -0.3, 0.3, -0.5, 0.5, -1.0, 1.0)
+"""Distances relative to the size of a parameter at which it is tried, by size."""
+
+_LOWER = 0.02
+"""By how much a cost must differ to matter; at the end of an interval it is 2 above the least."""
+
+_RELATIVE = 1e-6
+"""The same in relation to the cost."""
+
+
+@dataclass(frozen=True)
+class Farther:
+    """What parameters do farther away that have no influence at an estimate.
+
+    Parameters
+    ----------
+    points
+        For each parameter that acts, by name: the nearest point that was tried at which it does.
+    lower
+        Parameters and cost of the best point, if the cost is lower there, or ``None``.
+    """
+
+    points: Mapping[str, F64]
+    lower: tuple[F64, float] | None = None
+
+
+def look_farther(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: VerifiedStatistics,
+    *,
+    searches: bool,
+) -> Farther:
+    """Look whether parameters without influence at an estimate act farther away.
+
+    Derivatives see nothing of a parameter that acts in steps, such as a number of teeth, nor of
+    one that the search has led to where nothing depends on it.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    p
+        The estimate, shape (n,).
+    held
+        Which parameters lie on a bound, shape (n,).
+    statistics
+        At `p`.
+    searches
+        Whether a lower cost is looked for: not where another than the cost was minimised.
+    """
+    if evaluator.jacobian_is_given(p):  # of a linear model: it is the same everywhere
+        return Farther({})
+    silent = statistics.linearisation.analysis.without_influence
+    columns = np.flatnonzero(silent & ~held) if silent.size == p.size else np.empty(0, np.intp)
+    tried, moved = _placed(problem, p, columns)
+    if not tried.size:
+        return Farther({})
+    least, costs = evaluator.cost(p), evaluator.costs(tried)
+    # A failed simulation has an infinite cost, which differs: that is influence, too.
+    enough = max(_LOWER * statistics.residual_variance, _RELATIVE * least)
+    acts = ~(np.abs(costs - least) <= enough)
+    found: dict[str, F64] = {}
+    for j, point in zip(moved[acts], tried[acts], strict=True):
+        found.setdefault(problem.free[j].name, point)
+    # The others have fitted what this one left.
+    usable = acts & np.isfinite(costs)
+    if not searches:
+        return Farther(found)
+    if usable.any():
+        others = np.flatnonzero(~silent & ~held)
+        jacobian = evaluator.jacobian(p)[:, others]
+        steps = np.linalg.lstsq(jacobian, -evaluator.residuals_many(tried[usable]).T, rcond=None)[0]
+        followed = tried[usable]
+        followed[:, others] += steps.T
+        followed = np.clip(followed, problem.lower, problem.upper)
+        tried = np.vstack([tried, followed])
+        costs = np.append(costs, evaluator.costs(followed))
+    best = int(np.argmin(costs))
+    lower = (tried[best], float(costs[best])) if costs[best] < least - enough else None
+    return Farther(found, lower)
+
+
+def _placed(
+    problem: Problem, p: F64, columns: npt.NDArray[np.intp]
+) -> tuple[F64, npt.NDArray[np.intp]]:
+    """Return points with one parameter moved, the nearest first, and the columns of these."""
+    points: list[F64] = []
+    moved: list[int] = []
+    for j in map(int, columns):
+        size = abs(float(p[j])) or problem.free[j].scale
+        for share in _SHARES:
+            point = p.copy()
+            point[j] = np.clip(p[j] + share * size, problem.lower[j], problem.upper[j])
+            points.append(point)
+            moved.append(j)
+    return np.array(points), np.array(moved, dtype=np.intp)
+
+
+def acting_farther(
+    problem: Problem, statistics: VerifiedStatistics, farther: Farther
+) -> VerifiedStatistics:
+    """Return the statistics with a verdict that says which silent parameters act farther away.
+
+    Parameters
+    ----------
+    problem
+        Of the run.
+    statistics
+        At the estimate.
+    farther
+        What was seen.
+    """
+    judged = statistics.identifiability
+    if not farther.points or judged.jumps:
+        return statistics
+    names = [q.name for q in problem.free]
+    shown = " and ".join(
+        f"{name} acts at {name} = {point[names.index(name)]:.4g}"
+        for name, point in farther.points.items()
+    )
+    verdict = f"{judged.verdict} That is so next to these values only: {shown}."
+    judged = dataclasses.replace(judged, verdict=verdict)
+    return dataclasses.replace(statistics, identifiability=judged)
+
+
+def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> list[str]:
+    """Return that the cost is lower where a parameter acts that is silent at the estimate.
+
+    Parameters
+    ----------
+    problem
+        Of the run.
+    p
+        The estimate, shape (n,).
+    cost
+        There.
+    farther
+        What was seen.
+    """
+    if farther.lower is None:
+        return []
+    point, lower = farther.lower
+    return [
+        f"The cost is {lower:.6g} at {moved_to(problem, p, point)} in place of {cost:.6g} here:"
+        " this is not the minimum. Least squares cannot follow a parameter that acts in steps, or"
+        " not at all where it is: start there, give several starts, or try its values one by one"
+        " with 'fixed = true'."
+    ]
+
+
+def moved_to(problem: Problem, p: F64, point: F64) -> str:
+    """Return in words where a point differs from the estimate.
+
+    Parameters
+    ----------
+    problem
+        Of the run.
+    p, point
+        The estimate and the point, shape (n,) each.
+    """
+    return ", ".join(
+        f"{q.name} = {x:.6g}" for q, x, old in zip(problem.free, point, p, strict=True) if x != old
+    )

@@ -1,0 +1,246 @@
+"""Online estimation: one sample in, an estimate out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.evaluation.contract import Evaluator
+    from fmident.problem.model import Problem
+
+
+class Tracker(ABC):
+    """An online estimation under way; made by :meth:`OnlineEstimator.start`."""
+
+    flag: Flag = Flag.FILLING
+    """What the last sample led to."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of the last estimate should know; ``None`` when there is nothing."""
+        return None
+
+    @abstractmethod
+    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        time
+            s, larger than that of the sample before.
+        inputs, outputs
+            In the order of the experiment's ``inputs`` and ``measurements``, in their units;
+            NaN marks a missing value.
+
+        Returns
+        -------
+        OnlineEstimate or None
+            ``None`` while there is no estimate; :attr:`flag` says why.
+        """
+
+
+Options = TypeVar("Options")
+
+
+class OnlineEstimator(Estimator[Options], Generic[Options]):
+    """An estimator that goes through the data once, sample by sample.
+
+    A plugin implements :meth:`start`; it may implement :meth:`track` where whole records can
+    be done faster.
+    """
+
+    @abstractmethod
+    def start(
+        self, problem: Problem, experiment: Experiment, evaluator: Evaluator, options: Options
+    ) -> Tracker:
+        """Begin an estimation.
+
+        Parameters
+        ----------
+        problem, evaluator
+            As for :meth:`Estimator.estimate`.
+        experiment
+            Says which columns a sample has, their units and noise. Its times give the
+            sampling interval; its samples are not used.
+        options
+            An instance of ``options_type``.
+        """
+
+    def track(
+        self, problem: Problem, experiment: Experiment, evaluator: Evaluator, options: Options
+    ) -> TimeSeriesEstimate:
+        """Estimate over a whole experiment."""
+        tracker = self.start(problem, experiment, evaluator, options)
+        return collect(problem, experiment, tracker)
+
+    def final(self, series: TimeSeriesEstimate, options: Options) -> OnlineEstimate | None:
+        """Return the estimate of one experiment: the last one, unless overridden."""
+        return series.last
+
+    def estimate(
+        self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
+    ) -> Estimate:
+        """Go through all experiments and join their estimates.
+
+        Several experiments count by their standard errors, or equally when these are unknown;
+        a parameter that belongs to some of them follows from those alone.
+        """
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        tracked = [self.track(problem, e, evaluator, options) for e in problem.experiments]
+        found = [
+            _of_the_experiment(f, s.experiment, problem)
+            for s in tracked
+            if (f := self.final(s, options)) is not None
+        ]
+        series = tuple(_of_its_own(s, problem) for s in tracked)
+        lacking = [
+            q.name
+            for j, q in enumerate(problem.free)
+            if not any(np.isfinite(f.values[j]) for f in found)
+        ]
+        if lacking:
+            of = f" of {', '.join(lacking)}" if found else ""
+            return Estimate(
+                problem.initial,
+                "failed",
+                f"there is no estimate{of}: {_why_not(series)}",
+                series=series,
+            )
+        values = np.clip(joined(found), problem.lower, problem.upper)
+        _note_own_errors(problem, found, monitor)
+        monitor.iteration(values, evaluator.cost(values))
+        good = sum(int(np.count_nonzero(s.good)) for s in series)
+        total = sum(s.times.size for s in series)
+        for s in series:
+            singular = int(np.count_nonzero(s.flags == Flag.SINGULAR))
+            if singular:
+                monitor.note(
+                    f"At {singular} of {s.times.size} instants of '{s.experiment}' the samples do "
+                    "not determine the parameters (singular windows)."
+                )
+        return Estimate(
+            values, "converged", f"estimates at {good} of {total} instants", series=series
+        )
+
+
+def collect(problem: Problem, experiment: Experiment, tracker: Tracker) -> TimeSeriesEstimate:
+    """Feed an experiment to a tracker and keep its estimates."""
+    count, n = experiment.times.size, len(problem.free)
+    values, errors = np.full((count, n), np.nan), np.full((count, n), np.nan)
+    flags = np.empty(count, dtype=np.uint8)
+    for k, (time, inputs, outputs) in enumerate(samples(experiment)):
+        estimate = tracker.update(time, inputs, outputs)
+        flags[k] = tracker.flag
+        if estimate is not None:
+            values[k], errors[k] = estimate.values, estimate.standard_errors
+    return time_series(problem, experiment, values, errors, flags)
+
+
+def time_series(
+    problem: Problem,
+    experiment: Experiment,
+    values: F64,
+    standard_errors: F64,
+    flags: npt.NDArray[np.integer],
+) -> TimeSeriesEstimate:
+    """Return the series of an experiment with the names of the problem."""
+    return TimeSeriesEstimate(
+        experiment.name,
+        tuple(q.name for q in problem.free),
+        tuple(q.unit for q in problem.free),
+        experiment.times,
+        values,
+        standard_errors,
+        flags.astype(np.uint8),
+    )
+
+
+def samples(experiment: Experiment) -> Iterable[tuple[float, F64, F64]]:
+    """Yield time, inputs and outputs of each sample, as :meth:`Tracker.update` takes them."""
+    count = experiment.times.size
+    inputs = np.column_stack([np.empty((count, 0)), *experiment.inputs.values()])
+    outputs = np.column_stack([np.empty((count, 0)), *(m.values for m in experiment.measurements)])
+    for k in range(count):
+        yield float(experiment.times[k]), inputs[k], outputs[k]
+
+
+def joined(estimates: list[OnlineEstimate]) -> F64:
+    """Return the mean of several estimates, weighted by their inverse variance, shape (n,).
+
+    Where an estimate has no value for a parameter, NaN, the others count alone; each parameter
+    has at least one.
+    """
+    values = np.array([e.values for e in estimates])
+    errors = np.array([e.standard_errors for e in estimates])
+    there = np.isfinite(values)
+    usable = np.isfinite(errors) & (errors > 0.0)
+    by_errors = (usable | ~there).all(axis=0)
+    weights = np.where(by_errors, 1.0 / np.where(usable, errors, 1.0) ** 2, 1.0) * there
+    mean: F64 = np.sum(weights * np.where(there, values, 0.0), axis=0) / np.sum(weights, axis=0)
+    return mean
+
+
+def _acts(problem: Problem, experiment: str) -> npt.NDArray[np.bool_]:
+    """Return which free parameters act on an experiment, shape (n,)."""
+    return np.array([q.acts_on(experiment) for q in problem.free])
+
+
+def _of_its_own(series: TimeSeriesEstimate, problem: Problem) -> TimeSeriesEstimate:
+    """Return a series without the parameters of other experiments: of those it knows nothing."""
+    acts = _acts(problem, series.experiment)
+    if acts.all():
+        return series
+    return replace(
+        series,
+        values=np.where(acts, series.values, np.nan),
+        standard_errors=np.where(acts, series.standard_errors, np.nan),
+    )
+
+
+def _of_the_experiment(
+    estimate: OnlineEstimate, experiment: str, problem: Problem
+) -> OnlineEstimate:
+    """Return an estimate without the parameters of other experiments."""
+    acts = _acts(problem, experiment)
+    return replace(
+        estimate,
+        values=np.where(acts, estimate.values, np.nan),
+        standard_errors=np.where(acts, estimate.standard_errors, np.nan),
+    )
+
+
+def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Monitor) -> None:
+    """Say that the intervals of the result are not those of the online estimator."""
+    errors = np.array([e.standard_errors for e in found])
+    absent = np.isnan([e.values for e in found])
+    if not (np.isfinite(errors) | absent).all():
+        return
+    # What an experiment does not tell of a parameter has no weight.
+    errors = np.where(absent, np.inf, np.maximum(errors, np.finfo(np.float64).tiny))
+    own = 1.0 / np.sqrt(np.sum(1.0 / errors**2, axis=0))
+    named = ", ".join(f"{q.name} {e:.2g}" for q, e in zip(problem.free, own, strict=True))
+    monitor.note(
+        "The intervals are those that least squares would have at these values; the standard "
+        f"errors that the online estimator itself gives are {named}."
+    )
+
+
+def _why_not(series: tuple[TimeSeriesEstimate, ...]) -> str:
+    flags = np.concatenate([s.flags for s in series])
+    worst = np.bincount(flags, minlength=len(Flag))
+    if worst[Flag.SINGULAR]:
+        return "the data do not determine the parameters anywhere (too little excitation)"
+    if worst[Flag.MISSING]:
+        return "no stretch without missing samples is long enough"
+    return "the experiments are shorter than the window"

@@ -1,0 +1,247 @@
+"""The uncertainty of stages that hold what stages before them have found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.errors import FmidentError
+from fmident.estimation.result import EstimationResult, ParameterEstimate, StageUncertainty
+from fmident.estimation.run import Run
+from fmident.estimation.stages.common_samples import CommonSamples, common_samples
+from fmident.estimation.stages.held_values import held_derivatives
+from fmident.evaluation import Evaluator, Executor
+from fmident.evaluation.activity import Listener
+from fmident.statistics import HeldValues, ParameterStatistics, SequentialCovariance
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem, Stage
+
+
+_BLURRED = 0.5
+"""Error of what a held value does to the residuals, in standard deviations of the noise along it,
+from which the intervals may be visibly wrong."""
+
+
+def stages_with_intervals(problem: Problem) -> list[bool]:
+    """Return of which stages the uncertainty is wanted.
+
+    Of those that have the last word on a parameter, and of those on which the uncertainty of
+    these depends.
+    """
+    stages = problem.stages
+    searched = [{q.name for q in stage.problem.free} for stage in stages]
+    wanted = [False] * len(stages)
+    for k in reversed(range(len(stages))):
+        later = set().union(*searched[k + 1 :])
+        wanted[k] = wanted[k] or not searched[k] <= later
+        if wanted[k] and stages[k].propagate:
+            for name in _fixed(stages[k].problem):
+                before = [i for i in range(k) if name in searched[i]]
+                if before:
+                    wanted[before[-1]] = True
+    return wanted
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How the intervals of one stage came about, beside its own statistics.
+
+    Parameters
+    ----------
+    uncertainty
+        What they count; ``None`` where the stage held nothing that an earlier one has found.
+    simulations, jacobians
+        What that took.
+    reason
+        Why what was held could not be counted, or empty.
+    interrupted
+        Whether Ctrl-C ended it.
+    blurred
+        Parameters that count, but with derivatives too inexact for it.
+    """
+
+    uncertainty: StageUncertainty | None
+    simulations: int = 0
+    jacobians: int = 0
+    reason: str = ""
+    interrupted: bool = False
+    blurred: tuple[str, ...] = ()
+
+
+class Propagation:
+    """Follows a run in stages and carries uncertainty from one to the next.
+
+    Parameters
+    ----------
+    problem
+        With stages.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.wanted = stages_with_intervals(problem)
+        self._chain = SequentialCovariance()
+        self._common = common_samples(
+            {
+                k: stage.problem
+                for k, stage in enumerate(problem.stages)
+                if self.wanted[k] and stage.problem.cost.gives_intervals
+            }
+        )
+        self._searched: set[str] = set()
+        self._starts: dict[str, float] = {}  # the largest from which each was searched
+        self._withheld: set[str] = set()
+        self._apart: dict[str, int] = {}  # parameters whose errors are not compared with others'
+
+    def add(
+        self,
+        number: int,
+        stage: Stage,
+        problem: Problem,
+        run: Run,
+        evaluator: Evaluator,
+        executor: Executor,
+        listener: Listener | None = None,
+    ) -> Carried:
+        """Take in a stage that was run.
+
+        Parameters
+        ----------
+        number
+            Of the stage, from 0.
+        stage, problem
+            As in the whole problem, and as it was solved.
+        run
+            What it found.
+        evaluator, executor
+            Of the stage.
+        listener
+            Told how far simulations are.
+        """
+        free = [q.name for q in problem.free]
+        held = [n for n in _fixed(problem) if n in self._searched and n not in stage.starts]
+        self._searched |= set(free)
+        for q in (*stage.problem.free, *problem.free):
+            self._starts[q.name] = max(self._starts.get(q.name, 0.0), q.initial, key=abs)
+        for name in free:
+            self._apart.pop(name, None)
+        self._withheld -= set(free)
+        if run.statistics is not None:
+            self._withheld |= set(run.statistics.identifiability.withheld)
+        if run.statistics is None or not self.wanted[number]:
+            self._chain.forget(free)
+            return Carried(None)
+        common = self._common.get(number, CommonSamples())
+        countable = [n for n in held if self._chain.knows(n)]
+        values, took = HeldValues(), (0, 0)
+        reason, interrupted = "", False
+        bounds_only = not run.statistics.linearisation.kept.size  # nothing has an interval
+        if countable and stage.propagate and not bounds_only:
+            if run.result.status == "interrupted":
+                reason = "the run was interrupted"
+            else:
+                try:
+                    found = held_derivatives(
+                        problem,
+                        executor,
+                        np.array([run.result.values[n] for n in free]),
+                        countable,
+                        starts=self._starts,
+                        sizes=evaluator.step_sizes,
+                        weights=run.residual_weights,
+                        listener=listener,
+                    )
+                    values, took = found.values, (found.simulations, found.jacobians)
+                except FmidentError as error:  # what the stage found must not be lost
+                    reason = error.message
+                except KeyboardInterrupt:
+                    reason, interrupted = "the run was interrupted", True
+        blurred = self._blurred(values, run.statistics.linearisation.noise)
+        if countable and not values.names:
+            self._apart.update(dict.fromkeys(free, number))
+        numbers, weights = common.numbers, run.residual_weights
+        if numbers is not None and weights is not None:
+            numbers = numbers[weights != 0.0]  # the others are left out of the statistics
+        self._chain.add(free, run.statistics.linearisation, values, numbers)
+        if not held:
+            return Carried(None)
+        counted = values.names
+        uncertainty = StageUncertainty(
+            counted=counted,
+            taken_for_known=tuple(n for n in held if n not in counted),
+            shared_experiments=common.experiments if counted else (),
+            taken_for_independent=common.altered if counted else (),
+            conditional_errors=_errors(free, run.statistics),
+            simulations=took[0],
+        )
+        return Carried(uncertainty, *took, reason, interrupted, blurred)
+
+    def _blurred(self, values: HeldValues, noise: float) -> tuple[str, ...]:
+        """Return what was held whose effect may be another by half a standard error."""
+        found = self._chain.covariance(values.names)
+        move = values.errors * np.sqrt(np.diag(found))
+        return tuple(n for n, m in zip(values.names, move, strict=True) if m > _BLURRED * noise)
+
+    def applied(self, estimate: ParameterEstimate) -> ParameterEstimate:
+        """Return a parameter with the uncertainty that counts what its stage held."""
+        if not self._chain.knows(estimate.name) or estimate.name in self._withheld:
+            return estimate
+        names, value = [estimate.name], np.array([estimate.value])
+        low, high = self._chain.intervals(names, value)[0]
+        error = float(np.sqrt(self._chain.covariance(names)[0, 0]))
+        return replace(estimate, standard_error=error, interval_95=(float(low), float(high)))
+
+    def undetermined(self, names: Sequence[str]) -> list[str]:
+        """Return the parameters among `names` that no data determine, be it by what was held."""
+        return self._chain.undetermined(names)
+
+    def covariance(self, names: Sequence[str]) -> F64:
+        """Return the joint covariance of parameters, shape (n, n); NaN where it is unknown."""
+        found = self._chain.covariance(names)
+        for i, first in enumerate(names):
+            if first in self._withheld:
+                found[i, :] = found[:, i] = np.nan
+            # What a stage did not count correlates its errors with those of other stages.
+            if first in self._apart:
+                others = [self._apart.get(n) != self._apart[first] for n in names]
+                found[i, others] = np.nan
+                found[others, i] = np.nan
+        return found
+
+
+def correlation_of(covariance: F64) -> F64:
+    """Return the correlation, shape (n, n); NaN where the covariance is."""
+    errors = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation: F64 = covariance / np.outer(errors, errors)
+    np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
+    return correlation
+
+
+def with_effort(result: EstimationResult, carried: Carried) -> EstimationResult:
+    """Return the result of a stage, what carrying uncertainty over took counted."""
+    message = result.message
+    if carried.interrupted:
+        message = f"interrupted while the intervals were computed; before: {message}"
+    return replace(
+        result,
+        status="interrupted" if carried.interrupted else result.status,
+        ended_by=None if carried.interrupted else result.ended_by,
+        message=message,
+        simulations=result.simulations + carried.simulations,
+        jacobians=result.jacobians + carried.jacobians,
+    )
+
+
+def _fixed(problem: Problem) -> list[str]:
+    return [q.name for q in problem.parameters if q.fixed]
+
+
+def _errors(names: Sequence[str], statistics: ParameterStatistics) -> dict[str, float]:
+    errors: npt.NDArray[np.float64] = statistics.standard_errors
+    return {name: float(error) for name, error in zip(names, errors, strict=True)}

@@ -1,0 +1,151 @@
+"""What the stages of a run found together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fmident.estimation.contract import Iteration
+from fmident.estimation.population import Generation
+from fmident.estimation.result import (
+    EstimationResult,
+    OutputFit,
+    ParameterEstimate,
+    StageResult,
+)
+from fmident.estimation.stages.notes import stage_notes
+from fmident.estimation.stages.progress import translation, widening
+from fmident.estimation.stages.propagation import Propagation, correlation_of
+from fmident.estimation.stages.stage_run import StageRun
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+
+def combined(
+    problem: Problem,
+    names: Sequence[str],
+    done: Sequence[StageRun],
+    propagation: Propagation,
+    fits: tuple[OutputFit, ...],
+    seconds: float,
+) -> EstimationResult:
+    """Return the result of all stages together.
+
+    Parameters
+    ----------
+    problem
+        With stages.
+    names
+        Of the parameters that any stage searches.
+    done
+        The stages that were run; at least one.
+    propagation
+        That has followed them.
+    fits
+        Of all experiments.
+    seconds
+        Wall time.
+    """
+    last = done[-1]
+    history: list[Iteration] = []
+    generations: list[Generation] = []
+    held = {q.name: q.initial for q in problem.parameters}
+    for k, one in enumerate(done):
+        before = [d.result for d in done[:k]]
+        translate = translation(names, one.stage.name, one.problem, held, before)
+        widen = widening(names, one.problem, held)
+        history += [translate(state) for state in one.result.history]
+        generations += [
+            Generation.of(widen(g.points), g.costs, one.stage.name) for g in one.result.generations
+        ]
+        held |= one.found
+    final = {e.name: (d, e) for d in done for e in d.result.estimates if not e.fixed}
+    covariance = propagation.covariance(names)
+    return dataclasses.replace(
+        last.result,
+        message=_message(problem, done),
+        estimator=", ".join(dict.fromkeys(d.result.estimator for d in done)),
+        estimates=tuple(
+            propagation.applied(_estimate(q.name, problem, names, final))
+            for q in problem.parameters
+        ),
+        covariance=covariance,
+        correlation=correlation_of(covariance),
+        simulations=sum(d.result.simulations for d in done),
+        jacobians=sum(d.result.jacobians for d in done),
+        seconds=seconds,
+        history=tuple(history),
+        generations=tuple(generations),
+        fits=fits,
+        notes=tuple(stage_notes(problem, names, done, propagation)),
+        settings={
+            **last.result.settings,
+            "stages": {d.stage.name: d.result.settings.get("options", {}) for d in done},
+        },
+        stages=tuple(_stage_result(d) for d in done),
+    )
+
+
+def _stage_result(one: StageRun) -> StageResult:
+    result = one.result
+    return StageResult(
+        name=one.stage.name,
+        estimator=result.estimator,
+        cost=result.cost,
+        cost_options=result.cost_options,
+        cost_initial=result.cost_initial,
+        cost_final=result.cost_final,
+        status=result.status,
+        message=result.message,
+        parameters=one.found,
+        experiments=tuple(e.name for e in one.problem.experiments),
+        simulations=result.simulations,
+        jacobians=result.jacobians,
+        seconds=result.seconds,
+        identifiability=result.identifiability,
+        uncertainty=one.carried.uncertainty,
+    )
+
+
+def _message(problem: Problem, done: Sequence[StageRun]) -> str:
+    last = done[-1]
+    return f"stage {len(done)} of {len(problem.stages)}, '{last.stage.name}': {last.result.message}"
+
+
+def _estimate(
+    name: str,
+    problem: Problem,
+    names: Sequence[str],
+    final: Mapping[str, tuple[StageRun, ParameterEstimate]],
+) -> ParameterEstimate:
+    """Return a parameter as the last stage that searched it left it."""
+    (q,) = (q for q in problem.parameters if q.name == name)
+    if name in final:
+        one, found = final[name]
+        return dataclasses.replace(
+            found,
+            initial=q.initial,
+            unit=q.unit,
+            description=q.description,
+            variable=q.variable,
+            experiments=q.experiments,
+            stage=one.stage.name,
+        )
+    nothing = float("nan")
+    return ParameterEstimate(
+        name=name,
+        unit=q.unit,
+        description=q.description,
+        initial=q.initial,
+        value=q.initial,
+        standard_error=nothing,
+        interval_95=(nothing, nothing),
+        lower=q.lower,
+        upper=q.upper,
+        at_bound=False,
+        fixed=name not in names,
+        variable=q.variable,
+        experiments=q.experiments,
+    )

@@ -1,0 +1,159 @@
+"""Running the stages of a problem one after the other, and what they found together."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fmident.errors import FmidentError
+from fmident.estimation.contract import Estimator
+from fmident.estimation.monitor import Observer
+from fmident.estimation.options import build_options
+from fmident.estimation.result import EstimationResult
+from fmident.estimation.run import FmuIdentity, run_with_statistics
+from fmident.estimation.stages.fits import all_fits
+from fmident.estimation.stages.progress import Translator
+from fmident.estimation.stages.propagation import Propagation, with_effort
+from fmident.estimation.stages.results import combined
+from fmident.estimation.stages.stage_run import StageRun
+from fmident.evaluation import Evaluator, Executor, Simulated
+from fmident.evaluation.executors import SubsetExecutor
+from fmident.problem.stages import continued
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+ExecutorOf = Callable[["Problem"], Executor]
+"""Makes the executor of a problem; whoever made it closes it."""
+
+Look = Callable[["Problem", Evaluator], None]
+"""Looks at a problem at its initial point before it is estimated; may raise."""
+
+_ENDS_THE_RUN = ("interrupted", "stopped", "failed")
+
+
+def run_stages(
+    problem: Problem,
+    executor_of: ExecutorOf,
+    estimator_of: Callable[[str], Estimator[Any]],
+    observers: Sequence[Observer] = (),
+    fmu: FmuIdentity | None = None,
+    look: Look = lambda problem, evaluator: None,
+) -> EstimationResult:
+    """Run the stages of a problem; each starts from the values that those before it found.
+
+    Stages of the problem's own FMU share one executor, so that nothing is loaded twice and one
+    journal serves them all. A stage that is interrupted, stopped or fails ends the run with the
+    best values so far.
+
+    Parameters
+    ----------
+    problem
+        With stages.
+    executor_of
+        Makes the executor of the whole problem, and that of a stage with an FMU of its own. It
+        is asked once for each, and what it made is not closed here.
+    estimator_of
+        Name of an estimator to an instance.
+    observers
+        Told of each iteration, with the parameters of all stages in the problem's order.
+    fmu
+        For the result.
+    look
+        Called with the whole problem before the first stage, and with the problem of a stage
+        that has an FMU of its own before that stage. Each is simulated at its initial point.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The first stage cannot start, or any has an unknown estimator or wrong options.
+    """
+    began = time.perf_counter()
+    for stage in problem.stages:  # a mistake in the last one must not wait for the others
+        estimator = estimator_of(stage.problem.estimator.name)
+        options = build_options(estimator, stage.problem.estimator.options)
+        estimator.check_problem(stage.problem, options)
+    names = searched_names(problem)
+    values = {q.name: q.initial for q in problem.parameters}
+    done: list[StageRun] = []
+    propagation = Propagation(problem)
+    failure: FmidentError | None = None
+    interrupted = False
+    whole: Executor | None = None
+    first: tuple[Simulated, ...] = ()
+    if not all(stage.separate for stage in problem.stages):
+        whole = executor_of(problem)
+        everything = SubsetExecutor(whole, range(len(problem.experiments)))
+        with Evaluator(problem, everything) as evaluator:
+            first = evaluator.simulate(problem.initial)
+            look(problem, evaluator)
+    for number, stage in enumerate(problem.stages):
+        # A file of its own has initial values of its own; what was found takes their place.
+        known = {n: v for d in done for n, v in d.found.items()} if stage.separate else values
+        staged, remarks = continued(stage, known)
+        if stage.separate:
+            base, places = executor_of(staged), _indices(staged, staged)
+        else:
+            assert whole is not None
+            base, places = whole, _indices(problem, staged)
+        executor = SubsetExecutor(base, places)  # stays open when the evaluator is closed
+        finished = [d.result for d in done]
+        shown = Translator(observers, names, stage.name, staged, values, finished, began)
+        try:
+            with Evaluator(staged, executor) as evaluator:
+                if stage.separate:
+                    look(staged, evaluator)
+                run = run_with_statistics(
+                    staged,
+                    evaluator,
+                    estimator_of(staged.estimator.name),
+                    observers=[shown],
+                    fmu=fmu,
+                    intervals=propagation.wanted[number],
+                )
+                carried = propagation.add(
+                    number, stage, staged, run, evaluator, executor, shown.activity
+                )
+        except FmidentError as error:
+            if not done:
+                raise
+            failure = error
+            break
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            interrupted = True
+            break
+        result = with_effort(run.result, carried)
+        result = dataclasses.replace(result, notes=(*remarks, *result.notes))
+        done.append(StageRun(stage, staged, result, carried))
+        values |= done[-1].found
+        if result.status in _ENDS_THE_RUN:
+            break
+    fits, last = all_fits(problem, whole, first, values, done)
+    seconds = time.perf_counter() - began
+    found = combined(problem, names, done, propagation, fits, seconds)
+    found = dataclasses.replace(found, simulations=found.simulations + len(first) + last)
+    following = problem.stages[len(done)].name if len(done) < len(problem.stages) else ""
+    if failure is not None:
+        message = f"stage '{following}' cannot start: {failure.message}" + (
+            f" (hint: {failure.hint})" if failure.hint else ""
+        )
+        return dataclasses.replace(found, status="failed", message=message, ended_by=None)
+    if interrupted:
+        message = f"interrupted in stage '{following}'; the values of the stages before it"
+        return dataclasses.replace(found, status="interrupted", message=message, ended_by=None)
+    return found
+
+
+def searched_names(problem: Problem) -> list[str]:
+    """Return the parameters of the problem that any of its stages searches, in order."""
+    searched = {q.name for stage in problem.stages for q in stage.problem.free}
+    return [q.name for q in problem.parameters if q.name in searched]
+
+
+def _indices(problem: Problem, staged: Problem) -> list[int]:
+    place = {e.name: k for k, e in enumerate(problem.experiments)}
+    return [place[e.name] for e in staged.experiments]

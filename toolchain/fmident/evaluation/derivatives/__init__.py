@@ -1,0 +1,1 @@
+"""Derivatives by difference: steps from measured noise, events, ladders that verify."""

@@ -1,0 +1,213 @@
+"""Derivatives where a step of the finite differences moves an event across a sample.
+
+Contact, stick-slip and switches make outputs jump, or bend, at instants that depend on the
+parameters. A sample between the instants of the event before and after the step lies on the
+other branch: the difference quotient of that row is the jump over the step, not a derivative
+(for what the derivative is, see Galan, Feehery and Barton, Parametric sensitivity functions for
+hybrid discrete/continuous systems, Appl. Num. Math. 31, 1999). An event crosses a given sample
+on one side only, so the two one-sided differences of that row disagree by far more than noise
+and curvature explain. Differences with a smaller step tell which of the two is right: a
+derivative stays as it is, the quotient of a jump grows or goes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.evaluation.derivatives.neighbourhood import Neighbourhood, Sample
+from fmident.evaluation.derivatives.outliers import Flags, standing_out
+
+_SCREEN = 10.0
+"""Factor for changes on one side, which only decides whether the other side is looked at."""
+
+_FAMILIAR = 4.0
+"""Times the largest derivative of a group that is known, up to which none is that of a jump: the
+quotient of a jump is larger by about the width of a smooth peak over the step."""
+
+_DEVIATIONS = 6.0
+"""Noise levels that are taken for noise."""
+
+SMALLER = 0.125
+"""The smaller step in relation to the step."""
+
+_EVEN = 0.35
+"""Relative size of what is not curvature where one-sided differences change with the step."""
+
+_AGREE = 0.05
+"""Relative difference of two one-sided differences of the same derivative."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Rows of a column that a step moved an event across.
+
+    Parameters
+    ----------
+    column
+        Parameter.
+    rows
+        Residuals, shape (k,).
+    step
+        In the search space.
+    resolved
+        Whether the derivative was found for each of them, shape (k,): else neither side gives
+        one, and the smaller of the differences was taken.
+    """
+
+    column: int
+    rows: npt.NDArray[np.intp]
+    step: float
+    resolved: Flags
+
+
+def jumping(sample: Sample, noise: float, groups: Sequence[slice]) -> Flags:
+    """Return the rows that change far more than nearly all others of their group on one side.
+
+    It is as if an event had crossed these samples; the other side tells more.
+    """
+    return standing_out(sample.change, _DEVIATIONS * noise, _SCREEN, groups)
+
+
+def disagreeing(up: Sample, down: Sample, noise: float, groups: Sequence[slice]) -> Flags:
+    """Return the rows whose one-sided differences differ by more than noise and curvature.
+
+    Parameters
+    ----------
+    up, down
+        Samples at either side, or two at the same side.
+    noise
+        Root mean square of the noise per residual.
+    groups
+        Rows that are compared with each other.
+    """
+    width = min(abs(up.offset), abs(down.offset))
+    gap = width * (up.slope - down.slope)
+    return standing_out(gap, _DEVIATIONS * np.sqrt(6.0) * noise, groups=groups)
+
+
+def exceeding(slopes: F64, known: F64 | None, groups: Sequence[slice]) -> Flags:
+    """Return the rows that are far beyond all known derivatives of their group.
+
+    A narrow peak of a smooth model stands out in every Jacobian; it is looked at in the first.
+
+    Parameters
+    ----------
+    slopes
+        Sizes of the difference quotients, shape (m,).
+    known
+        Derivatives somewhere else, shape (m,); ``None`` for all rows.
+    groups
+        Rows that are compared with each other.
+    """
+    found = np.ones(slopes.shape, dtype=np.bool_)
+    if known is not None:
+        for rows in groups:
+            largest = float(np.max(np.abs(known[rows]), initial=0.0))
+            found[rows] = slopes[rows] > _FAMILIAR * largest
+    return found
+
+
+def resolve(
+    around: Neighbourhood,
+    columns: Sequence[tuple[int, F64, Sequence[Sample], Flags]],
+    noise: float,
+) -> list[Crossing]:
+    """Look at suspicious rows with a smaller step and correct their derivatives in place.
+
+    Parameters
+    ----------
+    around
+        Where the samples are from.
+    columns
+        Parameter, its column of the Jacobian (changed in place), the samples it is made of, and
+        the rows to look at.
+    noise
+        Root mean square of the noise per residual.
+
+    Returns
+    -------
+    list of Crossing
+        Of the rows that an event crosses on either side.
+    """
+    probes: list[tuple[int, float]] = []
+    owners: list[tuple[int, int]] = []
+    for number, (j, _, samples, _) in enumerate(columns):
+        for side, sample in enumerate(samples):
+            probes.append((j, SMALLER * sample.offset))
+            owners.append((number, side))
+    found = dict(zip(owners, around.samples(probes), strict=True))
+    crossings = []
+    for number, (j, column, samples, flagged) in enumerate(columns):
+        pairs = [(s, found[number, side]) for side, s in enumerate(samples)]
+        kept = [(far, near) for far, near in pairs if near is not None]
+        rows = np.flatnonzero(flagged)
+        if not kept or rows.size == 0:
+            continue
+        crossing = _correct(j, column, rows, kept, noise)
+        if crossing is not None:
+            crossings.append(crossing)
+    return crossings
+
+
+def _correct(
+    j: int,
+    column: F64,
+    rows: npt.NDArray[np.intp],
+    pairs: Sequence[tuple[Sample, Sample]],
+    noise: float,
+) -> Crossing | None:
+    """Choose per row among the differences of each side, with the step and a smaller one."""
+    far = np.array([s.slope[rows] for s, _ in pairs])
+    near = np.array([s.slope[rows] for _, s in pairs])
+    scatter = np.array([np.sqrt(2.0) * noise / abs(s.offset) for _, s in pairs])[:, np.newaxis]
+    slack = _AGREE * np.abs(near) + _DEVIATIONS * scatter
+    steady = np.abs(far - near) <= slack
+    together = np.ptp(near, axis=0) <= slack.max(axis=0)
+    best = column[rows].copy()
+    resolved = np.ones(rows.size, dtype=np.bool_)
+    for k in range(rows.size):
+        sides = np.flatnonzero(steady[:, k])
+        if sides.size == len(pairs):
+            # One derivative on both sides, or a bend so near that any of the two will do.
+            resolved[k] = together[k]
+            if not together[k]:
+                best[k] = float(np.mean(near[:, k]))
+        elif sides.size:
+            best[k] = far[sides[0], k]
+        elif len(pairs) > 1 and together[k]:
+            best[k] = float(np.mean(near[:, k]))
+        else:
+            options = np.array([near[:, k], far[:, k]])
+            least = int(np.argmin(np.abs(options)))
+            best[k] = options.flat[least]
+            resolved[k] = len(pairs) == 1 and least == 0
+    crossed = (~steady.all(axis=0) | ~resolved) & ~_merely_curved(far, near, scatter)
+    if not bool(crossed.any()):
+        return None
+    column[rows[crossed]] = best[crossed]
+    step = max(abs(s.offset) for s, _ in pairs)
+    return Crossing(j, rows[crossed], step, resolved[crossed])
+
+
+def _merely_curved(far: F64, near: F64, scatter: F64) -> Flags:
+    """Return where the differences of both sides are those of a strongly curved smooth model.
+
+    Curvature moves the two differences apart by the same amount each, in proportion to the
+    step; an event moves one of them.
+    """
+    if far.shape[0] != 2:
+        return np.zeros(far.shape[1], dtype=np.bool_)
+    slack = _DEVIATIONS * float(np.linalg.norm(scatter))
+    apart, still_apart = np.abs(far[0] - far[1]), np.abs(near[0] - near[1])
+    uneven = np.abs(far.sum(axis=0) - near.sum(axis=0))
+    curved: Flags = (
+        (uneven <= _EVEN * apart)
+        & (still_apart <= _EVEN * apart + slack)
+        & (still_apart >= 0.25 * SMALLER * apart - slack)
+    )
+    return curved

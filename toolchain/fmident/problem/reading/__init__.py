@@ -1,0 +1,1 @@
+"""The TOML file and its data, read into a problem."""

@@ -1,0 +1,250 @@
+"""Read ``[[experiments]]`` of a problem file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.data import Experiment, Reader
+from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription
+from fmident.problem.balance import balanced
+from fmident.problem.reading.outputs import (
+    OutputDraft,
+    measurements_of,
+    read_output,
+    refuse_partial_sigma,
+)
+from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
+from fmident.problem.reading.sampling import Grid, Sampled, data_named_at, read_sampled
+from fmident.problem.reading.start_values import start_values, variable_of
+from fmident.toml_file import Section, Source, quoted
+
+
+def read_experiments(
+    source: Source,
+    tables: Sequence[Any],
+    description: ModelDescription,
+    base: Path,
+    reader: Reader | None,
+    *,
+    held: bool = False,
+    given: Collection[str] = (),
+) -> tuple[Experiment, ...]:
+    """Read all experiments.
+
+    Parameters
+    ----------
+    source
+        The problem file.
+    tables
+        The array of tables.
+    description
+        Of the FMU; names and units are checked against it.
+    base
+        Folder to which paths are relative.
+    reader
+        A plugin's data formats.
+    held
+        Inputs are held between samples, not interpolated: so they are at instants that
+        another file of outputs adds.
+    given
+        Variables with a start value for all experiments.
+
+    Raises
+    ------
+    ProblemError, fmident.errors.DataError
+        Anything that is wrong, with its place.
+    """
+    experiments: list[Experiment] = []
+    for position, table in enumerate(tables):
+        section = Section(source, ("experiments", position), table)
+        experiment = _experiment(section, position, description, base, reader, held, given)
+        if any(e.name == experiment.name for e in experiments):
+            raise section.error(
+                f"two experiments are called '{experiment.name}'",
+                "name",
+                hint="give each a 'name' of its own",
+            )
+        if experiments and _sigma_known(experiment) != _sigma_known(experiments[0]):
+            raise section.error(
+                f"sigma is given in one of the experiments '{experiments[0].name}' and"
+                f" '{experiment.name}', but not in the other",
+                "outputs",
+                hint="give the standard deviation of every output, or of none",
+            )
+        experiments.append(experiment)
+    return balanced(experiments)
+
+
+def _sigma_known(experiment: Experiment) -> bool:
+    return all(m.sigma is not None for m in experiment.measurements)
+
+
+def _experiment(
+    section: Section,
+    position: int,
+    description: ModelDescription,
+    base: Path,
+    reader: Reader | None,
+    held: bool,
+    given: Collection[str],
+) -> Experiment:
+    path = base / section.text("data")
+    name = section.text("name", path.stem or f"experiment {position + 1}")
+    if not name.strip():
+        raise section.error("'name' is empty", "name", hint="leave it out, or give a name")
+    with data_named_at(section, "data"):
+        main = read_sampled(section, path, reader, section.text("time", None))
+    starts = (
+        start_values(section.table("start_values"), description)
+        if section.has("start_values")
+        else {}
+    )
+    outputs = section.table("outputs")
+    grid = Grid(main, base, reader)
+    drafts = [read_output(outputs, key, value, description, grid) for key, value in outputs.items()]
+    if not drafts:
+        raise section.error(f"experiment '{name}' has no outputs", "outputs")
+    refuse_partial_sigma(outputs, drafts)
+    times = grid.times
+    inputs, as_is = _inputs(section, description, main, times, held)
+    as_is += [d.note for d in drafts if d.note is not None]
+    _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
+    measurements = measurements_of(drafts, grid)
+    section.finish()
+    assumed = _assumed_units(section, description, main, drafts)
+    notes = (*main.notes, *_notes_on_units(section, main, assumed), *as_is)
+    return Experiment(
+        name,
+        times,
+        inputs,
+        measurements,
+        starts,
+        str(path),
+        notes,
+        main.time_column,
+        main.table.units.get(main.time_column),
+        assumed,
+    )
+
+
+def _assumed_units(
+    section: Section, description: ModelDescription, main: Sampled, drafts: Sequence[OutputDraft]
+) -> dict[str, str]:
+    """Return the columns in use that have no unit, with the one that is assumed."""
+    units = main.table.units
+    named = [(e, description.by_name[n]) for n, e in section.table("inputs", {}).items()]
+    entries = section.table("outputs").items()
+    for draft, (_, entry) in zip(drafts, entries, strict=True):
+        if draft.file is None:
+            named.append((entry, draft.variable))
+    taken = {main.time_column: "s"} if units.get(main.time_column) is None else {}
+    for entry, variable in named:
+        column = entry if isinstance(entry, str) else entry["column"]
+        explicit = not isinstance(entry, str) and ("unit" in entry or "gain" in entry)
+        if not explicit and units.get(column) is None and variable.unit not in (None, "", "1"):
+            taken.setdefault(column, str(variable.unit))
+    return taken
+
+
+def _notes_on_units(
+    section: Section, main: Sampled, assumed: Mapping[str, str]
+) -> list[Diagnostic]:
+    """Say which columns have no unit where others of the file have one: it may be forgotten."""
+    taken = [f"'{c}' as {unit}" for c, unit in assumed.items() if c != main.time_column]
+    if not taken or not any(main.table.units.values()):
+        return []
+    return [
+        Diagnostic(
+            "note",
+            f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
+            + ", ".join(taken),
+            location=section.source.where(section.keys),
+            hint="write the unit behind the name in the header, such as 'force [N]'",
+            rule="column-without-unit",
+        )
+    ]
+
+
+def _inputs(
+    section: Section, description: ModelDescription, main: Sampled, times: F64, held: bool
+) -> tuple[dict[str, F64], list[Diagnostic]]:
+    """Return the inputs by name, and notes on those that stay in a unit that is not SI."""
+    fill = section.choice("fill_inputs", ("linear",), None)
+    table = section.table("inputs", {})
+    inputs: dict[str, F64] = {}
+    notes: list[Diagnostic | None] = []
+    for name, column in table.items():
+        unit, inner = None, None
+        if isinstance(column, Mapping):
+            inner = Section(table.source, (*table.keys, name), column)
+            column, unit = inner.text("column"), inner.text("unit", None)
+        if not isinstance(column, str):
+            raise table.wrong(name, column, "a column's name")
+        variable = variable_of(table, description, name, name)
+        if variable.causality != "input":
+            raise table.error(
+                f"'{name}' is not an input of the FMU (its causality is '{variable.causality}')",
+                name,
+                hint=did_you_mean(name, [v.name for v in description.inputs], kind="input"),
+            )
+        if column not in main.table.names:
+            raise table.error(
+                f"'{main.table.path}' has no column '{column}'",
+                name,
+                hint=did_you_mean(column, main.table.names, kind="column"),
+            )
+        place = table.source.where((*table.keys, name))
+        unit = unit or main.table.units.get(column)
+        if inner is not None:
+            variable = in_own_unit(inner, variable, unit)
+            inner.finish()
+        what = f"column '{column}'"
+        values = to_unit(main.values(column), unit, variable.unit, what, place)
+        line = f'{quoted(name)} = {{ column = "{column}", ... }}'
+        notes.append(note_as_is(what, unit, variable, place, line))
+        inputs[name] = _without_gaps(values, column, main, times, fill, held)
+    return inputs, [n for n in notes if n is not None]
+
+
+def _without_gaps(
+    values: F64, column: str, main: Sampled, times: F64, fill: str | None, held: bool
+) -> F64:
+    good = np.isfinite(values)
+    if not good.any():
+        raise ProblemError(
+            f"input column '{column}' has no values", location=Location(str(main.table.path))
+        )
+    if not good.all() and fill is None:
+        row = int(np.flatnonzero(~good)[0])
+        raise ProblemError(
+            f"input column '{column}' has a gap",
+            location=main.table.where(int(main.rows[row])),
+            hint='inputs need a value at every instant; fill_inputs = "linear" in [[experiments]]'
+            " interpolates",
+        )
+    if good.all() and times.size == main.times.size:
+        return np.ascontiguousarray(values)
+    filled = np.interp(main.times, main.times[good], values[good])
+    if times.size == main.times.size:
+        return filled
+    if held:
+        return filled[np.searchsorted(main.times, times, side="right") - 1]
+    return np.interp(times, main.times, filled)
+
+
+def _refuse_missing_inputs(
+    section: Section, description: ModelDescription, given: Collection[str]
+) -> None:
+    missing = [v.name for v in description.inputs if v.name not in given and v.start is None]
+    if missing:
+        raise section.error(
+            f"no column for the FMU's input {', '.join(map(repr, missing[:5]))}",
+            "inputs",
+            hint="add it to [experiments.inputs]: FMU variable = column; or to start_values",
+        )

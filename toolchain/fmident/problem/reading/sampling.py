@@ -1,0 +1,147 @@
+"""Tables of an experiment on a common grid of instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.data import Reader, Table, merge, read_table, time_axis, time_column
+from fmident.data.time import tolerance_of
+from fmident.errors import DataError, Diagnostic
+from fmident.problem.reading.preparation import prepared
+from fmident.toml_file import Section
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A table with its time axis, cut to the window.
+
+    Parameters
+    ----------
+    table
+        The whole file.
+    times
+        Instants of the rows in use, s, shape (n,).
+    rows
+        Which rows of the table these are, shape (n,).
+    notes
+        What came up when the data were prepared.
+    time_column
+        Its name.
+    """
+
+    table: Table
+    times: F64
+    rows: npt.NDArray[np.int64]
+    notes: tuple[Diagnostic, ...] = ()
+    time_column: str = ""
+
+    def values(self, column: str) -> F64:
+        """Return a column at the rows in use, shape (n,)."""
+        return self.table.column(column)[self.rows]
+
+
+def read_sampled(section: Section, path: Path, reader: Reader | None, time: str | None) -> Sampled:
+    """Read a data file and cut it to what ``window`` and ``every`` of the experiment ask for.
+
+    Parameters
+    ----------
+    section
+        The experiment's table.
+    path
+        The file.
+    reader
+        A plugin's data formats.
+    time
+        Name of the time column, if the user said so.
+    """
+    table = read_table(path, section.as_dict(), reader=reader)
+    column = time_column(table, time)
+    times = time_axis(table, column)
+    table, notes = prepared(section, table, times)  # before the cut, whose ends it would see
+    rows = np.arange(times.size, dtype=np.int64)
+    window = section.pair("window")
+    if window is not None:
+        if not window[0] < window[1]:
+            raise section.error("'window' must be [start, stop] with start < stop", "window")
+        slack = tolerance_of(times)  # 0.1 + 0.2 lies in a window that ends at 0.3
+        rows = rows[(times >= window[0] - slack) & (times <= window[1] + slack)]
+        if rows.size < 2:
+            raise section.error(
+                f"the window [{window[0]:g}, {window[1]:g}] s holds {rows.size} rows;"
+                f" the data run from {times[0]:g} to {times[-1]:g} s",
+                "window",
+            )
+    every = section.raw("every", 1)
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise section.wrong("every", every, "a whole number of at least 1")
+    rows = rows[::every]
+    if rows.size < 2:
+        raise section.error(f"with every = {every}, fewer than two rows are left", "every")
+    return Sampled(table, times[rows], rows, notes, column)
+
+
+@contextmanager
+def data_named_at(section: Section, *keys: str) -> Iterator[None]:
+    """Let an error on a data file as a whole point to the key that names the file."""
+    try:
+        yield
+    except DataError as error:
+        if error.location is None:
+            error.location = section.source.where((*section.keys, *keys))
+        raise
+
+
+class Grid:
+    """The instants of an experiment: those of its data file and of other files of outputs.
+
+    Parameters
+    ----------
+    main
+        The experiment's data file.
+    base
+        Folder to which paths are relative.
+    reader
+        A plugin's data formats.
+    """
+
+    def __init__(self, main: Sampled, base: Path, reader: Reader | None) -> None:
+        self.times = main.times
+        self._base = base
+        self._reader = reader
+        self._files: dict[Path | None, Sampled] = {None: main}
+        # Each file's instants as they stand in `times`, to the bit.
+        self._stamps: dict[Path | None, F64] = {None: main.times}
+
+    def file(self, outputs: Section, key: str, path: Path | None) -> Sampled:
+        """Return the table of an output, merged into the grid."""
+        if path not in self._files:
+            assert path is not None
+            with data_named_at(outputs, key):
+                table = read_table(self._base / path, reader=self._reader)
+            times = time_axis(table, time_column(table))
+            main = self._files[None].times
+            slack = min(tolerance_of(main), tolerance_of(times))
+            rows = np.flatnonzero((times >= main[0] - slack) & (times <= main[-1] + slack))
+            if rows.size == 0:
+                raise outputs.error(
+                    f"the times of '{path}' ({times[0]:g} to {times[-1]:g} s) do not overlap with"
+                    f" those of the inputs ({main[0]:g} to {main[-1]:g} s)",
+                    key,
+                )
+            self._files[path] = Sampled(table, times[rows], rows.astype(np.int64))
+            self.times, _, places = merge(self.times, times[rows])
+            self._stamps[path] = self.times[places]
+        return self._files[path]
+
+    def on_grid(self, path: Path | None, values: F64) -> F64:
+        """Return values of a file's rows at the instants of the grid; NaN in between."""
+        full = np.full(self.times.size, np.nan)
+        full[np.searchsorted(self.times, self._stamps[path])] = values
+        return full

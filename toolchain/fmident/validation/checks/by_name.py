@@ -1,0 +1,49 @@
+"""The checks by name, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+from fmident.validation.checks.contents import check_contents, check_identity
+from fmident.validation.checks.interface import check_interface, check_parameters
+from fmident.validation.checks.memory import check_memory
+from fmident.validation.checks.model_exchange import check_model_exchange, supports_model_exchange
+from fmident.validation.checks.reference import check_reference
+from fmident.validation.checks.repeatability import check_repeatability
+from fmident.validation.checks.simulation import check_simulation
+from fmident.validation.checks.step_sizes import check_step_sizes
+from fmident.validation.fmu_plan import FmuPlan
+
+CheckFunction = Callable[[Bench], Check]
+
+SIMULATION = "simulation"
+"""When native code dies in this check, those behind it are not tried."""
+
+FOLLOWING = ("parameters", "repeatability", "memory", "step sizes")
+"""They run the same experiment: where it fails, they would give the same cause once more."""
+
+
+def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
+    """Return the checks that a plan asks for, by name.
+
+    ``model description`` is not among them: it reads XML with a library that takes long to
+    load, and runs no code of the FMU, so the parent does it.
+    """
+    found: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
+    if plan.interface is not None:
+        found["interface"] = check_interface
+    found[SIMULATION] = check_simulation
+    for reference in plan.references:
+        name = f"reference {reference.trajectory.name}"
+        found[name] = partial(check_reference, reference=reference, name=name)
+    if plan.interface is not None and plan.interface.identifiable:
+        found["parameters"] = check_parameters
+    if supports_model_exchange(plan.path):
+        found["model exchange"] = check_model_exchange
+    found["repeatability"] = check_repeatability
+    found["memory"] = check_memory
+    found["step sizes"] = check_step_sizes
+    return found if plan.only is None else {n: c for n, c in found.items() if n in plan.only}

@@ -1,0 +1,157 @@
+"""Whether the FMU offers what the catalogue says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fmident.errors import FmidentError, SimulationError, UnitError, did_you_mean
+from fmident.fmu import Variable, influence
+from fmident.units import parse_unit
+from fmident.validation.bench import Bench, Experiment
+from fmident.validation.check import Check
+from fmident.validation.checks.contents import count
+
+_ROWS = 200
+
+
+def check_interface(bench: Bench) -> Check:
+    """Compare inputs, outputs and identifiable parameters: names, units, what can be set."""
+    interface = bench.plan.interface
+    assert interface is not None  # the check is asked for only then
+    about = bench.description
+    wrong = [
+        *_differences("input", interface.inputs, about.inputs),
+        *_differences("output", interface.outputs, about.outputs),
+    ]
+    for name, unit in interface.identifiable.items():
+        variable = about.by_name.get(name)
+        if variable is None:
+            near = did_you_mean(name, [v.name for v in about.parameters], kind="parameter")
+            wrong.append(f"there is no parameter '{name}' ({near})")
+        elif variable.causality != "parameter":
+            reason = variable.why_not_settable or f"it is of causality '{variable.causality}'"
+            wrong.append(f"parameter '{name}' cannot be set: {reason}")
+        elif not _same_unit(unit, variable.unit):
+            wrong.append(_unit_differs("parameter", name, variable.unit, unit))
+    if wrong:
+        return Check("interface", False, "; ".join(wrong))
+    return Check(
+        "interface",
+        True,
+        f"{count(len(interface.inputs), 'input')}, {count(len(interface.outputs), 'output')}, "
+        f"{count(len(interface.identifiable), 'identifiable parameter')} as in the catalogue",
+    )
+
+
+def check_parameters(bench: Bench) -> Check:
+    """Change each identifiable parameter; an output must change with it."""
+    name = "parameters"
+    interface = bench.plan.interface
+    assert interface is not None  # the check is asked for only then
+    waiting = [p for p in interface.identifiable if p in bench.description.by_name]
+    weakest, weakest_name = math.inf, ""
+    moved = False
+    try:
+        # The first reference shows most of them; the others are for what it does not move.
+        for experiment in _experiments(bench):
+            if not waiting:
+                break
+            moved = moved or _moves(experiment)
+            effects = _effects(bench, _thinned(experiment), waiting)
+            for parameter, effect in effects.items():
+                if effect < weakest:
+                    weakest, weakest_name = effect, parameter
+            waiting = [p for p in waiting if p not in effects]
+    except FmidentError as error:
+        return Check(name, False, error.message)
+    if waiting:
+        listed = ", ".join(f"'{p}'" for p in waiting)
+        if bench.description.inputs and not moved:
+            why = "no input moves in any of the experiments, which may be why: give a reference"
+            return Check(name, True, f"no output changes with {listed}; {why}", skipped=True)
+        return Check(name, False, f"no output changes with {listed}: frozen in the FMU")
+    return Check(
+        name,
+        True,
+        f"each of {len(interface.identifiable)} changes an output; least '{weakest_name}', "
+        f"1 % of it changes an output by {weakest:.1e} of its range",
+        weakest,
+    )
+
+
+def _experiments(bench: Bench) -> Iterator[Experiment]:
+    for reference in bench.plan.references:
+        # Formulas of inputs may be followed less closely here.
+        own_steps = replace(reference.experiment, refine=1)
+        yield bench.reference(replace(reference, experiment=own_steps))
+    yield bench.smoke
+
+
+def _moves(experiment: Experiment) -> bool:
+    """Return whether any input changes in the course of an experiment."""
+    inputs = experiment.setup.inputs
+    return inputs is not None and bool(np.ptp(inputs, axis=0).any())
+
+
+def _thinned(experiment: Experiment) -> Experiment:
+    """Return about the same experiment, cheaper: fewer instants, the FMU's own tolerance."""
+    setup = experiment.setup
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    stride = max(1, setup.times.size // _ROWS)
+    coarse = replace(
+        setup, times=setup.times[::stride], inputs=setup.inputs[::stride], tolerance=None
+    )
+    return replace(experiment, setup=coarse)
+
+
+def _effects(bench: Bench, experiment: Experiment, names: Sequence[str]) -> dict[str, float]:
+    """Return parameters that have an effect: the largest change over range of any output."""
+    setup = experiment.setup
+    base = bench.simulator.simulate(setup, experiment.values)
+    spans = {
+        n: max(float(column.max() - column.min()), 1e-300)
+        for n, column in zip(setup.output_names, base.T, strict=True)
+    }
+    found: dict[str, float] = {}
+    for name in names:
+        try:
+            effect = influence(
+                bench.simulator, setup, name, values=experiment.values, reference=base
+            )
+        except SimulationError:
+            continue  # the run without the change has succeeded above
+        if effect.failure is not None:
+            found[name] = math.inf  # it was made use of
+        elif effect.changed:
+            found[name] = max(change / spans[n] for n, change in effect.largest.items())
+    return found
+
+
+def _differences(kind: str, wanted: Mapping[str, str], found: Sequence[Variable]) -> list[str]:
+    there = {v.name: v.unit for v in found}
+    missing = [f"{kind} '{n}' is missing" for n in wanted if n not in there]
+    surplus = [f"{kind} '{n}' is not in the catalogue" for n in there if n not in wanted]
+    units = [
+        _unit_differs(kind, n, there[n], unit)
+        for n, unit in wanted.items()
+        if n in there and not _same_unit(unit, there[n])
+    ]
+    return [*missing, *surplus, *units]
+
+
+def _same_unit(wanted: str, found: str | None) -> bool:
+    if wanted == (found or ""):
+        return True
+    try:
+        first, second = parse_unit(wanted or "1"), parse_unit(found or "1")
+    except UnitError:
+        return False
+    return first == second
+
+
+def _unit_differs(kind: str, name: str, found: str | None, wanted: str) -> str:
+    return f"{kind} '{name}' has the unit '{found or ''}', not '{wanted}'"

@@ -1,0 +1,179 @@
+"""Whether the Co-Simulation part agrees with the same FMU as Model Exchange."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import FmidentError
+from fmident.fmu import SimulationSetup, open_fmu, read_description
+from fmident.fmu.setup import Interpolation
+from fmident.validation.bench import Bench
+from fmident.validation.check import Check
+from fmident.validation.checks.accuracy import Limits, limits
+
+USUAL_TOLERANCE = 1e-6
+"""Of a Co-Simulation that says nothing of its tolerance."""
+
+PRECISE = 1e-11
+"""Tolerance of the integration that is taken for right."""
+
+PARTS = 4
+"""Steps of the integrator within one communication step at least: an input that starts at
+rest lets it jump over a whole one, and with it over whatever the input does in there."""
+
+_MOST_ROWS = 40_000
+
+
+def supports_model_exchange(fmu: Path) -> bool:
+    """Return whether an FMU has a Model Exchange part beside the other one."""
+    try:
+        kinds = {interface.kind for interface in read_description(fmu).interfaces}
+    except FmidentError:
+        return False  # other checks say what is wrong with it
+    return kinds == {"co-simulation", "model-exchange"}
+
+
+def exchange(fmu: Path, setup: SimulationSetup, tolerance: float = PRECISE) -> F64:
+    """Simulate an FMU as Model Exchange, with CVODE.
+
+    Parameters
+    ----------
+    fmu
+        The file.
+    setup
+        What to simulate; inputs run on lines between the instants, or are held if it says so.
+    tolerance
+        Of the integration, whatever the setup asks for.
+
+    Returns
+    -------
+    ndarray, shape (n, outputs)
+
+    Raises
+    ------
+    FmidentError
+        The FMU does not fit the setup, or the simulation failed.
+    """
+    parts = int(np.clip(_MOST_ROWS // max(setup.times.size, 1), 1, PARTS))
+    finer = _refined(setup, parts)
+    between: Interpolation = "hold" if setup.interpolation == "hold" else "linear"
+    precise = replace(finer, tolerance=tolerance, interpolation=between)
+    with open_fmu(fmu) as opened, opened.simulator(interface="model-exchange") as simulator:
+        return simulator.simulate(precise)[::parts]
+
+
+def exchange_limits(fmu: Path, setup: SimulationSetup, expected: F64, tolerance: float) -> Limits:
+    """Return how far a Co-Simulation at a tolerance may be off an exact solution.
+
+    Parameters
+    ----------
+    fmu, setup
+        As for :func:`exchange`.
+    expected
+        What that returned.
+    tolerance
+        At which the Co-Simulation integrates.
+
+    Raises
+    ------
+    FmidentError
+        The simulation failed.
+    """
+    rough = exchange(fmu, setup, max(tolerance, 10.0 * PRECISE))
+    return limits(expected, rough, tolerance, setup.output_names, read_description(fmu))
+
+
+def own_tolerance(fmu: Path, setup: SimulationSetup) -> float:
+    """Return the tolerance at which an FMU's Co-Simulation integrates a setup."""
+    description = read_description(fmu).with_interface("co-simulation")
+    given = description.fixed_tolerance or setup.tolerance or description.default_tolerance
+    return given or USUAL_TOLERANCE
+
+
+def check_model_exchange(bench: Bench) -> Check:
+    """Integrate the model equations outside of the FMU and compare.
+
+    An exporter's Co-Simulation can be far coarser than its model: one Euler step per
+    communication step is the usual trap. How much it may be off is derived from the
+    tolerance at which it integrates, see :mod:`fmident.validation.checks.accuracy`.
+    """
+    name = "model exchange"
+    experiment = bench.main
+    setup = experiment.setup
+    if not setup.output_names:
+        return Check(name, True, "no output to compare")
+    fmu = bench.plan.path
+    # Both integrate under the same inputs: lines, or steps where the FMU cannot follow lines.
+    lines = bench.follows_lines(setup) or not setup.input_names
+    given = replace(
+        setup,
+        start_values={**setup.start_values, **experiment.values},
+        interpolation=setup.interpolation if lines else "hold",
+    )
+    late = bench.description.sees_events_late
+    try:
+        with bench.beside("co-simulation") as simulator:
+            found = simulator.simulate(given)
+    except FmidentError as error:
+        if not late:
+            return Check(name, False, error.message)
+        found = None  # Model Exchange is what is simulated
+    try:
+        expected = exchange(fmu, given)
+        tolerance = own_tolerance(fmu, setup)
+        derived = exchange_limits(fmu, given, expected, tolerance)
+    except FmidentError as error:
+        return Check(name, False, f"as Model Exchange it fails: {error.message}")
+    if late:
+        return _exchange_alone(bench, setup, derived, found, expected)
+    assert found is not None  # else it has failed above
+    column, gap, allowed = derived.worst(found, expected)
+    detail = (
+        f"largest deviation {gap:.1e} of range ('{setup.output_names[column]}'), allowed"
+        f" {allowed:.1e}: at its tolerance of {tolerance:.0e} an integration of the equations is"
+        f" off by {derived.error[column]:.1e}"
+    )
+    return Check(name, gap <= allowed, detail, gap)
+
+
+def _exchange_alone(
+    bench: Bench, setup: SimulationSetup, derived: Limits, found: F64 | None, expected: F64
+) -> Check:
+    """Judge an FMU that is simulated as Model Exchange; report its Co-Simulation."""
+    column = int(np.argmax(derived.error))
+    error, names = float(derived.error[column]), setup.output_names
+    allowed = bench.plan.step_tube
+    detail = (
+        f"simulated as Model Exchange: tolerances of {derived.tolerance:.0e} and {PRECISE:.0e}"
+        f" agree within {error:.1e} of range ('{names[column]}'), allowed {allowed:.0e}"
+    )
+    if found is None:
+        detail += "; its Co-Simulation, which sees events at communication points only, fails"
+    else:
+        gaps = np.max(np.abs(found - expected), axis=0) / derived.scale
+        worst = int(np.argmax(gaps))
+        detail += (
+            "; its Co-Simulation, which sees events at communication points only, is off by"
+            f" {gaps[worst]:.1e} ('{names[worst]}')"
+        )
+    return Check("model exchange", error <= allowed, detail, error)
+
+
+def _refined(setup: SimulationSetup, parts: int) -> SimulationSetup:
+    """Return a setup with `parts` steps for each of its own, under the same inputs."""
+    if parts == 1 or setup.times.size < 2:
+        return setup
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    old = setup.times
+    steps = np.diff(old)[:, np.newaxis] * (np.arange(parts) / parts)
+    times = np.append((old[:-1, np.newaxis] + steps).ravel(), old[-1])
+    if setup.interpolation == "hold":
+        inputs = np.vstack([np.repeat(setup.inputs[:-1], parts, axis=0), setup.inputs[-1:]])
+    else:
+        columns = [np.interp(times, old, values) for values in setup.inputs.T]
+        inputs = np.column_stack(columns) if columns else np.empty((times.size, 0))
+    return replace(setup, times=times, inputs=inputs)
