@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -87,12 +87,12 @@ def test_an_end_that_the_fmu_wants_is_told_and_the_next_run_is_sound(simulator: 
     assert simulator.statistics.instantiations == 2
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("progress", [None, lambda *_: None], ids=["at once", "single steps"])
 def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(
-    trouble: Path, compiled: bool
+    trouble: Path, progress: Callable[[str, float], None] | None
 ) -> None:
     setup = SimulationSetup(SETUP.times[:12], output_names=("x", "kind"))
-    with open_fmu(trouble) as fmu, fmu.simulator(compiled=compiled) as simulator:
+    with open_fmu(trouble) as fmu, fmu.simulator(progress=progress) as simulator:
         for _ in range(2):
             found = simulator.simulate(setup, {"kind": END})
             np.testing.assert_allclose(found[:, 0], setup.times)
@@ -101,10 +101,9 @@ def test_an_end_that_the_fmu_wants_at_the_last_instant_is_no_failure(
         assert simulator.simulate(setup, {"kind": 0})[-1, 1] == 0
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("update", ["after_step", "before_step"])
 def test_inputs_are_not_set_after_the_step_in_which_the_fmu_ended(
-    fmu_folder: Path, compiled: bool, update: Literal["after_step", "before_step"]
+    fmu_folder: Path, update: Literal["after_step", "before_step"]
 ) -> None:
     """FMI 2.0 forbids it (section 4.2.4, state stepFailed); the outputs can be read."""
     variables = real("a", 0, "input", start=0) + real("x", 1, "output")
@@ -113,7 +112,7 @@ def test_inputs_are_not_set_after_the_step_in_which_the_fmu_ended(
     setup = SimulationSetup(times, ("a",), 1.0 + times[:, None], ("x",))
     with (
         open_fmu(path) as fmu,
-        fmu.simulator(compiled=compiled, input_update=update) as simulator,
+        fmu.simulator(input_update=update) as simulator,
     ):
         for _ in range(2):
             found = simulator.simulate(setup)[:, 0]

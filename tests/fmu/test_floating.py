@@ -70,13 +70,12 @@ def test_neither_the_host_nor_the_results_change(fmu_folder: Path, kind: str, pl
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_each_step_begins_with_the_same_state(fmu_folder: Path, compiled: bool) -> None:
+def test_each_step_begins_with_the_same_state(fmu_folder: Path) -> None:
     """Else results would depend on where the interpreter has looked in between."""
     path = forgetful(fmu_folder, "cs2", "NOTHING", "UPSETS=STEP_")
     given = setup(0.3)
     with open_fmu(path) as fmu:
-        with fmu.simulator(compiled=compiled) as simulator:
+        with fmu.simulator() as simulator:
             found = simulator.simulate(given, {"k": 0.1})
         with fmu.simulator(progress=lambda *_: None) as simulator:
             np.testing.assert_array_equal(simulator.simulate(given, {"k": 0.1}), found)

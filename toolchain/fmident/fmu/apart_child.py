@@ -8,8 +8,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-_MANY_STEPS = 30_000  # below, loading the compiled loop takes longer than the loop in Python
-
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
@@ -47,7 +45,6 @@ def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, 
     trace.report("instantiate", float(setup.times[0]))
     simulator = fmu.simulator(
         capture_output=False,
-        compiled=setup.times.size > _MANY_STEPS,
         progress=trace.report,
         single_steps=False,
         log_buffer=LogBuffer(trace.memory),

@@ -81,9 +81,7 @@ class RunPlan(Protocol):
     def refuse_not_finite(self, reals: F64) -> None:
         """Raise RunFailed when an output is not finite at the first instant."""
 
-    def runner(
-        self, instance: Any, reals: F64, *, compiled: bool, pause: Callable[[float], None]
-    ) -> Runner:
+    def runner(self, instance: Any, reals: F64, *, pause: Callable[[float], None]) -> Runner:
         """Return what runs the steps and writes to `reals`.
 
         It calls `pause` with the time reached, s, now and then within long steps; that may

@@ -20,6 +20,8 @@ from typing import TypeVar
 
 from llvmlite import binding, ir
 
+from fmident.fmu.machine_code import compile_module
+
 Result = TypeVar("Result")
 
 _SSE_STANDARD, _SSE_CONTROL = 0x1F80, 0xFFC0  # the bits of flags that were raised are left out
@@ -31,11 +33,6 @@ _POINTER = ir.IntType(8).as_pointer()
 _machine = platform.machine().lower()
 _X86 = _machine in ("x86_64", "amd64")
 _ARM = _machine in ("aarch64", "arm64")
-
-
-def allow_assembly() -> None:
-    """Let LLVM take what is emitted here, in this process."""
-    binding.initialize_native_asmparser()
 
 
 def emit_standard(builder: ir.IRBuilder) -> None:
@@ -114,11 +111,7 @@ def _functions() -> tuple[Callable[[], None], Callable[[int], int]]:
 
 
 def _compile() -> tuple[binding.ExecutionEngine, Callable[[], None], Callable[[int], int]]:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    allow_assembly()
     module = ir.Module("fmident_floating")
-    module.triple = binding.get_default_triple()
     standard = ir.Function(module, ir.FunctionType(ir.VoidType(), []), "fmident_standard")
     builder = ir.IRBuilder(standard.append_basic_block())
     emit_standard(builder)
@@ -128,9 +121,7 @@ def _compile() -> tuple[binding.ExecutionEngine, Callable[[], None], Callable[[i
     before = emit_read(builder)
     emit_write(builder, change.args[0])
     builder.ret(before)
-    machine = binding.Target.from_default_triple().create_target_machine(opt=1, jit=True)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
-    engine.finalize_object()
+    engine = compile_module(module)
     # The state is the thread's own: called with the interpreter's lock held, which costs less.
     return (
         engine,

@@ -1,8 +1,8 @@
 """Try an FMU in a child process first: its native code may crash, hang or exit.
 
 A crash in this process could not be caught. The child runs the very setup that is going
-to be run here, with the Python loop (loading Numba would take longer), and leaves its
-trace in files that survive it: the stage, the time reached, the FMU's messages.
+to be run here, step by step, and leaves its trace in files that survive it: the stage, the time
+reached, the FMU's messages.
 """
 
 from __future__ import annotations

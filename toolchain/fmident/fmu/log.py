@@ -1,7 +1,7 @@
 """The FMU's log: a C function that formats messages into memory, without Python.
 
 FMI's logger callback takes a ``printf`` format and variable arguments, which Python
-cannot receive. The function is generated with LLVM (which Numba brings along): it
+cannot receive. The function is generated with LLVM: it
 formats into a ring of records, so a message costs no more than its formatting, needs no
 interpreter lock, and can never fill memory or reach the terminal.
 """
@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from llvmlite import binding, ir
+
+from fmident.fmu.machine_code import compile_module
 
 STATUS_NAMES = ("ok", "warning", "discard", "error", "fatal", "pending")
 RECORDS = 1000
@@ -146,12 +148,7 @@ def _compile_loggers(base: int) -> tuple[int, int]:
     componentEnvironment: FMUs are known that pass something else there.
     """
     with _lock:
-        binding.initialize_native_target()
-        binding.initialize_native_asmprinter()
-        module = binding.parse_assembly(str(_logger_module(base)))
-        machine = binding.Target.from_default_triple().create_target_machine(opt=1, jit=True)
-        engine = binding.create_mcjit_compiler(module, machine)
-        engine.finalize_object()
+        engine = compile_module(_logger_module(base))
         _engines.append(engine)
         address = engine.get_function_address
         return int(address("fmident_log")), int(address("fmident_log_text"))
@@ -162,7 +159,6 @@ def _logger_module(base: int) -> ir.Module:
     pointer = byte.as_pointer()
     int32, int64 = ir.IntType(32), ir.IntType(64)
     module = ir.Module("fmident_log")
-    module.triple = binding.get_default_triple()
 
     def address(value: int, kind: ir.Type) -> ir.Constant:
         return ir.Constant(int64, value).inttoptr(kind.as_pointer())

@@ -1,20 +1,26 @@
-"""The communication loop, compiled: one call of it runs many steps.
+"""The communication loop: one call of it runs many steps outside the interpreter.
 
-FMI functions are called through their addresses, which are plain integers to the loop.
-So the machine code is the same for all FMUs, and Numba keeps it on disk.
+FMI functions are called through their addresses, which are plain integers to the loop. So the
+machine code is the same for all FMUs. It is emitted by hand: a process that simulates need not
+load Numba.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
+from llvmlite import ir
 
-from fmident.fmu.native import MATRIX, PROGRAM, TABLE, VECTOR, call_fmu, compiled
+from fmident.arrays import F64
+from fmident.fmu.driver import I64
+from fmident.fmu.floating import emit_standard
+from fmident.fmu.machine_code import compile_module
 from fmident.fmu.program import (
     ADDRESS,
+    COLUMNS,
     COUNT,
     FAILED_CALL,
     FAILED_STATUS,
@@ -30,95 +36,187 @@ from fmident.fmu.program import (
     WARNINGS,
 )
 
-
-def _define() -> Callable[..., bool]:
-    # Numba's cache on disk notices changes of this file and of a function's closure, but
-    # not of another module's constants. A stale layout would make calls to wrong addresses:
-    # so the layout is part of the closure.
-    kind, function, references, count = KIND, FUNCTION, REFERENCES, COUNT
-    address, stride, orders = ADDRESS, STRIDE, ORDERS
-    values_kind, step_kind = VALUES, STEP
-    failed_call, failed_step, failed_status = FAILED_CALL, FAILED_STEP, FAILED_STATUS
-    warnings, not_finite = WARNINGS, NOT_FINITE
-
-    def run_steps(
-        component: int, program: Any, times: Any, reals: Any, begin: int, end: int, state: Any
-    ) -> bool:
-        """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
-
-        Parameters
-        ----------
-        component
-            Address of the FMU instance.
-        program
-            The calls of one step, int64, shape (calls, 7), see :mod:`fmident.fmu.program`.
-        times
-            Communication points, s.
-        reals
-            Real outputs, shape (n, count), which the program writes row by row.
-        begin, end
-            First step, and the one after the last.
-        state
-            int64, shape (4,): what stopped the loop, and the number of steps with warnings;
-            while it runs, where it is.
-
-        Returns
-        -------
-        bool
-            Whether all steps succeeded and all outputs are finite. The first output that is
-            not takes precedence over a call that failed after it.
-        """
-        calls, outputs = program.shape[0], reals.shape[1]
-        done = end
-        for i in range(begin, end):
-            state[failed_step] = i  # for whoever looks when this process is gone
-            t = times[i]
-            h = times[i + 1] - t
-            worst = 0
-            for c in range(calls):
-                row = program[c]
-                values = row[address] + row[stride] * i
-                if row[kind] == values_kind:
-                    status = call_fmu(
-                        row[function], (component, row[references], row[count], values)
-                    )
-                elif row[kind] == step_kind:
-                    status = call_fmu(row[function], (component, t, h, np.int32(1)))
-                else:
-                    status = call_fmu(
-                        row[function],
-                        (component, row[references], row[count], row[orders], values),
-                    )
-                worst |= status
-                if status > 1 or status < 0:
-                    state[failed_call] = c
-                    state[failed_step] = i
-                    state[failed_status] = status
-                    done = i
-                    break
-            if done != end:
-                break
-            state[warnings] += worst
-        # All rows at once: a test in each step would cost more than the steps of a small FMU.
-        flat = reals.reshape(reals.size)
-        # As a slice: an index that might be negative keeps the compiler from using vectors.
-        written = flat[(begin + 1) * outputs : (done + 1) * outputs]
-        broken = False
-        for k in range(written.size):
-            broken |= not np.isfinite(written[k])
-        if broken:
-            k = 0
-            while np.isfinite(written[k]):
-                k += 1
-            state[failed_step] = begin + k // outputs
-            state[failed_status] = not_finite - k % outputs
-            return False
-        return bool(done == end)
-
-    return run_steps
+_NAME = "fmident_run_steps"
+_INT32, _INT64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+_BYTES = 8
+"""Of one element of a program, of the state, of times."""
 
 
-run_steps: Callable[..., bool] = compiled(
-    _define(),
-    types.boolean(types.int64, PROGRAM, VECTOR, MATRIX, types.int64, types.int64, TABLE),
+def run_steps(
+    component: int | None, program: I64, times: F64, reals: F64, begin: int, end: int, state: I64
+) -> bool:
+    """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
+
+    Parameters
+    ----------
+    component
+        Address of the FMU instance; ``None`` for 0.
+    program
+        The calls of one step, shape (calls, 7), see :mod:`fmident.fmu.program`.
+    times
+        Communication points, s.
+    reals
+        Real outputs, shape (n, count), which the program writes row by row.
+    begin, end
+        First step, and the one after the last.
+    state
+        Shape (4,): what stopped the loop, and the number of steps with warnings; while it
+        runs, where it is.
+
+    Returns
+    -------
+    bool
+        Whether all steps succeeded and all outputs are finite. The first output that is
+        not takes precedence over a call that failed after it.
+    """
+    done: int = _native(
+        component or 0,
+        _address(program),
+        len(program),
+        _address(times),
+        begin,
+        end,
+        _address(state),
+    )
+    # All rows at once: a test in each step would cost more than the steps of a small FMU.
+    finite = np.isfinite(reals[begin + 1 : done + 1])
+    if not finite.all():
+        row, column = divmod(int(np.argmin(finite)), reals.shape[1])
+        state[FAILED_STEP] = begin + row
+        state[FAILED_STATUS] = NOT_FINITE - column
+        return False
+    return done == end
+
+
+def _address(array: F64 | I64) -> int:
+    assert array.flags.c_contiguous
+    return array.ctypes.data
+
+
+def _emit(module: ir.Module) -> None:
+    """Emit the loop; the names of its blocks are the comments of this in C.
+
+    .. code-block:: c
+
+        for (i = begin; i < end; i++) {               // steps
+            state[FAILED_STEP] = i;                   // step; for whoever looks after a crash
+            for (worst = 0, c = 0; c < calls; c++) {  // call
+                status = ...;                         // perform: the function of program[c]
+                if ((unsigned) status > 1) {          // after
+                    state[FAILED_CALL] = c;           // failed
+                    state[FAILED_STATUS] = status;
+                    return i;
+                }
+                worst |= status;                      // next
+            }
+            state[WARNINGS] += worst;                 // stepped
+        }
+        return end;                                   // finished
+    """
+    function = ir.Function(module, ir.FunctionType(_INT64, [_INT64] * 7), _NAME)
+    component, program, calls, times, begin, end, state = function.args
+    block = function.append_basic_block
+    entry, steps, step = block("entry"), block("steps"), block("step")
+    call, perform, after, next_call = block("call"), block("perform"), block("after"), block("next")
+    stepped, failed, finished = block("stepped"), block("failed"), block("finished")
+    zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
+
+    ir.IRBuilder(entry).branch(steps)
+
+    build = ir.IRBuilder(steps)
+    i = build.phi(_INT64)
+    i.add_incoming(begin, entry)
+    build.cbranch(build.icmp_signed("<", i, end), step, finished)
+
+    build = ir.IRBuilder(step)
+    _store(build, i, state, FAILED_STEP)
+    time = _load(build, times, i, _DOUBLE)
+    size = build.fsub(_load(build, times, build.add(i, one), _DOUBLE), time)
+    build.branch(call)
+
+    build = ir.IRBuilder(call)
+    c, worst = build.phi(_INT64), build.phi(_INT64)
+    c.add_incoming(zero, step)
+    worst.add_incoming(zero, step)
+    build.cbranch(build.icmp_signed("<", c, calls), perform, stepped)
+
+    build = ir.IRBuilder(perform)
+    row = build.add(program, build.mul(c, ir.Constant(_INT64, COLUMNS * _BYTES)))
+    kind, target, references, count, address, stride, orders = (
+        _load(build, row, ir.Constant(_INT64, column), _INT64)
+        for column in (KIND, FUNCTION, REFERENCES, COUNT, ADDRESS, STRIDE, ORDERS)
+    )
+    values = build.add(address, build.mul(stride, i))
+    forms = {
+        STEP: (component, time, size, ir.Constant(_INT32, 1)),
+        VALUES: (component, references, count, values),
+    }
+    choice = build.switch(kind, other := block("derivatives"))
+    statuses = [_call(other, after, target, (component, references, count, orders, values))]
+    for number, arguments in forms.items():
+        form = block()
+        choice.add_case(ir.Constant(_INT64, number), form)
+        statuses.append(_call(form, after, target, arguments))
+
+    build = ir.IRBuilder(after)
+    returned = build.phi(_INT32)
+    for found, source in statuses:
+        returned.add_incoming(found, source)
+    emit_standard(build)
+    status = build.sext(returned, _INT64)
+    build.cbranch(build.icmp_unsigned(">", status, one), failed, next_call)
+
+    build = ir.IRBuilder(next_call)
+    c.add_incoming(build.add(c, one), next_call)
+    worst.add_incoming(build.or_(worst, status), next_call)
+    build.branch(call)
+
+    build = ir.IRBuilder(stepped)
+    warnings = _load(build, state, ir.Constant(_INT64, WARNINGS), _INT64)
+    _store(build, build.add(warnings, worst), state, WARNINGS)
+    i.add_incoming(build.add(i, one), stepped)
+    build.branch(steps)
+
+    build = ir.IRBuilder(failed)
+    _store(build, c, state, FAILED_CALL)
+    _store(build, status, state, FAILED_STATUS)
+    build.ret(i)
+
+    ir.IRBuilder(finished).ret(end)
+
+
+def _place(build: ir.IRBuilder, base: Any, index: Any, kind: ir.Type) -> Any:
+    offset = build.mul(index, ir.Constant(_INT64, _BYTES))
+    return build.inttoptr(build.add(base, offset), kind.as_pointer())
+
+
+def _load(build: ir.IRBuilder, base: Any, index: Any, kind: ir.Type) -> Any:
+    return build.load(_place(build, base, index, kind))
+
+
+def _store(build: ir.IRBuilder, value: Any, base: Any, element: int) -> None:
+    build.store(value, _place(build, base, ir.Constant(_INT64, element), _INT64))
+
+
+def _call(
+    block: ir.Block, following: ir.Block, target: Any, arguments: Sequence[Any]
+) -> tuple[Any, ir.Block]:
+    """Call the function at an address in a block of its own; return its status and the block."""
+    build = ir.IRBuilder(block)
+    kind = ir.FunctionType(_INT32, [argument.type for argument in arguments])
+    status = build.call(build.inttoptr(target, kind.as_pointer()), arguments)
+    build.branch(following)
+    return status, block
+
+
+def _compiled() -> Any:
+    module = ir.Module(_NAME)
+    _emit(module)
+    return compile_module(module)
+
+
+_engine = _compiled()  # machine code lives as long as its engine
+_native = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 7)(
+    _engine.get_function_address(_NAME)
 )
+"""The loop in C, see :func:`_emit`. Calls give up the interpreter's lock."""

@@ -12,7 +12,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from fmident.fmu.floating import allow_assembly, emit_read, emit_standard, emit_write
+from fmident.fmu.floating import emit_read, emit_standard, emit_write
+from fmident.fmu.machine_code import allow_assembly
 
 allow_assembly()
 

@@ -67,7 +67,6 @@ class Plan:
     ) -> None:
         assert setup.inputs is not None  # set by SimulationSetup itself
         self.setup = setup
-        # Own copy that can be written to: Numba compiles anew for locked arrays.
         self.times: F64 = setup.times.copy()
         self.tolerance = setup.tolerance or description.default_tolerance
         inputs = [input_variable(description, name) for name in setup.input_names]
@@ -167,7 +166,6 @@ class Plan:
         instance: Instance,
         reals: F64,
         *,
-        compiled: bool,
         pause: Callable[[float], None] | None = None,
     ) -> Runner:
         """Return what runs steps `begin` to `end` and writes Real outputs to `reals`.
@@ -175,10 +173,8 @@ class Plan:
         There is no pause within a step: that is the FMU's own business.
         """
         self.write_to(reals)
-        if compiled:
-            from fmident.fmu.loop import run_steps  # loads Numba: only when needed
-        else:
-            from fmident.fmu.loop_interpreted import run_steps
+        from fmident.fmu.loop import run_steps  # compiled when it is imported
+
         component, program, times = instance.component, self.program, self.times
 
         self._ended = False

@@ -67,12 +67,10 @@ class Simulator:
         concerns the whole process, see :mod:`fmident.fmu.capture`.
     debug_logging
         Let the FMU log everything that it can; slow.
-    compiled
-        Run the compiled loop. ``False`` runs a Python loop, which needs no Numba.
     progress
         Called with a word and the time reached, before each stage and step.
     single_steps
-        Whether `progress` makes steps run one by one, in Python; else it hears of some.
+        Whether `progress` makes steps run one by one; else it hears of some.
     log_buffer
         Where the FMU's messages go; default private memory.
     loop_state
@@ -100,7 +98,6 @@ class Simulator:
         input_update: Literal["auto", "after_step", "before_step"] = "auto",
         capture_output: bool = True,
         debug_logging: bool = False,
-        compiled: bool = True,
         progress: Callable[[str, float], None] | None = None,
         single_steps: bool = True,
         log_buffer: LogBuffer | None = None,
@@ -116,7 +113,6 @@ class Simulator:
         self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
         self.captures_output = capture_output
-        self._compiled = compiled
         self._progress = progress
         self._single_steps = single_steps and progress is not None
         self._state = np.zeros(STATE_SIZE, dtype=np.int64) if loop_state is None else loop_state
@@ -259,7 +255,6 @@ class Simulator:
 
     def _run(self, plan: RunPlan, reals: F64, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
-        compiled = self._compiled and not self._single_steps
 
         def check(reached: float) -> None:
             self._report("step", reached)
@@ -272,7 +267,7 @@ class Simulator:
                     says_time=False,
                 )
 
-        run_steps = plan.runner(self.instance, reals, compiled=compiled, pause=check)
+        run_steps = plan.runner(self.instance, reals, pause=check)
         state = self._state
         state[:] = 0
         steps = plan.times.size - 1

@@ -21,7 +21,7 @@ from fmident.validation.fmu_plan import FmuPlan, Reference
 
 _DEFAULT_SPAN = 1.0
 _TRIAL_ROWS = 2000
-_MANY_STEPS = 30_000
+_MOST_OWN_STEPS = 30_000
 _FEWEST = 10  # instants of an experiment that the FMU ends itself
 
 
@@ -88,12 +88,7 @@ class Bench(Closes):
         What it prints is not captured: it must outlive a crash, see the parent.
         """
         self.make_room()
-        # The compiled loop costs a second of start-up, more than short runs take.
-        longest = max(
-            (r.trajectory.times.size * r.experiment.refine for r in self.plan.references),
-            default=self.plan.smoke.samples,
-        )
-        return self.fmu.simulator(compiled=longest > _MANY_STEPS, capture_output=False, reuse=reuse)
+        return self.fmu.simulator(capture_output=False, reuse=reuse)
 
     def make_room(self) -> None:
         """Free the shared instance if no other may live beside it."""
@@ -161,7 +156,7 @@ class Bench(Closes):
         samples = smoke.samples
         own_step = self.description.default_step
         if own_step and not self.description.can_handle_variable_step:
-            samples = min(round((stop - start) / own_step), _MANY_STEPS) + 1
+            samples = min(round((stop - start) / own_step), _MOST_OWN_STEPS) + 1
             stop = start + (samples - 1) * own_step
         times = np.linspace(start, stop, samples)
         setup = self._setup(times, smoke.inputs, {}, self._outputs(), smoke.tolerance)

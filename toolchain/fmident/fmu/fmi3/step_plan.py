@@ -168,10 +168,9 @@ class StepPlan:
         instance: Instance3,
         reals: F64,
         *,
-        compiled: bool,
         pause: Callable[[float], None],
     ) -> Runner:
-        """Return what runs the steps; always compiled."""
+        """Return what runs the steps."""
 
         def run(begin: int, end: int, state: I64) -> bool:
             return bool(

@@ -222,10 +222,9 @@ class ExchangePlan:
         instance: BaseInstance,
         reals: F64,
         *,
-        compiled: bool,
         pause: Callable[[float], None],
     ) -> Runner:
-        """Return what runs the steps; always compiled, since CVODE calls back very often."""
+        """Return what runs the steps."""
         budget = _FIRST_BUDGET
 
         def run(begin: int, end: int, state: I64) -> bool:
