@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar, cast
-
-from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,6 +22,8 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
     fast = {"reassoc", "contract", "nsz"} if any_order else False
 
     def decorate(function: Function) -> Function:
+        from numba import njit
+
         try:
             made: Any = njit(nogil=True, cache=True, fastmath=fast)(function)
         except RuntimeError:
@@ -30,3 +32,18 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
         return cast(Function, made)
 
     return decorate
+
+
+class _WhenUsed(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        module = import_module(self.__name__)
+        vars(self).update(vars(module))
+        return getattr(module, name)
+
+
+def when_used(module: str) -> Any:
+    """Return a stand-in for a module of compiled functions, imported when one is first used.
+
+    Numba takes a second to load: whoever lists the estimators, or uses another, does not wait.
+    """
+    return _WhenUsed(module)

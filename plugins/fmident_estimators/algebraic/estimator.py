@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from math import inf, isfinite
 from typing import Any, ClassVar
 
@@ -15,19 +16,24 @@ from fmident.estimation.online.online import OnlineEstimator, Tracker, time_seri
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
-from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.options import AlgebraicOptions
 from fmident_estimators.algebraic.weights import degree_of
 from fmident_estimators.algebraic.window import AlgebraicStream, AlgebraicWindow, WindowDesign
+from fmident_estimators.compiled import when_used
 from fmident_estimators.linear_equation import Setup, read_setup
 from fmident_estimators.linear_equation.sampling import is_gap, noise_of, sampling_interval
 
-_FLAGS = {
-    kernels.OK: Flag.GOOD,
-    kernels.FILLING: Flag.FILLING,
-    kernels.SINGULAR: Flag.SINGULAR,
-    kernels.MISSING: Flag.MISSING,
-}
+kernels = when_used("fmident_estimators.algebraic.kernels")
+
+
+@functools.cache
+def _flags() -> dict[int, Flag]:
+    return {
+        kernels.OK: Flag.GOOD,
+        kernels.FILLING: Flag.FILLING,
+        kernels.SINGULAR: Flag.SINGULAR,
+        kernels.MISSING: Flag.MISSING,
+    }
 
 
 class AlgebraicTracker(Tracker):
@@ -62,7 +68,7 @@ class AlgebraicTracker(Tracker):
             self._stream.restart()
         self._before = time
         u = inputs[self._u] if self._u >= 0 else 0.0
-        self.flag = _FLAGS[self._stream.update(outputs[self._y], u)]
+        self.flag = _flags()[self._stream.update(outputs[self._y], u)]
         if self.flag is not Flag.GOOD:
             return None
         theta = self._stream.coefficients
@@ -124,7 +130,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         thetas, covariances, found = window.batch(y, u)
         values = setup.parameters(thetas)
         errors = setup.parameters.standard_errors(thetas, covariances)
-        flags = np.array([_FLAGS[int(f)] for f in found], dtype=np.uint8)
+        flags = np.array([_flags()[int(f)] for f in found], dtype=np.uint8)
         limits = precision_limits(problem, experiment, setup, options)
         flags[(flags == Flag.GOOD) & ~_is_usable(values, errors, limits)] = Flag.SINGULAR
         values[flags != Flag.GOOD] = np.nan

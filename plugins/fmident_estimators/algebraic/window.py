@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.weights import Quadrature, row_weights
+from fmident_estimators.compiled import when_used
 from fmident_estimators.linear_equation import LinearEquation
+
+kernels = when_used("fmident_estimators.algebraic.kernels")
 
 _TOLERANCE = 1e-10
 

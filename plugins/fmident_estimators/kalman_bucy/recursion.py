@@ -7,9 +7,11 @@ import numpy.typing as npt
 from scipy.linalg import solve_discrete_lyapunov
 
 from fmident.arrays import F64
-from fmident_estimators.kalman_bucy import kernels
+from fmident_estimators.compiled import when_used
 from fmident_estimators.kalman_bucy.differentiator import Differentiator
 from fmident_estimators.linear_equation import LinearEquation
+
+kernels = when_used("fmident_estimators.kalman_bucy.kernels")
 
 _TOLERANCE = 1e-8
 
