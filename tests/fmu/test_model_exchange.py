@@ -475,7 +475,7 @@ def test_a_run_that_fails_frees_the_integrator(opened: Opened) -> None:
         for _ in range(3):
             with pytest.raises(SimulationError):
                 simulator.simulate(setup, {"kind": BAD_NAN})
-        (plan,) = simulator._plans[setup].values()
+        (plan,) = simulator._plans.of(setup)
         assert isinstance(plan, ExchangePlan)
         simulator.simulate(setup)
         assert plan._integrator is None

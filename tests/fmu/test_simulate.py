@@ -13,7 +13,8 @@ from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu import SimulationSetup, interpolates_inputs, open_fmu
 
-from .conftest import Builder
+from .build import Fixture, build
+from .conftest import FEEDTHROUGH, Builder
 from .updates import update_of
 
 RNG = np.random.default_rng(4)
@@ -98,6 +99,16 @@ def test_interpolation_announced_but_not_done(feedthrough: Builder) -> None:
     np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
     _, z, _ = run(feedthrough("LATE", interpolates=True)).T
     np.testing.assert_array_equal(z, K * U[:, 0])
+
+
+@pytest.mark.parametrize("interpolation", ["auto", "mean"])
+def test_a_discrete_input_is_held(fmu_folder: Path, interpolation: str) -> None:
+    variables = FEEDTHROUGH.replace('causality="input"', 'causality="input" variability="discrete"')
+    flags = {"canInterpolateInputs": "true"}
+    fixture = Fixture("feedthrough.c", variables, flags, ("INTERPOLATE",))
+    _, z, q = run(build(fixture, fmu_folder), interpolation=interpolation).T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    np.testing.assert_allclose(q, held(U[:, 0]), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +215,8 @@ def test_values_that_do_not_fit(types: Builder, values: dict[str, object], words
         ({"input_names": ("out",)}, "not an input"),
         ({"input_names": ("uni",)}, "nearest variable: 'uin'"),
         ({"input_names": ("bin",), "inputs": np.full((3, 1), 0.5)}, "give 0 or 1"),
-        ({"input_names": ("iin",), "inputs": np.full((3, 1), 1e10)}, "32 bits"),
-        ({"input_names": ("iin",), "inputs": np.full((3, 1), 2.0**31)}, "32 bits"),
+        ({"input_names": ("iin",), "inputs": np.full((3, 1), 1e10)}, "to 2147483647"),
+        ({"input_names": ("iin",), "inputs": np.full((3, 1), 2.0**31)}, "to 2147483647"),
         ({"output_names": ("text",)}, "cannot be recorded"),
         ({"output_names": ("out", "out")}, "named twice"),
         ({"interpolation": "cubic"}, "'cubic' is not known"),

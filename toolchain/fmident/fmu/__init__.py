@@ -3,8 +3,9 @@
 FMI 2.0 and 3.0, Co-Simulation and Model Exchange. The package knows nothing of estimation.
 Reading order:
 ``fmu`` (open a file), ``description``, ``setup`` (what to simulate), ``simulator`` (life
-cycle and failures), ``plan`` and ``program`` (what happens in a step), ``loop`` (the
-compiled loop).
+cycle and failures), ``driver`` and ``plan`` (what all versions and interfaces of FMI do),
+``values`` and ``tables`` (how values move), ``program`` (what happens in a step), ``fmi2.loop``
+(a compiled loop).
 """
 
 from fmident.fmu.archive import ArchiveLimits

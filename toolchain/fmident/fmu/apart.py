@@ -18,12 +18,10 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu.child import OUTPUT, Child
+from fmident.fmu.child import OUTPUT, REQUEST, START_LIMIT, Child
 from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.failure import output_records
 from fmident.fmu.guard import (
-    REQUEST,
-    START_LIMIT,
     TRACE,
     Trace,
     end_of_process,
@@ -84,7 +82,7 @@ def simulate_apart(
         What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
     patience
         Wall-clock seconds without progress after which the child is ended; for loading,
-        :data:`~fmident.fmu.guard.START_LIMIT` holds where it is longer.
+        :data:`~fmident.fmu.child.START_LIMIT` holds where it is longer.
     interface
         As for :class:`fmident.fmu.Simulator`.
 

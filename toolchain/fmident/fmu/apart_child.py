@@ -11,12 +11,12 @@ from typing import Any
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
-    from fmident.fmu.child import prepare
+    from fmident.fmu.child import REQUEST, RESULT, prepare
 
     prepare(int(life))
     from fmident.errors import FmidentError
     from fmident.fmu.exchange import ErrorFacts
-    from fmident.fmu.guard import REQUEST, RESULT, TRACE, Trace
+    from fmident.fmu.guard import TRACE, Trace
 
     place = Path(folder)
     trace = Trace(place / TRACE)

@@ -14,6 +14,12 @@ from fmident.fmu.family import end_family
 OUTPUT = "output.txt"
 """What the child, and the FMU in it, print."""
 
+REQUEST, RESULT = "request.pickle", "result.json"
+"""What the child is asked, and what it answers."""
+
+START_LIMIT = 60.0
+"""Wall-clock seconds that the child may take at least to load Python and the FMU."""
+
 
 class Child:
     """A module that runs in a process of its own; to be ended.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Self
 
 from fmident.errors import FmuError, Location
 from fmident.fmu.archive import (
@@ -19,16 +19,15 @@ from fmident.fmu.archive import (
 )
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.description_xml import parse_description
+from fmident.fmu.driver import UpdateChoice
 from fmident.fmu.functions import functions_of
 from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
 from fmident.fmu.library import Library
+from fmident.fmu.log import LogBuffer
 from fmident.fmu.reuse import Reuse
 from fmident.fmu.scratch import ScratchFolder
-
-if TYPE_CHECKING:
-    from fmident.fmu.driver import I64
-    from fmident.fmu.log import LogBuffer
-    from fmident.fmu.simulator import Simulator
+from fmident.fmu.simulator import Simulator
+from fmident.fmu.tables import I64
 
 
 class Fmu:
@@ -73,7 +72,7 @@ class Fmu:
     def simulator(
         self,
         *,
-        input_update: Literal["auto", "after_step", "before_step"] = "auto",
+        input_update: UpdateChoice = "auto",
         capture_output: bool = True,
         debug_logging: bool = False,
         progress: Callable[[str, float], None] | None = None,
@@ -91,8 +90,6 @@ class Fmu:
             The library cannot be loaded, the FMU refuses, or it allows one instance only
             and there is one.
         """
-        from fmident.fmu.simulator import Simulator
-
         return Simulator(
             self,
             input_update=input_update,

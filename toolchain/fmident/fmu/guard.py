@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fmident.errors import SimulationError
-from fmident.fmu.child import OUTPUT, Child
+from fmident.fmu.child import OUTPUT, REQUEST, RESULT, START_LIMIT, Child
 from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
 from fmident.fmu.interfaces import InterfaceChoice
@@ -37,10 +37,7 @@ TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
 """Size of the trace: the ring of log messages, the time reached (f64), the stage (text), the state
 of the simulation's loop."""
 
-REQUEST, TRACE, RESULT = "request.pickle", "trace.bin", "result.json"
-
-START_LIMIT = 60.0
-"""Wall-clock seconds that the child may take at least to load Python and the FMU."""
+TRACE = "trace.bin"
 
 _STAGES = {
     "": "before it was loaded",
@@ -90,7 +87,8 @@ def check_survives(
         What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
     timeout
         Wall-clock seconds after which the child is ended and the FMU is said to hang. They
-        begin when the FMU is instantiated; before, :data:`START_LIMIT` holds where it is longer.
+        begin when the FMU is instantiated; before, :data:`.child.START_LIMIT` holds where it is
+        longer.
     budget
         Wall-clock seconds of simulation after which the check ends well, even before the
         end of the setup.

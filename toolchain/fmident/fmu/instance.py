@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import byref, c_char_p, c_double, c_int, c_void_p
+from collections.abc import Callable
+from ctypes import c_char_p
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,11 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.fmu.description import ModelDescription
-from fmident.fmu.interfaces import InterfaceKind
-from fmident.fmu.library import ERROR, FATAL, LIBC, WARNING, CallbackFunctions, Library
+from fmident.fmu.library import ERROR, WARNING, Library
 
 _STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
-_TYPES: dict[InterfaceKind, int] = {"model-exchange": 0, "co-simulation": 1}
-_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 
-I32 = npt.NDArray[np.int32]
 U32 = npt.NDArray[np.uint32]
 
 
@@ -82,6 +78,35 @@ class BaseInstance:
             raise CallFailed(name, status, detail)
         return status
 
+    def enter_initialisation(
+        self, begin: float, end: float, tolerance: float | None, set_values: Callable[[], None]
+    ) -> None:
+        """Enter initialisation mode.
+
+        Parameters
+        ----------
+        begin, end
+            Start and stop time, s.
+        tolerance
+            Relative tolerance of the FMU's solver.
+        set_values
+            Sets parameters and start values; called where FMI wants that.
+
+        Raises
+        ------
+        CallFailed
+            The FMU refuses.
+        """
+        raise NotImplementedError
+
+    def do_step(self, time: float, step: float) -> None:
+        """Advance a Co-Simulation from `time` by `step`, both in s."""
+        raise NotImplementedError
+
+    def set_slopes(self, references: U32, slopes: F64) -> None:
+        """Set time derivatives of inputs of a Co-Simulation, where the FMU takes them."""
+        raise NotImplementedError
+
     def reset(self) -> None:
         """Bring the instance back to its state after instantiation."""
         self.call(f"{self.prefix}Reset")
@@ -119,129 +144,3 @@ class BaseInstance:
     def abandon(self) -> None:
         """Forget the instance without a call: after Fatal, FMI allows none."""
         self.component = None
-
-
-class Instance(BaseInstance):
-    """An instantiated FMU of FMI 2.0.
-
-    Parameters
-    ----------
-    library
-        The loaded library.
-    description
-        The FMU's description.
-    resources
-        URI of the unpacked resources folder.
-    logger
-        Address of the C function that takes the FMU's log messages.
-    debug_logging
-        Let the FMU log everything that it can.
-
-    Raises
-    ------
-    CallFailed
-        ``fmi2Instantiate`` returned nothing.
-    """
-
-    def __init__(
-        self,
-        library: Library,
-        description: ModelDescription,
-        resources: str,
-        logger: int,
-        *,
-        debug_logging: bool = False,
-    ) -> None:
-        super().__init__(library, "fmi2")
-        # The FMU may keep the pointer: the structure lives as long as the instance.
-        self._callbacks = CallbackFunctions(
-            logger=logger,
-            allocate_memory=ctypes.cast(LIBC.calloc, c_void_p).value,
-            free_memory=ctypes.cast(LIBC.free, c_void_p).value,
-        )
-        self.component = self._functions["fmi2Instantiate"](
-            description.name.encode(),
-            _TYPES[description.capabilities.kind],
-            description.guid.encode(),
-            resources.encode(),
-            byref(self._callbacks),
-            0,
-            int(debug_logging),
-        )
-        if not self.component:
-            raise CallFailed("fmi2Instantiate", FATAL)
-        if not debug_logging:
-            self.log_problems(description)
-
-    def setup_experiment(self, start: float, stop: float, tolerance: float | None) -> None:
-        """Give start and stop time (s) and the solver's relative tolerance."""
-        self.call(
-            "fmi2SetupExperiment",
-            int(tolerance is not None),
-            0.0 if tolerance is None else tolerance,
-            start,
-            1,
-            stop,
-        )
-
-    def set_reals(self, references: U32, values: F64) -> None:
-        """Set Real variables; `values` is contiguous."""
-        if references.size:
-            self.call("fmi2SetReal", references.ctypes.data, references.size, values.ctypes.data)
-
-    def set_integers(self, references: U32, values: I32) -> None:
-        """Set Integer or Enumeration variables."""
-        if references.size:
-            self.call("fmi2SetInteger", references.ctypes.data, references.size, values.ctypes.data)
-
-    def set_booleans(self, references: U32, values: I32) -> None:
-        """Set Boolean variables to 0 or 1."""
-        if references.size:
-            self.call("fmi2SetBoolean", references.ctypes.data, references.size, values.ctypes.data)
-
-    def get_reals(self, references: U32) -> F64:
-        """Return the values of Real variables."""
-        values = np.empty(references.size)
-        if references.size:
-            self.call("fmi2GetReal", references.ctypes.data, references.size, values.ctypes.data)
-        return values
-
-    def set_derivatives(self, references: U32, orders: I32, values: F64) -> None:
-        """Set time derivatives of Real inputs."""
-        self.call(
-            "fmi2SetRealInputDerivatives",
-            references.ctypes.data,
-            references.size,
-            orders.ctypes.data,
-            values.ctypes.data,
-        )
-
-    def do_step(self, time: float, step: float) -> None:
-        """Advance from `time` by `step`, both in s."""
-        self.call("fmi2DoStep", time, step, 1)
-
-    def explain_discard(self) -> str:
-        """Return in words what the FMU tells about a step that it discarded."""
-        terminated, last = self._discarded()
-        words = ["the FMU requested termination"] if terminated else []
-        if last is not None:
-            words.append(f"its last successful time is {last!r} s")
-        return ", ".join(words)
-
-    def end_of_simulation(self, reached: float) -> float | None:
-        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
-        terminated, last = self._discarded()
-        if not terminated:
-            return None
-        return reached if last is None else last
-
-    def _discarded(self) -> tuple[bool, float | None]:
-        """Return whether the FMU requested termination, and its last successful time, s."""
-        terminated, last = c_int(0), c_double(0.0)
-        ask_boolean = self._functions.get("fmi2GetBooleanStatus")
-        ask_real = self._functions.get("fmi2GetRealStatus")
-        if not ask_boolean or ask_boolean(self.component, _TERMINATED, byref(terminated)) != 0:
-            return False, None
-        if not ask_real or ask_real(self.component, _LAST_SUCCESSFUL_TIME, byref(last)) != 0:
-            return bool(terminated.value), None
-        return bool(terminated.value), last.value

@@ -109,8 +109,8 @@ def compiled_as(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     return lambda function: compiled(function, signature)
 
 
-VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
-"""Arrays of floats."""
+VECTOR = types.float64[::1]
+"""An array of floats."""
 
 TABLE, PROGRAM = types.int64[::1], types.int64[:, ::1]
 """Arrays of integers: shared tables and states; programs."""

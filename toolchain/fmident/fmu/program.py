@@ -20,9 +20,9 @@ COLUMNS = 7
 
 FAILED_CALL, FAILED_STEP, FAILED_STATUS, WARNINGS = range(4)
 """Elements of the loop's state: row of the program and step at which it stopped (while it runs:
-the step that it is in), status that was returned (or :data:`NOT_FINITE` minus the output's
-column), steps with warnings."""
+the step that it is in), status that was returned, steps with warnings."""
+
+WHY = FAILED_CALL
+"""The same element of loops that handle events: why it stopped, see there."""
 
 STATE_SIZE = 4
-
-NOT_FINITE = -1

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
+from typing import NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.capture import Capture
-from fmident.fmu.driver import (
-    I64,
-    Driver,
-    InputUpdate,
-    RunPlan,
-    TriesInputs,
-    ValueSetter,
-    make_driver,
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.driver import Driver, UpdateChoice
+from fmident.fmu.drivers import make_driver
+from fmident.fmu.failure import (
+    RunFailed,
+    leading,
+    not_finite,
+    note,
+    output_records,
+    simulation_error,
 )
-from fmident.fmu.failure import RunFailed, leading, note, output_records, simulation_error
 from fmident.fmu.floating import protected
 from fmident.fmu.holder import InstanceHolder
 from fmident.fmu.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.interfaces import InterfaceChoice
-from fmident.fmu.library import DISCARD
+from fmident.fmu.library import DISCARD, Library
 from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
-from fmident.fmu.program import FAILED_STEP, STATE_SIZE
+from fmident.fmu.plan import InputUpdate, Plan
+from fmident.fmu.plans import Plans, Prepared
+from fmident.fmu.program import FAILED_STEP, STATE_SIZE, WARNINGS
 from fmident.fmu.reuse import Reuse, ReuseCheck
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.statistics import Statistics
+from fmident.fmu.tables import I64
+from fmident.fmu.trial import decide_in_child
+from fmident.fmu.values import Assignment
 from fmident.fmu.variables import Value
-
-if TYPE_CHECKING:
-    from fmident.fmu.fmu import Fmu
 
 CHUNK_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C about this often."""
@@ -45,6 +48,26 @@ CHUNK_SECONDS = 0.05
 _FIRST_CHUNK = 8
 
 Result = TypeVar("Result")
+
+
+class OpenFmu(Protocol):
+    """What a simulator needs of an open FMU, see :class:`fmident.fmu.Fmu`."""
+
+    path: Path
+    description: ModelDescription
+
+    @property
+    def resources(self) -> str:
+        """Where the unpacked resources are."""
+
+    def load_library(self, interface: InterfaceChoice = "auto") -> Library:
+        """Return the loaded library of an interface."""
+
+    def register(self, simulator: Simulator) -> None:
+        """Note a new simulator."""
+
+    def forget(self, simulator: Simulator) -> None:
+        """Note that a simulator was closed."""
 
 
 class Simulator:
@@ -59,9 +82,8 @@ class Simulator:
     fmu
         The open FMU.
     input_update
-        When u(t_(i+1)) is set, see :meth:`fmident.fmu.plan.Plan.compose`. ``"auto"`` finds
-        out whether the FMU computes its outputs anew when its inputs change. Most do,
-        though FMI 2.0 (section 4.2.1) lets a Co-Simulation master not rely on it.
+        When u(t_(i+1)) is set, see :class:`fmident.fmu.plan.Plan`. ``"auto"`` finds out
+        whether the FMU computes its outputs anew when its inputs change. Most do.
     capture_output
         Keep what the FMU's code prints off the terminal and put it into the log. This
         concerns the whole process, see :mod:`fmident.fmu.capture`.
@@ -93,9 +115,9 @@ class Simulator:
 
     def __init__(
         self,
-        fmu: Fmu,
+        fmu: OpenFmu,
         *,
-        input_update: Literal["auto", "after_step", "before_step"] = "auto",
+        input_update: UpdateChoice = "auto",
         capture_output: bool = True,
         debug_logging: bool = False,
         progress: Callable[[str, float], None] | None = None,
@@ -117,10 +139,6 @@ class Simulator:
         self._single_steps = single_steps and progress is not None
         self._state = np.zeros(STATE_SIZE, dtype=np.int64) if loop_state is None else loop_state
         self._lock = threading.Lock()
-        self._plans: weakref.WeakKeyDictionary[SimulationSetup, dict[Driver, RunPlan]]
-        self._plans = weakref.WeakKeyDictionary()
-        self._assignments: dict[tuple[Driver, tuple[str, ...]], ValueSetter] = {}
-        self._touched: dict[str, Value] = {}
         self._seconds_per_step = 0.0
         self._closed = False
         library = fmu.load_library(interface)
@@ -131,6 +149,9 @@ class Simulator:
         )
         self._holder = InstanceHolder(
             self.description, self._driver.instantiate, debug_logging=debug_logging
+        )
+        self._plans = Plans(
+            self._driver, self._try_inputs, lambda text: self._holder.notes.append(note(text))
         )
         self._reuse = ReuseCheck(self._holder, reuse)
         try:
@@ -186,24 +207,22 @@ class Simulator:
     ) -> F64:
         self._buffer.clear()
         self._state[FAILED_STEP] = -1
-        merged = {**self._touched, **setup.start_values, **values}
-        driver = self._driver.configured(merged)
-        assignment = self._assignment(driver, merged)
-        plan = self._plan(driver, setup, merged, assignment)
+        prepared = self._plans.prepare(setup, values)
+        plan = prepared.plan
         self._runs += 1
         capture = Capture(self.captures_output)
 
         def once() -> F64 | RunFailed:
             """Run, and return outputs or failure."""
-            reals = plan.new_results()
+            plan.outputs.renew()
 
             def run() -> RunFailed | None:
                 try:
-                    self.initialise(plan, assignment, merged)
-                    plan.read_first(self.instance, reals)
-                    plan.refuse_not_finite(reals)
-                    self._run(plan, reals, time_limit, capture)
-                    self._terminate(ended=plan.finish(reals))
+                    self.initialise(prepared)
+                    plan.outputs.read(self.instance, 0)
+                    self._refuse_not_finite(plan, 0, 1)
+                    self._run(plan, time_limit, capture)
+                    self._terminate(ended=plan.finish())
                 except CallFailed as failed:
                     return self.describe_failure(failed, plan)
                 except RunFailed as failed:
@@ -217,7 +236,7 @@ class Simulator:
                 return failed
 
             failure = capture.around(run_and_part)
-            found = plan.assemble(reals)
+            found = plan.outputs.assemble()
             if failure is None:
                 return found
             failure.outputs = leading(found, int(self._state[FAILED_STEP]) + 1)
@@ -225,7 +244,9 @@ class Simulator:
 
         counts = self._steps, self._warnings
         try:
-            found = protected(lambda: self._reuse.run(setup, merged, once, self._again(counts)))
+            found = protected(
+                lambda: self._reuse.run(setup, prepared.values, once, self._again(counts))
+            )
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
@@ -244,16 +265,15 @@ class Simulator:
 
         return forget
 
-    def initialise(
-        self, plan: RunPlan, assignment: ValueSetter, values: Mapping[str, Value]
-    ) -> None:
+    def initialise(self, prepared: Prepared) -> None:
         """Bring the instance to its initial state, with the inputs of the first instant."""
+        plan = prepared.plan
         self._report("instantiate", plan.times[0])
         instance = self._holder.renew()
         self._report("initialise", plan.times[0])
-        plan.initialise(instance, assignment, values)
+        plan.initialise(instance, prepared.assignment, prepared.values)
 
-    def _run(self, plan: RunPlan, reals: F64, time_limit: float | None, capture: Capture) -> None:
+    def _run(self, plan: Plan, time_limit: float | None, capture: Capture) -> None:
         """Run all steps in chunks that the interpreter can look in between."""
 
         def check(reached: float) -> None:
@@ -267,7 +287,7 @@ class Simulator:
                     says_time=False,
                 )
 
-        run_steps = plan.runner(self.instance, reals, pause=check)
+        run_steps = plan.runner(self.instance, pause=check)
         state = self._state
         state[:] = 0
         steps = plan.times.size - 1
@@ -283,20 +303,36 @@ class Simulator:
             self._report("step", plan.times[begin])
             end = min(steps, begin + chunk)
             good = run_steps(begin, end, state)
+            done = end if good else int(state[FAILED_STEP])
+            self._refuse_not_finite(plan, begin + 1, done + 1)
             before, now = now, time.perf_counter()
             if not good:
-                self._count(int(state[FAILED_STEP]), int(state[3]))
-                self._raise_stopped(plan, reals, state)
+                self._count(done, int(state[WARNINGS]))
+                self._raise_stopped(plan, state)
             per_step = max((now - before) / (end - begin), 1e-9)
             # A chunk may grow eightfold only: steps at the start can be quick ones.
             chunk = max(1, min(int(CHUNK_SECONDS / per_step), 8 * (end - begin)))
             begin = end
             capture.trim()
             if time_limit is not None and now - started > time_limit and begin < steps:
-                self._count(begin, int(state[3]))
+                self._count(begin, int(state[WARNINGS]))
                 check(float(plan.times[begin]))
         self._seconds_per_step = (now - started) / steps if steps else 0.0
-        self._count(steps, int(state[3]))
+        self._count(steps, int(state[WARNINGS]))
+
+    def _refuse_not_finite(self, plan: Plan, begin: int, end: int) -> None:
+        """Look through the rows `begin` to `end`; raise RunFailed when an output is not finite.
+
+        All rows of a chunk at once: a test in each step would cost more than the steps of a
+        small FMU. What is not finite takes precedence over a call that failed after it.
+        """
+        found = plan.outputs.first_not_finite(begin, end)
+        if found is not None:
+            row, name, value = found
+            if row > 0:
+                self._state[FAILED_STEP] = row - 1
+                self._count(row - 1, int(self._state[WARNINGS]))
+            raise not_finite(name, value, float(plan.times[row]))
 
     def _terminate(self, *, ended: bool) -> None:
         """End the run; the results are there already, so a refusal is only noted.
@@ -324,9 +360,7 @@ class Simulator:
             Names or values that do not fit the FMU.
         """
         with self._lock:
-            merged = {**self._touched, **setup.start_values, **(values or {})}
-            driver = self._driver.configured(merged)
-            self._plan(driver, setup, merged, self._assignment(driver, merged))
+            self._plans.prepare(setup, values or {})
 
     def renew_instance(self) -> None:
         """Free an instance that has been used, so that the next run begins with a new one."""
@@ -355,12 +389,12 @@ class Simulator:
         """
         self._reuse.trust(setup, trusted=trusted)
 
-    def try_inputs(
+    def _try_inputs(
         self,
-        driver: TriesInputs,
+        driver: Driver,
         setup: SimulationSetup,
-        plan: RunPlan,
-        assignment: ValueSetter,
+        plan: Plan,
+        assignment: Assignment,
         values: Mapping[str, Value],
     ) -> tuple[InputUpdate, str]:
         """Return when inputs must be set, found with instances that nothing else runs on."""
@@ -368,45 +402,12 @@ class Simulator:
         if trial is None:
             return "after_step", ""
         if self.description.only_once_per_process:
-            from fmident.fmu.trial import decide_in_child
-
             return decide_in_child(self.fmu.path, setup, values, self._interface)
         # One instance at a time: not all FMUs keep their instances apart.
         self._aside(self._holder.set_aside)
         found = self._aside(trial.decide)
         self._buffer.clear()
         return found
-
-    # ------------------------------------------------------------- what is kept
-
-    def _assignment(self, driver: Driver, values: Mapping[str, Value]) -> ValueSetter:
-        key = (driver, tuple(values))
-        found = self._assignments.get(key)
-        if found is None:
-            found = self._assignments[key] = driver.assignment(key[1])
-        if len(values) != len(self._touched):
-            # From now on these are set in every run: some FMUs keep values over a reset.
-            for name in values:
-                variable = driver.description.variable(name)
-                if variable.start is not None and driver.may_restore(variable):
-                    self._touched.setdefault(name, variable.start)
-        return found
-
-    def _plan(
-        self,
-        driver: Driver,
-        setup: SimulationSetup,
-        values: Mapping[str, Value],
-        assignment: ValueSetter,
-    ) -> RunPlan:
-        plans = self._plans.get(setup)
-        plan = None if plans is None else plans.get(driver)
-        if plan is None:
-            plan, remark = driver.plan(self, setup, values, assignment)
-            if remark:
-                self._holder.notes.append(note(remark))
-            self._plans.setdefault(setup, {})[driver] = plan
-        return plan
 
     @property
     def instance(self) -> BaseInstance:
@@ -415,15 +416,15 @@ class Simulator:
 
     # ------------------------------------------------------------------ failures
 
-    def _raise_stopped(self, plan: RunPlan, reals: F64, state: I64) -> NoReturn:
-        stop = plan.stopped(state, reals)
+    def _raise_stopped(self, plan: Plan, state: I64) -> NoReturn:
+        stop = plan.stopped(state)
         failure = self.describe_failure(stop.failed, plan, stop.time)
         failure.message += stop.where
         failure.says_time = bool(stop.where)
         raise failure
 
     def describe_failure(
-        self, failed: CallFailed, plan: RunPlan, reached: float | None = None
+        self, failed: CallFailed, plan: Plan, reached: float | None = None
     ) -> RunFailed:
         """Say what failed at time `reached`, and give up the instance where FMI demands it."""
         time = float(plan.times[0]) if reached is None else reached

@@ -1,7 +1,6 @@
 """Inputs and outputs as arrays of an FMU's own types, with the calls that move them.
 
-For the interfaces beyond FMI 2.0 Co-Simulation. An array variable of FMI 3.0 is moved as
-a whole, whichever of its elements are of interest.
+An array variable of FMI 3.0 is moved as a whole, whichever of its elements are of interest.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.description import ModelDescription
-from fmident.fmu.failure import not_finite
 from fmident.fmu.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.library import Library
-from fmident.fmu.program import COLUMNS, VALUES
+from fmident.fmu.program import ADDRESS, COLUMNS, VALUES
 from fmident.fmu.signals import input_variable, output_variable
 from fmident.fmu.variables import Value, Variable
 
 I64 = npt.NDArray[np.int64]
+
+Broken = tuple[int, str, float]
+"""Row, name and value of an output that is NaN or infinite."""
 
 _DTYPES: dict[str, Any] = {
     "Real": np.float64,
@@ -125,6 +126,11 @@ def make_groups(
     return groups
 
 
+def floats(groups: Iterable[Group]) -> list[Group]:
+    """Return the groups of floating-point numbers."""
+    return [group for group in groups if group.values.dtype.kind == "f"]
+
+
 class Mover:
     """Moves groups between arrays and the FMU.
 
@@ -141,11 +147,11 @@ class Mover:
     def __init__(self, library: Library, verb: str, prefix: str) -> None:
         self._library = library
         self._verb = verb
-        self._prefix = prefix
+        self.prefix = prefix
 
     def function(self, group: Group) -> str:
         """Return the name of the function."""
-        return f"{self._prefix}{self._verb}{group.native}"
+        return f"{self.prefix}{self._verb}{group.native}"
 
     def program(self, groups: Iterable[Group], first: int = 1) -> I64:
         """Return rows of a program; step i moves row ``i + first`` of the arrays.
@@ -165,7 +171,7 @@ class Mover:
                 f"the FMU's library lacks the function {self.function(group)}",
                 hint="it has variables of this type, so it must export it; export it again",
             )
-        values: int = group.values.__array_interface__["data"][0]
+        values = address_of(group.values)
         stride = group.values.strides[0]
         references = group.references
         width = group.values.shape[1]
@@ -182,10 +188,10 @@ class Mover:
         """
         for group in groups:
             width = group.values.shape[1]
-            address = group.values.__array_interface__["data"][0] + row * group.values.strides[0]
+            address = address_of(group.values) + row * group.values.strides[0]
             size = group.references.size
             arguments = [group.references.ctypes.data, size, address]
-            if self._prefix == "fmi3":
+            if self.prefix == "fmi3":
                 arguments.append(width)
             instance.call(self.function(group), *arguments)
 
@@ -217,36 +223,56 @@ class OutputTable:
         self.groups = make_groups(variables, rows, prefix, [None] * len(variables))
         self.mover = Mover(library, "Get", prefix)
         self.rows = rows
+        self.floats = floats(self.groups)
+        self.program = self.mover.program(self.groups)
+        self._handed_out = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the array of the only group is the result as it is."""
+        return (
+            len(self.groups) == 1
+            and self.groups[0].values.dtype == np.float64
+            and self.groups[0].columns == [(k, k) for k in range(self.groups[0].values.shape[1])]
+        )
+
+    def renew(self) -> None:
+        """Make room for a run: what was handed out is not written to again."""
+        if self._handed_out:
+            (group,) = self.groups
+            group.values = np.empty_like(group.values)
+            self.program[0, ADDRESS] = address_of(group.values) + group.values.strides[0]
+            self._handed_out = False
+
+    def read(self, instance: BaseInstance, row: int) -> None:
+        """Read all outputs into `row`; raises CallFailed."""
+        self.mover.move(instance, self.groups, row)
 
     def assemble(self) -> F64:
         """Return all signals in the order asked for, shape (rows, signals)."""
+        if self.is_plain:
+            self._handed_out = True
+            return self.groups[0].values
         result = np.empty((self.rows, len(self.names)))
         for group in self.groups:
             result[:, group.signals] = group.values[:, group.targets]
         return result
 
-    def refuse_not_finite(self, times: F64, begin: int, end: int) -> None:
-        """Look through the rows `begin` to `end`.
-
-        Raises
-        ------
-        RunFailed
-            A signal is NaN or infinite; the first is named.
-        """
-        worst: tuple[int, int, float] | None = None
-        for group in self.groups:
-            if group.values.dtype.kind != "f":
+    def first_not_finite(self, begin: int, end: int) -> Broken | None:
+        """Return the first signal that is NaN or infinite in the rows `begin` to `end`."""
+        worst: Broken | None = None
+        for group in self.floats:
+            if np.isfinite(group.values[begin:end]).all():
                 continue
             block = group.values[begin:end, group.targets]
             finite = np.isfinite(block)
             if finite.all():
                 continue
             row, column = (int(k) for k in np.argwhere(~finite)[0])
-            if worst is None or row < worst[0]:
-                worst = (row, group.signals[column], float(block[row, column]))
-        if worst is not None:
-            row, signal, value = worst
-            raise not_finite(self.names[signal], value, float(times[begin + row]))
+            if worst is None or begin + row < worst[0]:
+                name = self.names[group.signals[column]]
+                worst = begin + row, name, float(block[row, column])
+        return worst
 
 
 class InputTable:
@@ -284,6 +310,7 @@ class InputTable:
         self.groups = make_groups(variables, inputs.shape[0], prefix, kinds)
         self.mover = Mover(library, "Set", prefix)
         of = {g: variables[g.signals[0]] for g in self.groups}
+        self.floats = floats(self.groups)
         self.continuous = [g for g in self.groups if is_continuous(of[g])]
         self.lines = [g for g in self.continuous if may_follow(of[g])]
         self.held = [g for g in self.groups if g not in self.continuous]
@@ -298,7 +325,7 @@ class InputTable:
     def _remember_others(self, description: ModelDescription, group: Group) -> None:
         driven = set(group.targets)
         seen: set[int] = set()
-        for variable in description.variables:
+        for variable in description.variables if len(driven) < group.values.shape[1] else ():
             place = group.places.get(variable.value_reference)
             if place is None or native_type(variable) != group.native:
                 continue
@@ -337,10 +364,11 @@ class InputTable:
             given = values.get(variable.name, variable.start)
             group.values[:, column] = 0 if given is None else given
 
-    @property
-    def any(self) -> bool:
-        """Whether any column drives the FMU."""
-        return bool(self.groups)
+
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return where the first element of an array is in memory."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def prefix_of(description: ModelDescription) -> str:
@@ -353,14 +381,10 @@ def is_continuous(variable: Variable) -> bool:
     return native_type(variable) in ("Real", "Float64") and variable.variability == "continuous"
 
 
-def function_name(library: Library, address: int) -> str:
-    """Return the name of the function at `address`."""
-    return next(n for n in library.functions if library.address(n) == address)
-
-
 def failed_call(library: Library, address: int, status: int) -> CallFailed:
     """Return the failure of the function at `address`."""
-    return CallFailed(function_name(library, address), status)
+    name = next(n for n in library.functions if library.address(n) == address)
+    return CallFailed(name, status)
 
 
 def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:

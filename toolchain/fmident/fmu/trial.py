@@ -12,15 +12,14 @@ import pickle
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fmident.fmu.child import Child
+from fmident.fmu.child import REQUEST, RESULT, START_LIMIT, Child
 from fmident.fmu.exchange import EngineSettings
-from fmident.fmu.guard import REQUEST, RESULT, START_LIMIT
-from fmident.fmu.probe import UNKNOWN
+from fmident.fmu.input_trial import UNKNOWN
 from fmident.fmu.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from fmident.fmu.driver import InputUpdate
     from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.plan import InputUpdate
     from fmident.fmu.setup import SimulationSetup
     from fmident.fmu.variables import Value
 
@@ -31,7 +30,7 @@ def decide_in_child(
     values: Mapping[str, Value],
     interface: InterfaceChoice,
 ) -> tuple[InputUpdate, str]:
-    """Return when inputs are to be set, and a remark, as :meth:`fmident.fmu.probe.Trial.decide`.
+    """Return when inputs are to be set, and a remark, as :meth:`.input_trial.Trial.decide`.
 
     Parameters
     ----------

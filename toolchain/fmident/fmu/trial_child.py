@@ -6,20 +6,15 @@ import json
 import os
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-if TYPE_CHECKING:
-    from fmident.fmu.driver import TriesInputs
 
 
 def main(folder: str, life: str) -> None:
     """Serve one request; the answer is written to the result file."""
-    from fmident.fmu.child import prepare
+    from fmident.fmu.child import REQUEST, RESULT, prepare
 
     prepare(int(life))
-    from fmident.fmu.driver import make_driver
+    from fmident.fmu.drivers import make_driver
     from fmident.fmu.fmu import open_fmu
-    from fmident.fmu.guard import REQUEST, RESULT
     from fmident.fmu.instances import forked
     from fmident.fmu.log import borrow_buffer
 
@@ -29,7 +24,7 @@ def main(folder: str, life: str) -> None:
     library = fmu.load_library(settings.interface)
     description = fmu.description.with_interface(settings.interface)
     made = make_driver(description, library, fmu.resources, borrow_buffer(), "auto")
-    driver = cast("TriesInputs", made.configured(values))
+    driver = made.configured(values)
     trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)
     update, remark = ("after_step", "") if trial is None else trial.decide(forked)
     partial = place / (RESULT + ".part")

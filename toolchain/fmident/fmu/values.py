@@ -5,70 +5,127 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from fmident.errors import FmuError, shown
 from fmident.fmu.description import ModelDescription
-from fmident.fmu.instance import Instance
+from fmident.fmu.instance import BaseInstance
+from fmident.fmu.library import Library
+from fmident.fmu.tables import Group, Mover, make_groups, native_type, prefix_of
 from fmident.fmu.variables import Value, Variable
 
 
 class Assignment:
-    """Sets the same names again and again, with one FMI call per type.
+    """Sets the same names again and again, structural parameters first, in one call per type.
 
     Parameters
     ----------
-    description
-        The FMU's description.
+    description, library
+        The FMU, in its configuration.
     names
         Variables to set.
 
     Raises
     ------
     FmuError
-        A name is unknown (the nearest are listed) or cannot be set (the reason is given).
+        A name is unknown (the nearest are listed) or cannot be set (the reason is given); an
+        array of new size is not given in full.
     """
 
-    def __init__(self, description: ModelDescription, names: Sequence[str]) -> None:
-        groups: dict[str, list[Variable]] = {"Real": [], "Integer": [], "Boolean": [], "String": []}
-        for name in names:
-            variable = description.variable(name)
+    def __init__(
+        self, description: ModelDescription, library: Library, names: Sequence[str]
+    ) -> None:
+        variables = [description.variable(name) for name in names]
+        for variable in variables:
             refuse_settable(variable, description)
-            groups["Integer" if variable.type == "Enumeration" else variable.type].append(variable)
-        self._reals, self._integers = groups["Real"], groups["Integer"]
-        self._booleans, self._strings = groups["Boolean"], groups["String"]
-        self._real_references = reference_array(self._reals)
-        self._integer_references = reference_array(self._integers)
-        self._boolean_references = reference_array(self._booleans)
-        self._string_references = reference_array(self._strings)
+        self._mover = Mover(library, "Set", prefix_of(description))
+        structural = [v for v in variables if v.causality == "structuralParameter"]
+        others = [v for v in variables if v.causality != "structuralParameter"]
+        self._structural = _Values(description, self._mover, structural)
+        self._others = _Values(description, self._mover, others)
 
-    def apply(self, instance: Instance, values: Mapping[str, Value]) -> None:
+    def apply(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
         """Set the variables to `values`, which has an element for each name.
 
         Raises
         ------
         FmuError
-            A value is of the wrong type or not finite.
+            A value is of the wrong type, out of its type's range, or not finite.
         CallFailed
             The FMU refuses.
         """
-        if self._reals:
-            reals = np.array([real_value(v, values[v.name]) for v in self._reals])
-            instance.set_reals(self._real_references, reals)
-        if self._integers:
-            integers = np.array([_integer(v, values[v.name]) for v in self._integers], np.int32)
-            instance.set_integers(self._integer_references, integers)
-        if self._booleans:
-            booleans = np.array(
-                [boolean_value(v, values[v.name]) for v in self._booleans], np.int32
-            )
-            instance.set_booleans(self._boolean_references, booleans)
-        if self._strings:
-            texts = [text_value(v, values[v.name]) for v in self._strings]
+        if self._structural:
+            instance.call("fmi3EnterConfigurationMode")
+            self._structural.set(instance, values)
+            instance.call("fmi3ExitConfigurationMode")
+        self._others.set(instance, values)
+
+
+class _Values:
+    """Numbers and texts that are set in the same mode."""
+
+    def __init__(
+        self, description: ModelDescription, mover: Mover, variables: Sequence[Variable]
+    ) -> None:
+        self._mover = mover
+        self._numbers = _Filled(description, [v for v in variables if v.type != "String"])
+        self._texts = _texts(description, [v for v in variables if v.type == "String"])
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers.groups or self._texts)
+
+    def set(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
+        if self._numbers.groups:
+            self._numbers.fill(values)
+            self._mover.move(instance, self._numbers.groups, 0)
+        if self._texts:
+            references = np.array([group[0].value_reference for group in self._texts], np.uint32)
+            texts = [
+                text_value(v, values.get(v.name, v.start)) for group in self._texts for v in group
+            ]
             array = (ctypes.c_char_p * len(texts))(*texts)
-            references = self._string_references
-            instance.call("fmi2SetString", references.ctypes.data, len(texts), array)
+            arguments = [references.ctypes.data, references.size, array]
+            if instance.prefix == "fmi3":
+                arguments.append(len(texts))
+            instance.call(f"{instance.prefix}SetString", *arguments)
+
+
+class _Filled:
+    """Groups of numbers of one row; elements that are not named have their start values."""
+
+    def __init__(self, description: ModelDescription, variables: Sequence[Variable]) -> None:
+        self._variables = variables
+        self.groups = make_groups(variables, 1, prefix_of(description), [None] * len(variables))
+        for group in self.groups:
+            self._fill_others(description, group)
+
+    def _fill_others(self, description: ModelDescription, group: Group) -> None:
+        named = set(group.targets)
+        for variable in description.variables if len(named) < group.values.shape[1] else ():
+            place = group.places.get(variable.value_reference)
+            if place is None or native_type(variable) != group.native:
+                continue
+            column = place + variable.element
+            if column in named:
+                continue
+            if variable.start is None:
+                base = variable.name.partition("[")[0]
+                raise FmuError(
+                    f"'{variable.name}' has neither a value nor a start value, but other"
+                    f" elements of the array '{base}' are set",
+                    hint=f"an array is set as a whole: give all elements of '{base}'",
+                )
+            group.values[0, column] = variable.start
+
+    def fill(self, values: Mapping[str, Value]) -> None:
+        """Write the values of one run."""
+        for group in self.groups:
+            for signal, column in group.columns:
+                variable = self._variables[signal]
+                value = _number(variable, values[variable.name], group.values.dtype)
+                group.values[0, column] = value
 
 
 def refuse_settable(variable: Variable, description: ModelDescription) -> None:
@@ -85,11 +142,6 @@ def refuse_settable(variable: Variable, description: ModelDescription) -> None:
             f"variable '{variable.name}' of '{description.name}' cannot be set: it is {why_not}",
             hint=_settable_hint(variable, description),
         )
-
-
-def reference_array(variables: Sequence[Variable]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Return the value references of `variables` as a C array."""
-    return np.array([v.value_reference for v in variables], dtype=np.uint32)
 
 
 def _settable_hint(variable: Variable, description: ModelDescription) -> str:
@@ -120,13 +172,6 @@ def real_value(variable: Variable, value: object) -> float:
     return number
 
 
-def _integer(variable: Variable, value: object) -> int:
-    number = real_value(variable, value)
-    if number != int(number) or not -(2**31) <= number < 2**31:
-        raise wrong_value(variable, value, "a whole number of 32 bits")
-    return int(number)
-
-
 def boolean_value(variable: Variable, value: object) -> int:
     """Return 0 or 1, or raise FmuError."""
     if isinstance(value, str) or value not in (0, 1):
@@ -139,3 +184,28 @@ def text_value(variable: Variable, value: object) -> bytes:
     if not isinstance(value, str) or "\0" in value:
         raise wrong_value(variable, value, "a text")
     return value.encode()
+
+
+def _number(variable: Variable, value: object, dtype: np.dtype[Any]) -> float | int:
+    if variable.type == "Boolean":
+        return boolean_value(variable, value)
+    number = real_value(variable, value)
+    if variable.type == "Real":
+        return number
+    info = np.iinfo(dtype)
+    whole = int(value) if isinstance(value, int) else int(number)
+    if number != int(number) or not info.min <= whole <= info.max:
+        raise wrong_value(variable, value, f"a whole number from {info.min} to {info.max}")
+    return whole
+
+
+def _texts(
+    description: ModelDescription, variables: Sequence[Variable]
+) -> list[tuple[Variable, ...]]:
+    """Return for each text variable all its elements."""
+    wanted = dict.fromkeys(v.value_reference for v in variables)
+    found: dict[int, dict[int, Variable]] = {reference: {} for reference in wanted}
+    for variable in (*description.variables, *variables):  # of aliases, one that is named
+        if variable.type == "String" and variable.value_reference in found:
+            found[variable.value_reference][variable.element] = variable
+    return [tuple(e[k] for k in sorted(e)) for e in found.values()]

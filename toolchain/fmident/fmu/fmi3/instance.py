@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from ctypes import byref, c_bool, c_double
+
 from fmident.fmu.description import ModelDescription
 from fmident.fmu.instance import U32, BaseInstance, CallFailed
-from fmident.fmu.library import FATAL, Library
+from fmident.fmu.library import DISCARD, FATAL, Library
 from fmident.fmu.log import LogBuffer
 
 
@@ -67,13 +70,19 @@ class Instance3(BaseInstance):
         if not debug:
             self.log_problems(description)
 
-    def enter_initialisation(self, begin: float, end: float, tolerance: float | None) -> None:
-        """Enter initialisation mode, with start and stop time (s) and relative tolerance."""
+    def enter_initialisation(
+        self, begin: float, end: float, tolerance: float | None, set_values: Callable[[], None]
+    ) -> None:
+        """Set values and enter initialisation mode; see the base class."""
+        set_values()
+        tolerant = tolerance is not None
+        self.call("fmi3EnterInitializationMode", tolerant, tolerance or 0.0, begin, True, end)
+
+    def do_step(self, time: float, step: float) -> None:
+        """Advance from `time` by `step`, both in s; one that ends the run counts as discarded."""
+        event, ended, early, reached = c_bool(), c_bool(), c_bool(), c_double()
         self.call(
-            "fmi3EnterInitializationMode",
-            tolerance is not None,
-            0.0 if tolerance is None else tolerance,
-            begin,
-            True,
-            end,
+            "fmi3DoStep", time, step, True, byref(event), byref(ended), byref(early), byref(reached)
         )
+        if ended.value:
+            raise CallFailed("fmi3DoStep", DISCARD)

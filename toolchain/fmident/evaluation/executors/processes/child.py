@@ -102,9 +102,9 @@ class _Server:
         import numpy as np
 
         from fmident.evaluation.executors.processes.protocol import STATE_AT, TRACE_BYTES, Reply
+        from fmident.fmu.fmi2.loop import run_steps
         from fmident.fmu.fmu import open_fmu
         from fmident.fmu.log import LogBuffer
-        from fmident.fmu.loop import run_steps
         from fmident.fmu.program import STATE_SIZE
 
         assert run_steps is not None

@@ -1,0 +1,36 @@
+"""The driver of each version and interface of FMI; a further one is named here."""
+
+from __future__ import annotations
+
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.driver import Driver, UpdateChoice
+from fmident.fmu.library import Library
+from fmident.fmu.log import LogBuffer
+
+
+def make_driver(
+    description: ModelDescription,
+    library: Library,
+    resources: str,
+    buffer: LogBuffer,
+    update: UpdateChoice,
+) -> Driver:
+    """Return the driver for the interface that `description` is of.
+
+    Raises
+    ------
+    FmuError
+        It cannot do what is asked for; SUNDIALS is not found.
+    """
+    # Imported when needed: some load Numba.
+    if description.capabilities.kind == "model-exchange":
+        from fmident.fmu.model_exchange.driver import ModelExchange
+
+        return ModelExchange(description, library, resources, buffer)
+    if description.fmi_version.startswith("3."):
+        from fmident.fmu.fmi3.co_simulation import CoSimulation3
+
+        return CoSimulation3(description, library, resources, buffer, update)
+    from fmident.fmu.fmi2.co_simulation import CoSimulation2
+
+    return CoSimulation2(description, library, resources, buffer, update)

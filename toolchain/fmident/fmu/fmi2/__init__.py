@@ -1,0 +1,1 @@
+"""FMI 2.0: its instances, its Co-Simulation."""

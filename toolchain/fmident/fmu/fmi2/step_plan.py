@@ -1,0 +1,148 @@
+"""A setup, resolved against one FMU of FMI 2.0 for Co-Simulation: the program of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from fmident.fmu.description import ModelDescription
+from fmident.fmu.fmi2.loop import run_steps
+from fmident.fmu.instance import BaseInstance
+from fmident.fmu.library import DISCARD, Library
+from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
+from fmident.fmu.program import (
+    COLUMNS,
+    DERIVATIVES,
+    FAILED_CALL,
+    FAILED_STATUS,
+    FAILED_STEP,
+    FUNCTION,
+    KIND,
+    ORDERS,
+    STEP,
+)
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.tables import I64, Group, failed_call
+
+
+class StepPlan2(Plan):
+    """A plan whose loop makes the same calls in each step.
+
+    Parameters
+    ----------
+    setup, description, library, update
+        As for :class:`fmident.fmu.plan.Plan`.
+
+    Raises
+    ------
+    FmuError
+        Names or values that do not fit the FMU; linear interpolation asked of an FMU without it.
+    """
+
+    def __init__(
+        self,
+        setup: SimulationSetup,
+        description: ModelDescription,
+        library: Library,
+        update: InputUpdate = "after_step",
+    ) -> None:
+        super().__init__(setup, description, library, lambda _: True, update)
+        self._orders = np.zeros(0, np.int32)
+        self._slopes: list[Group] = []
+        self._ended = False
+        self.program = self._compose()
+
+    def why_no_lines(self, description: ModelDescription) -> str:
+        """Return why inputs cannot follow straight lines; empty where they can."""
+        derivatives = self.library.address("fmi2SetRealInputDerivatives")
+        if description.can_interpolate_inputs and derivatives:
+            return ""
+        return "does not interpolate its inputs (canInterpolateInputs is false)"
+
+    def _compose(self) -> I64:
+        """Lay out the calls of one communication step."""
+        mover = self.inputs.mover
+        setting = mover.program(self.inputs.groups)
+        step: I64 = np.zeros((1, COLUMNS), np.int64)
+        step[0, KIND], step[0, FUNCTION] = STEP, self.library.address("fmi2DoStep")
+        if self.update == "before_step":
+            parts = [setting, step]
+        elif self.interpolation == "linear":
+            parts = [self._lines(), step, setting]
+        else:
+            parts = [mover.program(self.means, 0), step, setting]
+        program = np.concatenate([*parts, self.outputs.program])
+        self.outputs.program = program[len(program) - len(self.outputs.program) :]
+        return program
+
+    def _lines(self) -> I64:
+        """Return the call that lets inputs follow straight lines."""
+        intervals = np.diff(self.times)[:, np.newaxis]
+        self._slopes = [
+            replace(line, values=np.ascontiguousarray(np.diff(line.values, axis=0) / intervals))
+            for line in self.inputs.lines
+        ]
+        program = self.inputs.mover.program(self._slopes, 0)
+        if self._slopes:
+            self._orders = np.ones(self._slopes[0].references.size, np.int32)
+            program[:, KIND] = DERIVATIVES
+            program[:, FUNCTION] = self.library.address("fmi2SetRealInputDerivatives")
+            program[:, ORDERS] = self._orders.ctypes.data
+        return program
+
+    def runner(
+        self,
+        instance: BaseInstance,
+        *,
+        pause: Callable[[float], None] | None = None,
+    ) -> Runner:
+        """Return what runs the steps and records outputs.
+
+        There is no pause within a step: that is the FMU's own business.
+        """
+        component, program, times = instance.component, self.program, self.times
+        self._ended = False
+
+        def run(begin: int, end: int, state: I64) -> bool:
+            good = bool(run_steps(component, program, times, begin, end, state))
+            return good or self._ends_here(instance, state)
+
+        return run
+
+    def stopped(self, state: I64) -> Stop:
+        """Say which call stopped the loop."""
+        step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
+        row = self.program[int(state[FAILED_CALL])]
+        time, after = float(self.times[step]), float(self.times[step + 1])
+        where = (
+            f" at t = {time!r} s (step of {after - time:g} s)"
+            if row[KIND] == STEP
+            else f" at t = {after!r} s"
+        )
+        failed = failed_call(self.library, int(row[FUNCTION]), status)
+        return Stop(failed, time, where)
+
+    def _ends_here(self, instance: BaseInstance, state: I64) -> bool:
+        """Whether the FMU discarded the last step to request termination at the stop time.
+
+        That is not a failure: the outputs of the last instant are read all the same. Inputs are
+        not set any more, FMI 2.0 forbids that after a discarded step (section 4.2.4).
+        """
+        last = self.times.size - 2
+        if state[FAILED_STATUS] != DISCARD or state[FAILED_STEP] != last:
+            return False
+        if self.program[int(state[FAILED_CALL]), KIND] != STEP:
+            return False
+        begin, end = float(self.times[-2]), float(self.times[-1])
+        ended = instance.end_of_simulation(begin)
+        if ended is None or abs(ended - end) > 1e-6 * (end - begin):
+            return False
+        self.outputs.read(instance, last + 1)
+        self._ended = True
+        return True
+
+    def finish(self) -> bool:
+        """Return whether the FMU has asked for the end, at the last instant."""
+        return self._ended
