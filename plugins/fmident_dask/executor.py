@@ -186,7 +186,7 @@ class DaskExecutor(Executor):
         lost = f"simulations were run again since a Dask worker was lost, {total.again} times"
         notes = (*total.notes, *((lost,) if total.again else ()))
         return ExecutorReport(
-            "dask", self._slots, total.renewals, total.crashes, total.timeouts, notes
+            "dask", self._slots, total.renewals, total.crashes, total.timeouts, notes, total.doubts
         )
 
     def close(self) -> None:

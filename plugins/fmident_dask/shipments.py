@@ -97,7 +97,7 @@ class WorkerCounts:
 
     Parameters
     ----------
-    renewals, crashes, timeouts, notes
+    renewals, crashes, timeouts, notes, doubts
         As in :class:`~fmident.evaluation.executors.base.ExecutorReport`.
     again
         Chunks that were run again since a worker or a connection was lost.
@@ -108,6 +108,7 @@ class WorkerCounts:
     timeouts: int = 0
     notes: tuple[str, ...] = ()
     again: int = 0
+    doubts: tuple[str, ...] = ()
 
     @classmethod
     def between(cls, before: ExecutorReport, after: ExecutorReport) -> WorkerCounts:
@@ -117,6 +118,7 @@ class WorkerCounts:
             after.crashes - before.crashes,
             after.timeouts - before.timeouts,
             after.notes,
+            doubts=after.doubts,
         )
 
     def __add__(self, other: WorkerCounts) -> WorkerCounts:
@@ -126,6 +128,7 @@ class WorkerCounts:
             self.timeouts + other.timeouts,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
             self.again + other.again,
+            tuple(dict.fromkeys((*self.doubts, *other.doubts))),
         )
 
 

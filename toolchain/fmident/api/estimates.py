@@ -241,4 +241,6 @@ def _look_at_stages(
 def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
     """Add who ran the simulations, and how that went."""
     settings = {**result.settings, "evaluation": report.settings()}
-    return dataclasses.replace(result, settings=settings, notes=(*result.notes, *report.notes))
+    return dataclasses.replace(
+        result, settings=settings, notes=(*result.notes, *report.doubts, *report.notes)
+    )

@@ -185,7 +185,7 @@ def profile(
     stored = _standard_errors(part, found)
     profiles, told = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)
-    return with_notes(profiles, [*notes, *told, *about.notes])
+    return with_notes(profiles, [*notes, *told, *about.doubts, *about.notes])
 
 
 def _estimated(

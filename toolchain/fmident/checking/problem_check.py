@@ -69,8 +69,6 @@ if TYPE_CHECKING:
 _NOISY = 0.1
 """Noise of the simulation in units of sigma from which on the data deserve a better one."""
 
-_NOT_REPEATABLE = "does not repeat itself"
-
 _POINTS_INSIDE = 8
 
 _BUDGET = 20.0
@@ -408,16 +406,8 @@ class _Check:
     def _engine(self) -> list[Diagnostic]:
         """Return what the executor noticed: resets that are not clean, crashes, timeouts."""
         done = self.executor.report()
-        findings = [
-            Diagnostic(
-                "warning" if _NOT_REPEATABLE in text else "note",
-                text.rstrip("."),
-                None,
-                None,
-                "engine",
-            )
-            for text in done.notes
-        ]
+        findings = [Diagnostic("warning", t.rstrip("."), rule="engine") for t in done.doubts]
+        findings += [Diagnostic("note", t.rstrip("."), rule="engine") for t in done.notes]
         for count, what in ((done.crashes, "crashed"), (done.timeouts, "took too long")):
             if count:
                 runs = f"{count} simulation{'' if count == 1 else 's'}"

@@ -280,7 +280,7 @@ class CheckReport:
         """The predicted errors in words, such as ``"m to 0.3 %, d only to 45 %"``."""
         words = []
         for p in self.parameters:
-            if p.influence.startswith("fixed") or math.isnan(p.predicted_error):
+            if p.influence in ("fixed", "fixed, none") or math.isnan(p.predicted_error):
                 continue
             relative = p.relative_error
             if math.isinf(p.predicted_error):

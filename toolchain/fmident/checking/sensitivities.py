@@ -20,6 +20,7 @@ from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import analyse_rank
 from fmident.statistics.combinations import PointSensitivity, product_verdict
+from fmident.statistics.identifiability import rank_sentence
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -144,7 +145,9 @@ def identifiability_findings(
     severity: Severity = "note" if inert_allowed else "warning"
     findings = []
     if judged.undecided:
-        findings.append(subject.finding("warning", "rank-undecided", _without_rank(check.verdict)))
+        findings.append(
+            subject.finding("warning", "rank-undecided", _without_rank(check, undecided=True))
+        )
     elif judged.rank < count:
         where, special = "", False
         if check.ranks_elsewhere:
@@ -162,7 +165,7 @@ def identifiability_findings(
             subject.finding(
                 severity,
                 "not-identifiable",
-                _without_rank(check.verdict) + where,
+                _without_rank(check) + where,
                 "the estimator works with the combinations that are determined"
                 if inert_allowed
                 else "start elsewhere: the initial values are a special point"
@@ -397,8 +400,8 @@ def _at(p: F64, known: Sensitivities) -> PointSensitivity:
     return PointSensitivity(p, known.jacobian, known.column_errors, rank)
 
 
-def _without_rank(text: str) -> str:
-    """Return a verdict without its first sentence, which counts the rank."""
-    first, _, rest = text.partition(". ")
-    text = rest if first.startswith("Rank ") and rest else text
+def _without_rank(check: SensitivityCheck, *, undecided: bool = False) -> str:
+    """Return the verdict without its first sentence, which counts the rank."""
+    first = rank_sentence(check.rank, len(check.names), undecided=undecided)
+    text = check.verdict.removeprefix(f"{first} ")
     return text[:1].lower() + text[1:] if text.startswith("The ") else text

@@ -26,6 +26,22 @@ OPENMODELICA_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
+class FrozenParameter:
+    """Why a parameter of the Modelica class cannot be set, as fmident's compiler wrote it down.
+
+    Parameters
+    ----------
+    reason
+        Such as "it is 'final' in the Modelica source".
+    advice
+        What to do next.
+    """
+
+    reason: str
+    advice: str = "change that in the Modelica source and build the FMU again"
+
+
+@dataclass(frozen=True)
 class ModelDescription:
     """A model description of FMI 2.0 or 3.0, as far as simulation needs it.
 
@@ -53,8 +69,8 @@ class ModelDescription:
         Extra inputs by which the engine makes inputs follow straight lines; ``None`` for
         most FMUs.
     frozen
-        Why parameters of the Modelica class cannot be set, by name: what fmident's own
-        compiler wrote down. Some of them are not variables of the FMU.
+        Parameters of the Modelica class that cannot be set, by name. Some of them are not
+        variables of the FMU.
     capabilities
         What the interface in use offers beyond the flags above.
     interfaces
@@ -94,7 +110,7 @@ class ModelDescription:
     log_categories: tuple[str, ...] = ()
     output_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     input_ramps: InputRamps | None = None
-    frozen: Mapping[str, str] = field(default_factory=dict)
+    frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
     capabilities: Capabilities = field(default_factory=Capabilities)
     interfaces: tuple[Capabilities, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -125,6 +141,12 @@ class ModelDescription:
     def sees_events_late(self) -> bool:
         """Whether its Co-Simulation handles state events at communication points only."""
         return sees_events_late(self.generation_tool, self.indicator_count)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it says that fmident's embedded compiler has made the FMU."""
+        tool = self.generation_tool
+        return tool.startswith("fmident ") and tool.endswith("(embedded compiler)")
 
     @property
     def fixed_tolerance(self) -> float | None:
@@ -204,17 +226,15 @@ class ModelDescription:
             Reason and advice; ``None`` when it can be set, or when nothing is known of it.
         """
         variable = self.by_name.get(name)
-        reason = self.frozen.get(name) or self.frozen.get(name.partition("[")[0])
-        if variable is None and reason is None:
+        frozen = self.frozen.get(name) or self.frozen.get(name.partition("[")[0])
+        if variable is None and frozen is None:
             return None
-        if reason is not None and (variable is None or not variable.settable):
-            if "parameters are fixed" in reason:
-                return reason, "only Real parameters can be estimated"
-            return reason, "change that in the Modelica source and build the FMU again"
+        if frozen is not None and (variable is None or not variable.settable):
+            return frozen.reason, frozen.advice
         if variable is None or variable.why_not_settable is None:
             return None
         reason = f"it is {variable.why_not_settable}"
-        if variable.variability == "constant" or "frozen" in reason:
+        if variable.is_constant:
             return reason, (
                 "most likely it is final or has the annotation Evaluate=true in the Modelica"
                 " source; remove that and build the FMU again"

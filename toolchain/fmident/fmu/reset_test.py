@@ -42,6 +42,16 @@ class ResetVerdict:
     note: str = ""
     new_process: bool = False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note as one of an executor, if there is one and the outcomes are not doubtful."""
+        return (self.note,) if self.note and not self.new_process else ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The note as one of an executor whose outcomes are doubtful."""
+        return (self.note,) if self.note and self.new_process else ()
+
 
 def try_reset(
     simulator: Simulator,
@@ -50,7 +60,7 @@ def try_reset(
     time_limit: float | None = None,
     at_run: Callable[[bool], None] = lambda _: None,
 ) -> ResetVerdict:
-    """Run, reset, run again, and tell whether the outputs are the same to the last bit.
+    """Run, reset, run again, and return whether the outputs are the same to the last bit.
 
     The first trial is run on a new instance, then with other parameters; all others follow; then
     the first is run again and compared, and the others are compared with runs on new instances.
@@ -67,12 +77,12 @@ def try_reset(
     time_limit
         Wall-clock seconds for one run.
     at_run
-        Told ``True`` when a run begins, ``False`` when it has ended.
+        Called with ``True`` when a run begins, ``False`` when it has ended.
 
     Returns
     -------
     ResetVerdict
-        Without a complaint if the first run fails: that is for others to tell.
+        Without a complaint if the first run fails: that is for others to report.
     """
     attempt = _Attempt(simulator, trials, time_limit, at_run)
     verdict = attempt.verdict()

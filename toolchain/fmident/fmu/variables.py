@@ -72,6 +72,14 @@ class Variable:
         return self.why_not_settable is None
 
     @property
+    def is_constant(self) -> bool:
+        """Whether its value was fixed when the FMU was built."""
+        if self.settable or self.variability == "constant":
+            return not self.settable
+        calculated = self.causality in ("calculatedParameter", "input", "independent")
+        return self.variability in ("fixed", "tunable") and not calculated
+
+    @property
     def why_not_settable(self) -> str | None:
         """The reason in words why the variable cannot be set, ``None`` when it can.
 

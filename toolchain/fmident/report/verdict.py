@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -120,15 +119,18 @@ def verdict(result: EstimationResult) -> Verdict:
 
 def _which_are_meant(result: EstimationResult, words: str) -> str:
     """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
-    found = re.match(r"(?:All (\d+) parameters are|The parameter is) identifiable", words)
+    judged = result.identifiability
+    count = 0 if judged is None else judged.singular_values.size
     last = result.stages[-1].name if result.stages else ""
     free = [e for e in result.estimates if not e.fixed]
     bound = [e.name for e in free if e.at_bound and e.stage == last]
-    if found is None or not (bound or any(e.stage != last for e in free)):
+    if judged is None or not 0 < count == judged.rank:
+        return words
+    if not (bound or any(e.stage != last for e in free)):
         return words
     said = words.rstrip(".")
     if bound:
-        others = f"The other {found[1]} parameters are" if found[1] else "The other parameter is"
+        others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
         held = "its bound" if len(bound) == 1 else "their bounds"
         said = f"{others} identifiable, with {_names(bound)} held at {held}"
     return f"Stage '{last}': {said[0].lower()}{said[1:]}" if last else said

@@ -20,6 +20,7 @@ from fmident.statistics.identifiability import (
     Identifiability,
     analyse_rank,
     not_told_apart,
+    rank_sentence,
     without_influence,
 )
 
@@ -204,7 +205,7 @@ def combined_verdict(
     """
     tangled = [names[j] for j in sorted(involved)]
     rest = [names[j] for j in identifiable]
-    verdict = f"Rank {rank} of {len(names)}. "
+    verdict = f"{rank_sentence(rank, len(names))} "
     if unseen := [names[int(j)] for j in np.flatnonzero(silent)]:
         verdict += f"{without_influence(unseen)} "
     verdict += not_told_apart(tangled, determined)

@@ -322,11 +322,7 @@ def describe(
             else f"All {count} parameters are identifiable."
         )
     else:
-        sentences.append(
-            f"Rank at least {analysis.rank} of {count}."
-            if undecided
-            else f"Rank {analysis.rank} of {count}."
-        )
+        sentences.append(rank_sentence(analysis.rank, count, undecided=bool(undecided)))
         silent = [n for n, zero in zip(names, analysis.without_influence, strict=True) if zero]
         if silent:
             sentences.append(without_influence(silent))
@@ -356,6 +352,11 @@ def describe(
             f"{_listed(list(withheld))}: with other steps it changes ({_listed(sizes)})."
         )
     return " ".join(sentences)
+
+
+def rank_sentence(rank: int, count: int, *, undecided: bool = False) -> str:
+    """Return with what a verdict begins where the rank is not full."""
+    return f"Rank {'at least ' if undecided else ''}{rank} of {count}."
 
 
 def _percent(share: float) -> str:

@@ -16,6 +16,7 @@ from fmident.compilers.embedded.backend.description import model_identifier
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.errors import CompilationError
 from fmident.fmu import read_description
+from fmident.fmu.description import FrozenParameter
 
 from .conftest import MODELS, Builder, make_model, oscillator, variable
 
@@ -57,15 +58,14 @@ def test_attributes_of_every_kind(fmus: Builder) -> None:
     assert by_name["s"].description == "Position"
 
 
-def test_frozen_parameters_are_told_to_the_host(tmp_path: Path) -> None:
-    model = dataclasses.replace(oscillator(), frozen={"n": 'it is "odd" & <fixed>'})
+def test_frozen_parameters_reach_the_host(tmp_path: Path) -> None:
+    frozen = FrozenParameter('it is "odd" & <fixed>', "leave it")
+    model = dataclasses.replace(oscillator(), frozen={"n": frozen})
     build_fmu(model, tmp_path / "m.fmu", generation_tool="test")
     assert validate_fmu(str(tmp_path / "m.fmu")) == []
     description = read_description(tmp_path / "m.fmu")
-    assert description.frozen == {"n": 'it is "odd" & <fixed>'}
-    why = description.why_not_settable("n")
-    assert why is not None
-    assert why[0] == 'it is "odd" & <fixed>'
+    assert description.frozen == {"n": frozen}
+    assert description.why_not_settable("n") == ('it is "odd" & <fixed>', "leave it")
     assert description.why_not_settable("m") is None
     assert description.why_not_settable("nothing") is None
 

@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from fmident.fmu.description import FrozenParameter
+
 Function: TypeAlias = Any
 """A ``casadi.Function`` (CasADi ships no types)."""
 
@@ -123,8 +125,7 @@ class OdeModel:
     library_version
         ``version`` annotation of the top-level package, or empty.
     frozen
-        Parameters that cannot be set, by name, with the reason in words, such as "it is
-        'final' in the Modelica source". Some of them stand in no vector.
+        Parameters that cannot be set, by name. Some of them are in no vector.
     """
 
     name: str
@@ -148,4 +149,4 @@ class OdeModel:
     derivative_dependencies: tuple[tuple[str, ...], ...]
     experiment: ExperimentDefaults = ExperimentDefaults()
     library_version: str = ""
-    frozen: Mapping[str, str] = field(default_factory=dict)
+    frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)

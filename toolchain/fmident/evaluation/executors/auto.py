@@ -106,12 +106,14 @@ class AutoExecutor(Executor):
         before = self._before if self._inline is None else self._inline.report()
         assert before is not None
         notes = dict.fromkeys((*before.notes, *now.notes))
+        doubts = dict.fromkeys((*before.doubts, *now.doubts))
         return dataclasses.replace(
             now,
             name="auto: inline, then processes",
             renewals=now.renewals + before.renewals,
             timeouts=now.timeouts + before.timeouts,
             notes=tuple(notes),
+            doubts=tuple(doubts),
         )
 
     def close(self) -> None:

@@ -37,6 +37,8 @@ class ExecutorReport:
         Simulations given up because they took too long.
     notes
         What the user should know, in sentences.
+    doubts
+        What makes the outcomes doubtful, in sentences: that the FMU does not repeat itself.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ExecutorReport:
     crashes: int = 0
     timeouts: int = 0
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     def settings(self) -> dict[str, object]:
         """Return what belongs into the settings of a result."""

@@ -17,7 +17,6 @@ from fmident.fmu.fmu import read_description
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-_OWN = "(embedded compiler)"
 """How the embedded compiler signs what it makes."""
 
 
@@ -76,13 +75,8 @@ def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | N
     return not _kind(problem, kinds).isolates(problem)
 
 
-def is_own(generation_tool: str) -> bool:
-    """Return whether an FMU says that the embedded compiler has made it."""
-    return generation_tool.startswith("fmident ") and generation_tool.endswith(_OWN)
-
-
 def _auto_isolates(problem: Problem) -> bool:
-    return processes_available() and not is_own(read_description(problem.fmu).generation_tool)
+    return processes_available() and not read_description(problem.fmu).is_own
 
 
 def _auto(problem: Problem) -> Executor:

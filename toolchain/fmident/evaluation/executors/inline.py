@@ -85,12 +85,15 @@ class InProcessExecutor(PreparedExecutor):
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
-        said = (self._verdict.note,) if self._verdict is not None and self._verdict.note else ()
-        unclean = self._verdict is not None and self._verdict.new_process
-        advice = (_ADVICE,) if unclean else ()
-        notes = (*said, *advice, *self._notes)
+        verdict = self._verdict
+        advice = (_ADVICE,) if verdict is not None and verdict.new_process else ()
         return ExecutorReport(
-            "inline", 1, renewals=self._renewals, timeouts=self._timeouts, notes=notes
+            "inline",
+            1,
+            renewals=self._renewals,
+            timeouts=self._timeouts,
+            notes=(*(verdict.notes if verdict else ()), *advice, *self._notes),
+            doubts=verdict.doubts if verdict else (),
         )
 
     def close(self) -> None:

@@ -160,6 +160,7 @@ class RecordedExecutor(Executor):
             report.crashes,
             report.timeouts,
             notes,
+            report.doubts,
             dataclasses.replace(self.served),
         )
 

@@ -35,7 +35,7 @@ def record(exports: Exports, *, class_name: str | None = None, name: str | None 
         A name that is not a Modelica name; elements of an array that are not known.
     """
     model = checked_class(class_name or exports.model)
-    own = name if name is not None else f"{model.rpartition('.')[2]}Identified"
+    own = record_name(model) if name is None else name
     if not _IDENTIFIER.fullmatch(own):
         raise EstimationError(f"'{own}' cannot be the name of a record")
     tree = build_tree(exports)
@@ -46,6 +46,11 @@ def record(exports: Exports, *, class_name: str | None = None, name: str | None 
         f"end {own};",
     ]
     return "\n".join(lines) + "\n"
+
+
+def record_name(model: str) -> str:
+    """Return the default name of the record for a class."""
+    return f"{model.rpartition('.')[2]}Identified"
 
 
 def string(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fmident.fmu import read_description
 from fmident.report.contract import Reporter
 from fmident.report.export.modifier import modifier
-from fmident.report.export.record import record
+from fmident.report.export.record import record, record_name
 from fmident.report.export.ssv import write_ssv
 from fmident.report.export.values import Exports, exported_values
 
@@ -24,8 +24,7 @@ def _write_modifier(exports: Exports, folder: Path) -> None:
 
 def _write_record(exports: Exports, folder: Path) -> None:
     text = record(exports)
-    name = text.split(maxsplit=2)[1]
-    (folder / f"{name}.mo").write_text(text, encoding="utf-8")
+    (folder / f"{record_name(exports.model)}.mo").write_text(text, encoding="utf-8")
 
 
 def _write_ssv(exports: Exports, folder: Path) -> None:

@@ -48,8 +48,7 @@ def check_repeatability(bench: Bench) -> Check:
 
 
 def _allowed(bench: Bench) -> float:
-    own = "embedded compiler" in bench.description.generation_tool
-    return 0.0 if own else ALLOWED
+    return 0.0 if bench.description.is_own else ALLOWED
 
 
 def _other_values(bench: Bench, experiment: Experiment) -> dict[str, Value]:

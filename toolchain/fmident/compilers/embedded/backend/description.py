@@ -12,6 +12,7 @@ from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
 from fmident.compilers.embedded.backend.unit_definitions import shows, unit_definitions
 from fmident.compilers.embedded.backend.xml_text import number, tag
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
+from fmident.fmu.description import FrozenParameter
 
 GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
 """What stands for the GUID while the content that it is a hash of is collected."""
@@ -104,14 +105,15 @@ def _experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
     )
 
 
-def _frozen(frozen: Mapping[str, str]) -> Iterable[str]:
+def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
     """Say in an annotation of our own why parameters of the class cannot be set."""
     if not frozen:
         return
     yield "  <VendorAnnotations>"
     yield "    " + tag("Tool", {"name": "fmident"}, close=False)
-    for name, reason in frozen.items():
-        yield "      " + tag("Frozen", {"name": name, "reason": reason})
+    for name, one in frozen.items():
+        given = {"name": name, "reason": one.reason, "advice": one.advice}
+        yield "      " + tag("Frozen", given)
     yield "    </Tool>"
     yield "  </VendorAnnotations>"
 

@@ -16,6 +16,7 @@ from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 from fmident.compilers.embedded.model import ScalarVariable
+from fmident.fmu.description import FrozenParameter
 
 
 def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:
@@ -73,7 +74,7 @@ class ParameterTable:
         self.p: list[v.SX] = []
         self.c: list[v.SX] = []
         self.c_values: list[Scalar] = []
-        self.frozen: dict[str, str] = {}
+        self.frozen: dict[str, FrozenParameter] = {}
         self.notes: list[str] = []
         for variable in flat.variables.values():
             if variable.variability in ("parameter", "constant"):
@@ -205,21 +206,24 @@ class ParameterTable:
                 variable.span,
                 "make that parameter 'final' or a constant",
             )
-        self.frozen[variable.name] = "it decides which equations there are"
+        self.frozen[variable.name] = FrozenParameter("it decides which equations there are")
         self._note(variable, numbers)
         return numbers
 
     def _freeze(self, variable: sx.Variable, value: Value) -> None:
-        """Remember why a parameter cannot be set; tell it where the user may not expect it."""
+        """Remember why a parameter cannot be set; a note says so where users may not expect it."""
         if variable.final:
-            reason = "it is 'final' in the Modelica source"
+            frozen = FrozenParameter("it is 'final' in the Modelica source")
         elif variable.protected:
-            reason = "it is protected in the Modelica source"
+            frozen = FrozenParameter("it is protected in the Modelica source")
         elif variable.evaluate:
-            reason = "it has the annotation Evaluate=true in the Modelica source"
+            frozen = FrozenParameter("it has the annotation Evaluate=true in the Modelica source")
         else:
-            reason = f"{variable.type_name} parameters are fixed when the FMU is built"
-        self.frozen[variable.name] = reason
+            frozen = FrozenParameter(
+                f"{variable.type_name} parameters are fixed when the FMU is built",
+                "only Real parameters can be estimated",
+            )
+        self.frozen[variable.name] = frozen
         # What a component makes final is its own affair; what the class itself does is not.
         of_the_class = "." not in variable.name
         if not variable.protected and (of_the_class or not variable.final):

@@ -111,9 +111,8 @@ class ProcessExecutor(PreparedExecutor):
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far."""
-        notes = []
-        if self._verdict is not None and self._verdict.note:
-            notes.append(self._verdict.note)
+        verdict = self._verdict or ResetVerdict()
+        notes = [*verdict.notes]
         if self._crashes:
             times = "once" if self._crashes == 1 else f"{self._crashes} times"
             notes.append(
@@ -127,6 +126,7 @@ class ProcessExecutor(PreparedExecutor):
             self._crashes,
             self._timeouts,
             tuple(notes),
+            verdict.doubts,
         )
 
     @property
