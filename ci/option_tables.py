@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the options of all estimators and costs as tables, from their declarations."""
+"""Hook of MkDocs: tables of options and of error codes, from their declarations."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ import functools
 import re
 from typing import Any
 
+from fmident.errors import Code
 from fmident.plugins import load_plugins
 from fmident.toml_file.option_table import option_rows
 
 ALL = "<!-- options -->"
+CODES = "<!-- error codes -->"
 ONE = re.compile(r"<!-- options of (\S+) -->")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the tables in the place of the marks: all of them, or those of one estimator or cost."""
+    """Put tables in the place of the marks: of all options, of one estimator or cost, of codes."""
+    markdown = markdown.replace(CODES, codes())
     if ALL in markdown:
         markdown = markdown.replace(ALL, tables())
     return ONE.sub(lambda mark: _table(_items()[mark.group(1)][1]), markdown)
+
+
+def codes() -> str:
+    """Return the table of error codes."""
+    rows = (f"| `{code.value}` | {code.meaning} |\n" for code in Code)
+    return "| code | meaning |\n|---|---|\n" + "".join(rows)
 
 
 def tables() -> str:

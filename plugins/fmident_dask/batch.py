@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
 from fmident_dask.sizing import ChunkSizes
@@ -254,6 +254,7 @@ class Batch:
             experiment=self._name_of(task),
             hint="look at the workers' logs: did the system end them for their memory?",
             final=False,
+            code=Code.PROCESS_CRASHED,
         )
         self._settle(part.begin, part.end)
 

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fmident.errors import Diagnostic, EstimationError, Location
+from fmident.errors import Code, Diagnostic, EstimationError, Location
 from fmident.evaluation import (
     Done,
     Executor,
@@ -301,6 +301,7 @@ class DaskExecutor(Executor):
             raise EstimationError(
                 f"the Dask scheduler{self._at} is gone",
                 hint="start the cluster again, then go on with 'fmident estimate --resume'",
+                code=Code.EXECUTOR_LOST,
             )
         if self._client.status != "running":
             self._trouble.trouble(

@@ -37,7 +37,8 @@ VARIABLES = "\n".join(
 FROZEN = """
 <VendorAnnotations><Tool name="fmident">
 <Frozen name="odd_k" reason="it is 'final' in the Modelica source"/>
-<Frozen name="count2" reason="Integer parameters are fixed when the FMU is built"/>
+<Frozen name="count2" reason="Integer parameters are fixed when the FMU is built"
+ advice="only Real parameters can be estimated"/>
 </Tool></VendorAnnotations>
 """
 

@@ -256,3 +256,14 @@ def test_the_headline_names_what_ended_the_run(
     judged = verdict(make_result(status="limit", ended_by=ended_by))
     assert judged.grade == "doubtful"
     assert words in judged.headline
+
+
+def test_an_unknown_rank_is_not_said_of_the_others_beside_a_bound(make_result: MakeResult) -> None:
+    result = with_first(make_result(), at_bound=True)
+    assert result.identifiability is not None
+    judged = replace(result.identifiability, verdict="The rank cannot be judged")
+    known = verdict(replace(result, identifiability=judged))
+    assert any(reason.startswith("The other") for reason in known.reasons)
+    jumps = replace(judged, rank_known=False)
+    unknown = verdict(replace(result, identifiability=jumps))
+    assert "The rank cannot be judged." in unknown.reasons

@@ -12,6 +12,7 @@ import re
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -24,6 +25,62 @@ MOST_SHOWN = 200
 
 _QUOTED = re.compile(rf"(?<!\w)'[^'\n]{{{MOST_SHOWN + 1},}}'(?!\w)")
 _UNBROKEN = re.compile(rf"[^\s']{{{MOST_SHOWN + 101},}}")
+
+
+class Code(StrEnum):
+    """What kind of error it is, for programs: messages may change, codes do not.
+
+    Every error has the code of its class, unless what raises it says more. An error that stems
+    from a finding of a check has the finding's rule as its code. Plugins may use texts of their
+    own, in the same form.
+    """
+
+    meaning: str
+    """In a sentence, for the documentation."""
+
+    def __new__(cls, code: str, meaning: str) -> Code:
+        """Return a member that is the text, and knows what it means."""
+        made = str.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
+    ERROR = "error", "Any error that has no other code."
+    USAGE = "usage", "A command line that cannot be understood."
+
+    NOT_TOML = "not-toml", "A file is not TOML."
+    UNKNOWN_KEY = "unknown-key", "A table has a key that is not known."
+    MISSING_KEY = "missing-key", "A table lacks a key."
+    WRONG_TYPE = "wrong-type", "A value is of another type than the key needs."
+    NOT_A_CHOICE = "not-a-choice", "A word is not one of those that the key allows."
+    OUT_OF_RANGE = "out-of-range", "An option is out of its range."
+    REQUIRES_OPTION = "requires-option", "An option requires another one, or another value of it."
+    UNKNOWN_NAME = "unknown-name", "There is nothing of this name; the nearest names are listed."
+    NOT_SETTABLE = "not-settable", "A variable of the FMU cannot be set."
+    INVALID_PROBLEM = "invalid-problem", "The problem contradicts itself, the FMU or the data."
+    INVALID_CATALOG = "invalid-catalog", "An entry of a catalogue that cannot be used."
+    UNREADABLE_UNIT = "unreadable-unit", "A unit cannot be read."
+    UNITS_DIFFER = "units-differ", "Two units have different dimensions."
+    INVALID_DATA = "invalid-data", "Measured data cannot be read or used."
+    NOT_A_NUMBER = "not-a-number", "A cell of the data is not a number."
+
+    COMPILATION_FAILED = "compilation-failed", "A Modelica class cannot be compiled."
+    UNUSABLE_FMU = "unusable-fmu", "An FMU cannot be read, loaded or instantiated."
+    SIMULATION_FAILED = "simulation-failed", "The FMU reported an error in a simulation."
+    NOT_FINITE = "not-finite", "An output, or a parameter of a simulation, is not finite."
+    ENDED_BY_FMU = "ended-by-fmu", "The FMU requested termination before the end."
+    TIMED_OUT = "timed-out", "A simulation took longer than the time limit."
+    PROCESS_CRASHED = "process-crashed", "Native code of the FMU ended its process."
+    PROCESS_KILLED = "process-killed", "The process of a simulation was killed from outside."
+    OUT_OF_MEMORY = "out-of-memory", "A simulation needed more than the memory limit."
+
+    ESTIMATION_FAILED = "estimation-failed", "An estimation cannot start or cannot go on."
+    NO_DERIVATIVE = "no-derivative", "Every simulation near a point fails: it has no Jacobian."
+    EXECUTOR_LOST = "executor-lost", "What runs the simulations is gone; a run can be resumed."
+    FOLDER_IN_USE = "folder-in-use", "Another run is at work on the result folder."
+    NOTHING_TO_RESUME = "nothing-to-resume", "There is no unfinished run that can be resumed."
+    OTHER_PROBLEM = "other-problem", "The unfinished run is of another problem."
+    PLUGIN_FAILED = "plugin-failed", "A plugin cannot be loaded or registered, or is wrong."
 
 
 def shown(value: object) -> str:
@@ -141,16 +198,25 @@ class FmidentError(Exception):
         Where, if the error stems from a text file.
     hint
         What to do next.
+    code
+        What kind of error it is, for programs; that of the class by default.
     """
 
     exit_code: ClassVar[int] = 2
+    default_code: ClassVar[str] = Code.ERROR
 
     def __init__(
-        self, message: str, *, location: Location | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        location: Location | None = None,
+        hint: str | None = None,
+        code: str | None = None,
     ) -> None:
         self.message = message
         self.location = location
         self.hint = hint
+        self.code: str = code or self.default_code
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -162,9 +228,13 @@ class FmidentError(Exception):
 class UnitError(FmidentError):
     """A unit that cannot be read, or two units that do not fit."""
 
+    default_code = Code.UNREADABLE_UNIT
+
 
 class FmuError(FmidentError):
     """An FMU cannot be used: not a zip, broken description, no binary, refused call."""
+
+    default_code = Code.UNUSABLE_FMU
 
 
 class SimulationError(FmidentError):
@@ -186,7 +256,11 @@ class SimulationError(FmidentError):
         Whether it was ended for the time that it took: with more time it may succeed.
     says_time
         Whether the message says `time` already.
+    code
+        By default it follows from `timed_out` and `ended`.
     """
+
+    default_code = Code.SIMULATION_FAILED
 
     def __init__(
         self,
@@ -199,8 +273,11 @@ class SimulationError(FmidentError):
         outputs: F64 | None = None,
         timed_out: bool = False,
         says_time: bool = False,
+        code: str | None = None,
     ) -> None:
-        super().__init__(message, hint=hint)
+        if code is None and (timed_out or ended is not None):
+            code = Code.TIMED_OUT if timed_out else Code.ENDED_BY_FMU
+        super().__init__(message, hint=hint, code=code)
         self.time = time
         self.log = tuple(log)
         self.ended = ended
@@ -220,10 +297,17 @@ class CompilationError(FmidentError):
         Findings with their locations, errors first.
     """
 
+    default_code = Code.COMPILATION_FAILED
+
     def __init__(
-        self, message: str, *, diagnostics: Sequence[Diagnostic] = (), hint: str | None = None
+        self,
+        message: str,
+        *,
+        diagnostics: Sequence[Diagnostic] = (),
+        hint: str | None = None,
+        code: str | None = None,
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint, code=code)
         self.diagnostics = tuple(diagnostics)
 
     def __str__(self) -> str:
@@ -235,17 +319,21 @@ class CompilationError(FmidentError):
 class DataError(FmidentError):
     """Measured data that cannot be read or used."""
 
+    default_code = Code.INVALID_DATA
+
 
 class ProblemError(FmidentError):
     """A problem description that is wrong or contradicts the FMU or the data.
 
     Parameters
     ----------
-    message, location, hint
+    message, location, hint, code
         As for every :class:`FmidentError`.
     key
         Key of the problem file that it is about, where the place is not known yet.
     """
+
+    default_code = Code.INVALID_PROBLEM
 
     def __init__(
         self,
@@ -254,17 +342,22 @@ class ProblemError(FmidentError):
         location: Location | None = None,
         hint: str | None = None,
         key: str | None = None,
+        code: str | None = None,
     ) -> None:
-        super().__init__(message, location=location, hint=hint)
+        super().__init__(message, location=location, hint=hint, code=code)
         self.key = key
 
 
 class EstimationError(FmidentError):
     """An estimation that cannot start or cannot go on."""
 
+    default_code = Code.ESTIMATION_FAILED
+
 
 class PluginError(FmidentError):
     """A plugin that cannot be found, loaded or registered."""
+
+    default_code = Code.PLUGIN_FAILED
 
 
 def raised_in(error: BaseException, module: str) -> Location:

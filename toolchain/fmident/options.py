@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fmident.errors import Code
+
 T = TypeVar("T")
 
 
@@ -115,10 +117,13 @@ class OptionError(ValueError):
         What is wrong.
     option
         Which one.
+    code
+        Of the error that it becomes.
     """
 
-    def __init__(self, message: str, option: str) -> None:
+    def __init__(self, message: str, option: str, code: Code = Code.OUT_OF_RANGE) -> None:
         self.option = option
+        self.code = code
         super().__init__(message)
 
 
@@ -153,14 +158,16 @@ def check_options(options: Any) -> None:
             wanted = numbers.Integral if whole else numbers.Real
             if isinstance(number, bool | np.bool_) or not isinstance(number, wanted):
                 noun = "a whole number" if whole else "a number"
-                raise OptionError(f"{name} must be {noun}, not {number!r}", field.name)
+                message = f"{name} must be {noun}, not {number!r}"
+                raise OptionError(message, field.name, Code.WRONG_TYPE)
             if number not in limits:
                 raise OptionError(f"{name} must be {limits}, not {number}", field.name)
         if value == field.default:
             continue
         for required in requirements(hints[field.name]):
             if getattr(options, required.option) != required.value:
-                raise OptionError(f"{field.name} requires {required}", field.name)
+                message = f"{field.name} requires {required}"
+                raise OptionError(message, field.name, Code.REQUIRES_OPTION)
 
 
 @functools.cache

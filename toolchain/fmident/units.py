@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from fmident.arrays import F64
-from fmident.errors import UnitError, did_you_mean, nearest
+from fmident.errors import Code, UnitError, did_you_mean, nearest
 
 BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 """Order of :attr:`Unit.exponents`, as in FMI's ``BaseUnit``."""
@@ -124,7 +124,8 @@ def convert(values: F64, source: Unit, target: Unit) -> F64:
     """
     if not compatible(source, target):
         raise UnitError(
-            f"'{source.text}' ({source.si}) cannot be converted to '{target.text}' ({target.si})"
+            f"'{source.text}' ({source.si}) cannot be converted to '{target.text}' ({target.si})",
+            code=Code.UNITS_DIFFER,
         )
     if (source.factor, source.offset) == (target.factor, target.offset):
         return values

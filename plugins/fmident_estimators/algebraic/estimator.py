@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.errors import Code, Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
 from fmident.estimation.online.online import OnlineEstimator, Tracker, time_series
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
@@ -214,6 +214,7 @@ def precision_limits(
                 f"[estimator]: precision gives '{name}', which is not a free parameter",
                 location=location,
                 hint=did_you_mean(name, names, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
             )
         limits[names.index(name)] = float(limit)
     measurement = setup.measurement(experiment)

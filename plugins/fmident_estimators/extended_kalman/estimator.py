@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.errors import Location, ProblemError, did_you_mean
+from fmident.errors import Code, Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
 from fmident.estimation.online.online import OnlineEstimator, Tracker
 from fmident.estimation.online.series import Flag, OnlineEstimate
@@ -176,6 +176,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
                         f"[estimator]: '{name}' is neither a state nor a free parameter",
                         location=location,
                         hint=did_you_mean(name, names, kind="name"),
+                        code=Code.UNKNOWN_NAME,
                     )
         z = space.from_physical(problem.initial)
         # From physical standard deviations to those of the search space.

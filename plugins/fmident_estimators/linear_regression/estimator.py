@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
@@ -347,6 +347,7 @@ def _training_rows(
             raise ProblemError(
                 f"[estimator]: 'validation' names the experiment '{name}', which does not exist",
                 hint=did_you_mean(name, names, kind="experiment"),
+                code=Code.UNKNOWN_NAME,
             )
     if set(validation) >= set(names):
         raise ProblemError(
@@ -365,6 +366,7 @@ def _order(problem: Problem, prefer: Sequence[str]) -> list[int]:
             raise ProblemError(
                 f"[estimator]: 'prefer' names '{name}', which is not a free parameter",
                 hint=did_you_mean(name, names, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
             )
     first = [names.index(name) for name in dict.fromkeys(prefer)]
     return first + [j for j in range(len(names)) if j not in first]

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.errors import Diagnostic, EstimationError
+from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.evaluation.journal import Workspace
 from fmident.evaluation.journal.journal import SIMULATIONS
 from fmident.problem.model import Problem
 
 
-def fail(space: Workspace, hint: str) -> None:
+def fail(space: Workspace, code: str | None) -> None:
     with space:
         assert space.journal is not None
         space.journal.keep(hashlib.sha256(b"a simulation").digest(), np.ones((3, 1)))
-        raise EstimationError("the scheduler is gone", hint=hint)
+        raise EstimationError("the scheduler is gone", hint="go on with --resume", code=code)
 
 
 def test_room_set_aside_is_no_unfinished_run(problem: Problem, tmp_path: Path) -> None:
@@ -44,14 +44,14 @@ def test_room_set_aside_is_no_unfinished_run(problem: Problem, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("hint", "kept"), [("go on with 'fmident estimate --resume'", True), ("correct it", False)]
+    ("code", "kept"), [(Code.EXECUTOR_LOST, True), (None, False), (Code.UNKNOWN_NAME, False)]
 )
 def test_an_error_that_passes_leaves_the_journal(
-    problem: Problem, tmp_path: Path, hint: str, kept: bool
+    problem: Problem, tmp_path: Path, code: str | None, kept: bool
 ) -> None:
     space = Workspace(tmp_path / "r", problem)
     with pytest.raises(EstimationError):
-        fail(space, hint)
+        fail(space, code)
     assert space.folder.exists() is kept
 
 

@@ -12,7 +12,7 @@ from fmident.api.builds import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.staleness import is_stale
-from fmident.errors import CompilationError, Diagnostic, PluginError, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 from fmident.validation import plan_fmu, validate
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ class _Compilers:
             raise PluginError(
                 f"there is no compiler '{wanted}'",
                 hint=did_you_mean(wanted, host.compilers.names(), kind="compiler"),
+                code=Code.UNKNOWN_NAME,
             )
         reason = self._reason(wanted)
         if reason is not None:

@@ -17,7 +17,7 @@ from fmident.api.estimates import estimate
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, loaded, warn
 from fmident.arrays import F64
-from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.stages import continued
 
@@ -252,7 +252,11 @@ def _stage(problem: Problem, name: str | None) -> Stage:
         if stage.name == name:
             return stage
     known = [s.name for s in problem.stages]
-    raise ProblemError(f"there is no stage '{name}'", hint=did_you_mean(name, known, kind="stage"))
+    raise ProblemError(
+        f"there is no stage '{name}'",
+        hint=did_you_mean(name, known, kind="stage"),
+        code=Code.UNKNOWN_NAME,
+    )
 
 
 def _check_stage(problem: Problem, stage: str | None, names: Sequence[str]) -> None:

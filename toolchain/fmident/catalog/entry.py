@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import FmidentError, did_you_mean
+from fmident.errors import Code, FmidentError, did_you_mean
 
 
 class CatalogError(FmidentError):
     """A catalogue that is wrong, or that does not hold what was asked for."""
+
+    default_code = Code.INVALID_CATALOG
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,7 @@ class Catalog:
         raise CatalogError(
             f"'{self.path}' has no entry for the class '{class_name}'",
             hint=did_you_mean(class_name, [e.class_name for e in self.entries], kind="class"),
+            code=Code.UNKNOWN_NAME,
         )
 
     def entry_of_fmu(self, model_name: str, file: Path) -> Entry | None:

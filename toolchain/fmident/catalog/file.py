@@ -19,7 +19,7 @@ from fmident.catalog.entry import (
     Signal,
     SmokeExperiment,
 )
-from fmident.errors import Location, UnitError, did_you_mean
+from fmident.errors import Code, Location, UnitError, did_you_mean
 from fmident.toml_file import Section, Source, parse_toml
 from fmident.units import parse_unit
 
@@ -145,6 +145,7 @@ def _settings(
                 f"'{name}' is not among the compilers of {section.title}",
                 name,
                 hint=did_you_mean(name, compilers, kind="compiler"),
+                code=Code.UNKNOWN_NAME,
             )
         before = found.get(name, BuildSettings())
         found[name] = BuildSettings(
@@ -167,6 +168,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
             f"there is no table [libraries.{top}] for the class '{class_name}'",
             "class",
             hint=did_you_mean(top, libraries, kind="library"),
+            code=Code.UNKNOWN_NAME,
         )
     library = libraries[top]
     compilers = section.words("compilers") or library.compilers
@@ -176,6 +178,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
                 f"'{name}' is not among the compilers of [libraries.{top}]",
                 "compilers",
                 hint=did_you_mean(name, library.compilers, kind="compiler"),
+                code=Code.UNKNOWN_NAME,
             )
     references = tuple(_reference(r) for r in _tables(section, "references"))
     smoke = _smoke(section.table("smoke", {}))
@@ -212,6 +215,7 @@ def _reference(section: Section) -> ReferenceExperiment:
             f"there is no reference '{file}'",
             "file",
             hint=did_you_mean(file.name, near, kind="file"),
+            code=Code.UNKNOWN_NAME,
         )
     found = ReferenceExperiment(
         file=file,

@@ -193,7 +193,9 @@ def refuse(findings: Sequence[Diagnostic]) -> None:
     """
     for finding in findings:
         if finding.severity == "error":
-            raise ProblemError(finding.message, location=finding.location, hint=finding.hint)
+            raise ProblemError(
+                finding.message, location=finding.location, hint=finding.hint, code=finding.rule
+            )
 
 
 def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]:
@@ -339,7 +341,7 @@ class _Check:
                 return sensitivities(self.subject, self.evaluator)
         except JacobianError as error:
             self.findings.append(
-                Diagnostic("error", error.message, error.location, error.hint, "no-derivative")
+                Diagnostic("error", error.message, error.location, error.hint, error.code)
             )
             return None
 

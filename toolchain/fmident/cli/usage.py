@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from fmident.errors import FmidentError, did_you_mean
+from fmident.errors import Code, FmidentError, did_you_mean
 
 
 class UsageError(FmidentError):
     """A command line that cannot be understood."""
+
+    default_code = Code.USAGE
 
 
 class Parser(argparse.ArgumentParser):

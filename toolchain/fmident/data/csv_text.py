@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import DataError, Location
+from fmident.errors import Code, DataError, Location
 
 GAPS = frozenset({"", "-", "nan", "na", "n/a", "#n/a", "null", "none"})
 """Cells that mean a missing sample, in small letters."""
@@ -211,6 +211,7 @@ def _bad_cell(text: CsvText, position: int, name: str, decimal: str = ".") -> Da
                 f"'{cell}' in column '{name}' is not a number",
                 location=Location(str(text.path), line, position + 1),
                 hint=_advice(text, cell),
+                code=Code.NOT_A_NUMBER,
             )
     raise AssertionError(f"column '{name}' is numeric")
 

@@ -16,7 +16,7 @@ from fmident.arrays import F64
 from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
 from fmident.data.table import Table
-from fmident.errors import DataError, Diagnostic, Location, did_you_mean
+from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean
 
 _LOSS = 0.05
 """Part of a frequency that central differences may lose at the cut-off without a warning."""
@@ -232,6 +232,7 @@ def prepare(
                 f"there is no column '{source}' to differentiate",
                 location=place,
                 hint=did_you_mean(source, list(units), kind="column"),
+                code=Code.UNKNOWN_NAME,
             )
         values = frame[source].to_numpy() if source in frame else table.column(source)
         frame[new] = differentiate(values, times)

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fmident.arrays import F64
 from fmident.data.csv_text import is_number, read_csv_text, read_numbers
-from fmident.errors import DataError, Location, UnitError, did_you_mean
+from fmident.errors import Code, DataError, Location, UnitError, did_you_mean
 from fmident.units import parse_unit
 
 Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
@@ -76,6 +76,7 @@ class Table:
                 f"there is no column '{name}'",
                 location=Location(str(self.path)),
                 hint=did_you_mean(name, self.names, kind="column"),
+                code=Code.UNKNOWN_NAME,
             )
         return self.frame[name].to_numpy(dtype=np.float64)
 

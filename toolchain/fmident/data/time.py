@@ -66,6 +66,7 @@ def time_axis(table: Table, column: str) -> F64:
             f"the unit of the time column '{column}': {error.message}",
             location=Location(str(table.path)),
             hint=error.hint,
+            code=error.code,
         ) from error
     second = parse_unit("s")
     if not compatible(parsed, second):

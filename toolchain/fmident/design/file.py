@@ -14,7 +14,7 @@ from fmident.design.excitation import DesignSettings
 from fmident.design.fourier import Axis
 from fmident.design.information import Criterion
 from fmident.design.sine import SineCriterion, SineSettings
-from fmident.errors import FmuError, ProblemError, did_you_mean
+from fmident.errors import Code, FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.model import EstimatorSettings, Problem
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
@@ -125,7 +125,7 @@ def _positive(section: Section, description: ModelDescription, what: str) -> dic
         try:
             description.variable(name)
         except FmuError as error:
-            raise section.error(error.message, name, hint=error.hint) from error
+            raise section.at_key(error, name) from error
         value = section.number(name)
         if not (np.isfinite(value) and value > 0.0):
             raise section.error(f"the {what} of '{name}' must be positive", name)
@@ -164,7 +164,7 @@ def _sine(design: Section, section: Section, description: ModelDescription) -> S
     try:
         return SineSettings(name, omega=omega, **values)
     except ProblemError as error:
-        raise section.error(error.message, hint=error.hint) from error
+        raise section.at_key(error) from error
 
 
 def _settings(section: Section) -> DesignSettings:
@@ -181,7 +181,7 @@ def _settings(section: Section) -> DesignSettings:
     try:
         return DesignSettings(**values)
     except ProblemError as error:
-        raise section.error(error.message, hint=error.hint) from error
+        raise section.at_key(error) from error
 
 
 def _axes(root: Section, description: ModelDescription) -> tuple[Axis, ...]:
@@ -205,7 +205,7 @@ def _axes(root: Section, description: ModelDescription) -> tuple[Axis, ...]:
                 acceleration_limit=section.number("acceleration_limit", np.inf),
             )
         except ProblemError as error:
-            raise section.error(error.message, hint=error.hint) from error
+            raise section.at_key(error) from error
         section.finish()
         axes.append(axis)
     return tuple(axes)
@@ -218,4 +218,5 @@ def _refuse_no_input(section: Section, key: str, name: str, description: ModelDe
             f"'{name}' is not an input of the FMU",
             key,
             hint=did_you_mean(name, inputs, kind="input"),
+            code=Code.UNKNOWN_NAME,
         )

@@ -18,7 +18,7 @@ from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.design.information import USELESS, Information, criterion_value, refuse_not_positive
-from fmident.errors import EstimationError, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.evaluation import Evaluator
 
 SineCriterion = Literal["determinant", "condition", "variance"]
@@ -178,6 +178,7 @@ def design_sine(
         raise ProblemError(
             f"'{settings.parameter}' is not a free parameter",
             hint=did_you_mean(settings.parameter, names, kind="parameter"),
+            code=Code.UNKNOWN_NAME,
         )
     if settings.criterion == "condition" and len(names) == 1:
         raise ProblemError(

@@ -35,7 +35,9 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     """
     finding = initial_finding(problem, evaluator)
     if finding is not None:
-        raise EstimationError(finding.message, location=finding.location, hint=finding.hint)
+        raise EstimationError(
+            finding.message, location=finding.location, hint=finding.hint, code=finding.rule
+        )
 
 
 def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None:
@@ -82,7 +84,9 @@ def check_influence(problem: Problem, evaluator: Evaluator) -> None:
     """
     finding = inert_finding(problem, inert_parameters(problem, evaluator))
     if finding is not None:
-        raise ProblemError(finding.message, location=finding.location, hint=finding.hint)
+        raise ProblemError(
+            finding.message, location=finding.location, hint=finding.hint, code=finding.rule
+        )
 
 
 def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParameter, ...]:

@@ -78,7 +78,9 @@ def _check_estimator(
         estimator = find(problem.estimator.name)
     except PluginError as error:
         place = _place(problem, *owner, "estimator", "name")
-        raise ProblemError(error.message, location=place, hint=error.hint) from error
+        raise ProblemError(
+            error.message, location=place, hint=error.hint, code=error.code
+        ) from error
     options = estimator_options(problem, estimator, (*owner, "estimator"))
     if solves:
         try:

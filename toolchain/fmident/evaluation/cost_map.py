@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.search_space import SearchSpace
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def cost_map(
             raise ProblemError(
                 f"there is no free parameter '{name}'",
                 hint=did_you_mean(name, known, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
             )
     if names[0] == names[1]:
         raise ProblemError(f"'{names[0]}' is given twice", hint="name two different parameters")

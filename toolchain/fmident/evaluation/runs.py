@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.errors import Code
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.counts import Counts
 from fmident.evaluation.executors.base import Executor
@@ -289,7 +290,10 @@ class Runs:
         if bool(np.isfinite(p).all()):
             return True
         values = {q.name: float(v) for q, v in zip(self.problem.free, p, strict=True)}
-        self.counts.failed(SimulationFailure("a parameter is not finite", None, values))
+        not_finite = SimulationFailure(
+            "a parameter is not finite", None, values, code=Code.NOT_FINITE
+        )
+        self.counts.failed(not_finite)
         return False
 
     def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:

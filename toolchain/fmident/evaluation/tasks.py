@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import SimulationError
+from fmident.errors import Code, SimulationError
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class SimulationFailure:
         Whether it took too long.
     says_time
         Whether the message says `time` already.
+    code
+        What kind of failure it is, see :class:`fmident.errors.Code`.
     """
 
     message: str
@@ -73,12 +75,13 @@ class SimulationFailure:
     final: bool = True
     timed_out: bool = False
     says_time: bool = False
+    code: str = Code.SIMULATION_FAILED
 
     @classmethod
     def of(
         cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
     ) -> SimulationFailure:
-        """Return the failure that an exception of the FMU engine tells of."""
+        """Return the failure that an exception of the FMU engine reports."""
         return cls(
             error.message,
             error.time,
@@ -89,6 +92,7 @@ class SimulationFailure:
             final=not error.timed_out,
             timed_out=error.timed_out,
             says_time=error.says_time,
+            code=error.code,
         )
 
     def __str__(self) -> str:
@@ -116,4 +120,5 @@ def refuse_not_finite(
         dict(values),
         (),
         experiment,
+        code=Code.NOT_FINITE,
     )

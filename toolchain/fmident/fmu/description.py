@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fmident.errors import FmuError, did_you_mean
+from fmident.errors import Code, FmuError, did_you_mean
 from fmident.fmu.interfaces import (
     OPENMODELICA,
     Capabilities,
@@ -266,5 +266,6 @@ class ModelDescription:
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",
                 hint=did_you_mean(name, self.by_name, kind="variable"),
+                code=Code.UNKNOWN_NAME,
             )
         return found

@@ -1,4 +1,4 @@
-"""What a process and the child in which an FMU runs tell each other, as objects.
+"""What a process and the child in which an FMU runs send each other, as objects.
 
 Both sides read the same fields: what one adds, the other has, or neither does.
 """
@@ -52,13 +52,14 @@ class ErrorFacts:
         Name of the error's class.
     message
         With its place in a file, if it has one.
-    hint, time, ended, timed_out, says_time, log
+    hint, code, time, ended, timed_out, says_time, log
         As in :class:`fmident.errors.SimulationError`.
     """
 
     kind: str
     message: str
     hint: str | None = None
+    code: str | None = None
     time: float | None = None
     ended: float | None = None
     timed_out: bool = False
@@ -69,7 +70,7 @@ class ErrorFacts:
     def of(cls, error: FmidentError) -> ErrorFacts:
         """Return the facts of an error."""
         place = "" if error.location is None else f"{error.location}: "
-        facts = cls(type(error).__name__, place + error.message, error.hint)
+        facts = cls(type(error).__name__, place + error.message, error.hint, error.code)
         if not isinstance(error, SimulationError):
             return facts
         return dataclasses.replace(
@@ -82,9 +83,9 @@ class ErrorFacts:
         )
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> ErrorFacts:
+    def read(cls, content: Mapping[str, Any]) -> ErrorFacts:
         """Return the facts from JSON."""
-        return cls(**{**told, "log": tuple(told["log"])})
+        return cls(**{**content, "log": tuple(content["log"])})
 
     def as_json(self) -> dict[str, Any]:
         """Return the facts for JSON."""
@@ -97,7 +98,7 @@ class ErrorFacts:
     def error(self) -> FmuError | SimulationError:
         """Return the error again."""
         if self.kind == FmuError.__name__:
-            return FmuError(self.message, hint=self.hint)
+            return FmuError(self.message, hint=self.hint, code=self.code)
         return SimulationError(
             self.message,
             time=self.time,
@@ -106,4 +107,5 @@ class ErrorFacts:
             ended=self.ended,
             timed_out=self.timed_out,
             says_time=self.says_time,
+            code=self.code,
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import SimulationError
+from fmident.errors import Code, SimulationError
 from fmident.fmu.log import LogRecord
 
 
@@ -28,6 +28,8 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         Whether only the time limit has ended it.
     says_time
         Whether the message says `time`.
+    code
+        As for :class:`fmident.errors.SimulationError`.
 
     Attributes
     ----------
@@ -44,6 +46,7 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         ended: float | None = None,
         timed_out: bool = False,
         says_time: bool = True,
+        code: str | None = None,
     ) -> None:
         self.message = message
         self.time = time
@@ -51,6 +54,7 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         self.ended = ended
         self.timed_out = timed_out
         self.says_time = says_time
+        self.code = code
         self.outputs: F64 | None = None
         super().__init__(message)
 
@@ -61,6 +65,7 @@ def not_finite(name: str, value: float, time: float) -> RunFailed:
         f"output '{name}' is {value} at t = {time!r} s",
         time=time,
         hint="the parameters or inputs may be outside what the model can compute",
+        code=Code.NOT_FINITE,
     )
 
 
@@ -118,4 +123,5 @@ def simulation_error(
         outputs=failure.outputs,
         timed_out=failure.timed_out,
         says_time=failure.says_time,
+        code=failure.code,
     )

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident.errors import SimulationError
+from fmident.errors import Code, SimulationError
 from fmident.fmu.child import OUTPUT, REQUEST, RESULT, START_LIMIT, Child
 from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
@@ -199,6 +199,7 @@ def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> 
         time=reached if stage == "step" else None,
         timed_out=hung,
         says_time=True,
+        code=Code.TIMED_OUT if hung else Code.PROCESS_CRASHED,
         log=[str(record) for record in records],
         hint="allow more time if the model is that slow"
         if hung

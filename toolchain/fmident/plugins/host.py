@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from fmident.errors import Diagnostic, FmidentError, PluginError, did_you_mean, nearest
+from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest
 from fmident.plugins import hookspecs
 from fmident.plugins.registry import Origin, Registry
 
@@ -276,7 +276,9 @@ def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | N
     names = {*BUILT_IN, *(origin.plugin for origin in origins)}
     for name in sorted(unwanted - names):
         raise PluginError(
-            f"there is no plugin '{name}' to leave out", hint=did_you_mean(name, names)
+            f"there is no plugin '{name}' to leave out",
+            hint=did_you_mean(name, names),
+            code=Code.UNKNOWN_NAME,
         )
     host = Host()
     for name, module in BUILT_IN.items():
@@ -315,6 +317,7 @@ def _validated_hooks(plugin: object) -> tuple[str, ...]:
             raise PluginError(
                 f"it implements the hook '{caller.name}', which does not exist",
                 hint=did_you_mean(caller.name, known, kind="hook"),
+                code=Code.UNKNOWN_NAME,
             )
     if not callers:
         unmarked = [name for name in dir(plugin) if name in known]

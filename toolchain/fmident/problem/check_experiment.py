@@ -9,7 +9,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data import Experiment, Measurement
 from fmident.data.filters import check_equidistant
-from fmident.errors import DataError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, DataError, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 
 Where = Callable[..., Location | None]
@@ -85,6 +85,7 @@ def _check_input(
             f"the FMU of '{description.name}' has no input '{name}'",
             location=place,
             hint=did_you_mean(name, inputs, kind="input"),
+            code=Code.UNKNOWN_NAME,
         )
     if values.shape != experiment.times.shape or not bool(np.isfinite(values).all()):
         raise ProblemError(
@@ -104,6 +105,7 @@ def _check_measurement(
             f"the FMU of '{description.name}' has no variable '{m.variable}'",
             location=place,
             hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
+            code=Code.UNKNOWN_NAME,
         )
     reason = why_not_compared(variable)
     if reason is not None:
@@ -128,7 +130,7 @@ def _check_measurement(
             _ = m.compared
         except DataError as error:
             raise ProblemError(
-                f"{label}: {error.message}", location=place, hint=error.hint
+                f"{label}: {error.message}", location=place, hint=error.hint, code=error.code
             ) from error
     sigma = np.ones(1) if m.sigma is None else np.broadcast_to(m.sigma, m.values.shape)[m.rows]
     with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fmident.errors import ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.model import Parameter, Problem, Stage
 
 
@@ -46,6 +46,7 @@ def stage_of(
             raise ProblemError(
                 f"stage '{name}' names the experiment '{experiment}', which does not exist",
                 hint=did_you_mean(experiment, known, kind="experiment"),
+                code=Code.UNKNOWN_NAME,
                 key="experiments",
             )
     if not chosen:
@@ -145,5 +146,6 @@ def _not_free(problem: Problem, stage: str, name: str, usable: Sequence[str]) ->
     return ProblemError(
         f"stage '{stage}' searches '{name}', but there is no such parameter",
         hint=did_you_mean(name, usable, kind="parameter"),
+        code=Code.UNKNOWN_NAME,
         key="free",
     )

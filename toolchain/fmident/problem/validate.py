@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fmident.data import Experiment
-from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import check_experiment
 from fmident.problem.model import Parameter, Problem
@@ -155,6 +155,7 @@ def _check_experiments(p: Parameter, names: list[str], where: Where) -> None:
                 f"'{p.name}' names the experiment '{name}', which does not exist",
                 location=where("parameters", p.name, "experiments"),
                 hint=did_you_mean(name, names, kind="experiment"),
+                code=Code.UNKNOWN_NAME,
             )
 
 
@@ -187,12 +188,14 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
         raise ProblemError(
             f"'{variable.name}' cannot be set in the FMU: it is {variable.why_not_settable}",
             location=where("parameters", name),
+            code=Code.NOT_SETTABLE,
         )
     if variable.type != "Real":
         raise ProblemError(
             f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
             location=where("parameters", name),
             hint="set it in start_values instead",
+            code=Code.NOT_SETTABLE,
         )
 
 

@@ -95,6 +95,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "undecided": list(result.identifiability.undecided),
             "jumps": list(result.identifiability.jumps),
             "withheld": list(result.identifiability.withheld),
+            "rank_known": result.identifiability.rank_known,
         },
         "derivatives": None
         if result.derivatives is None

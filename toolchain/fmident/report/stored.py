@@ -100,6 +100,7 @@ def _result(content: JsonTable) -> EstimationResult:
             undecided=judged.texts("undecided", []),
             jumps=judged.texts("jumps", []),
             withheld=judged.texts("withheld", []),
+            rank_known=judged.flag("rank_known", True),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),

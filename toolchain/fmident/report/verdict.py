@@ -120,16 +120,16 @@ def verdict(result: EstimationResult) -> Verdict:
 def _which_are_meant(result: EstimationResult, words: str) -> str:
     """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
     judged = result.identifiability
-    count = 0 if judged is None else judged.singular_values.size
     last = result.stages[-1].name if result.stages else ""
     free = [e for e in result.estimates if not e.fixed]
     bound = [e.name for e in free if e.at_bound and e.stage == last]
-    if judged is None or not 0 < count == judged.rank:
+    if judged is None or not judged.full_rank:
         return words
     if not (bound or any(e.stage != last for e in free)):
         return words
     said = words.rstrip(".")
     if bound:
+        count = judged.rank
         others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
         held = "its bound" if len(bound) == 1 else "their bounds"
         said = f"{others} identifiable, with {_names(bound)} held at {held}"

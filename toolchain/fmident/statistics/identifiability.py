@@ -64,6 +64,8 @@ class Identifiability:
     withheld
         Parameters that are identifiable, but of which the derivatives are too inexact for a
         standard error.
+    rank_known
+        Whether the rank says what the data determine; not where the cost jumps.
     """
 
     singular_values: F64
@@ -73,6 +75,12 @@ class Identifiability:
     undecided: tuple[str, ...] = ()
     jumps: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
+    rank_known: bool = True
+
+    @property
+    def full_rank(self) -> bool:
+        """Whether the data determine every parameter that is free between its bounds."""
+        return self.rank_known and 0 < self.singular_values.size == self.rank
 
 
 @dataclass(frozen=True)

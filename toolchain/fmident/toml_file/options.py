@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from fmident.errors import Location, ProblemError, did_you_mean, shown
+from fmident.errors import Code, Location, ProblemError, did_you_mean, shown
 from fmident.options import OptionError, check_options, types_of
 
 T = TypeVar("T")
@@ -69,6 +69,7 @@ def build_dataclass(
                 f"{table}: '{name}' needs the option '{key}'",
                 location=where(None),
                 hint=f"add {key} = ... ({noun(hints[key])})",
+                code=Code.MISSING_KEY,
             )
     values = {}
     for key, value in raw.items():
@@ -79,15 +80,17 @@ def build_dataclass(
                 f"{written(value)}",
                 location=where(key),
                 hint=_value_hint(value, hints[key]),
+                code=Code.WRONG_TYPE,
             )
         values[key] = converted
     try:
         made = kind(**values)
         check_options(made)  # also of a class that is not derived from Options
     except ValueError as error:
-        blamed = error.option if isinstance(error, OptionError) else _blamed(kind, values)
         message = f"{table}: options of '{name}': {error}"
-        raise ProblemError(message, location=where(blamed)) from error
+        if isinstance(error, OptionError):
+            raise ProblemError(message, location=where(error.option), code=error.code) from error
+        raise ProblemError(message, location=where(_blamed(kind, values))) from error
     return made
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import FmidentError, Location, ProblemError, did_you_mean, shown
+from fmident.errors import Code, FmidentError, Location, ProblemError, did_you_mean, shown
 from fmident.toml_file.locate import Path as KeyPath
 from fmident.toml_file.locate import line_of
 
@@ -63,6 +63,7 @@ class Section:
                 f"{self.title}: this must be a table, not {_shown(table)}",
                 location=source.where(keys),
                 hint=f"write {self.title} on a line of its own, and its keys below",
+                code=Code.WRONG_TYPE,
             )
 
     @property
@@ -73,11 +74,16 @@ class Section:
             return f"[[{text}]]"
         return f"[{text}]" if text else self.source.title
 
-    def error(self, message: str, *keys: str, hint: str | None = None) -> FmidentError:
+    def error(
+        self, message: str, *keys: str, hint: str | None = None, code: str | None = None
+    ) -> FmidentError:
         """Return an error at a key of this table."""
-        return self.source.error(
-            message, location=self.source.where((*self.keys, *keys)), hint=hint
-        )
+        where = self.source.where((*self.keys, *keys))
+        return self.source.error(message, location=where, hint=hint, code=code)
+
+    def at_key(self, error: FmidentError, *keys: str) -> FmidentError:
+        """Return an error of another part of the program as one at a key of this table."""
+        return self.error(error.message, *keys, hint=error.hint, code=error.code)
 
     def has(self, key: str) -> bool:
         """Return whether the key is there."""
@@ -90,7 +96,7 @@ class Section:
         if key in self._table:
             return self._table[key]
         if default is _MISSING:
-            raise self.error(f"{self.title} needs the key '{key}'")
+            raise self.error(f"{self.title} needs the key '{key}'", code=Code.MISSING_KEY)
         return default
 
     def number(self, key: str, default: Any = _MISSING) -> Any:
@@ -121,7 +127,10 @@ class Section:
         listed = ", ".join(f'"{o}"' for o in allowed)
         hint = did_you_mean(value, allowed, kind="choice") if isinstance(value, str) else None
         raise self.error(
-            f"{self.title}: '{key}' is {_plain(value)}; it must be one of {listed}", key, hint=hint
+            f"{self.title}: '{key}' is {_plain(value)}; it must be one of {listed}",
+            key,
+            hint=hint,
+            code=Code.NOT_A_CHOICE,
         )
 
     def pair(self, key: str) -> tuple[float, float] | None:
@@ -172,11 +181,13 @@ class Section:
                     f"unknown key '{key}' in {self.title}",
                     key,
                     hint=did_you_mean(key, self._known, kind="key"),
+                    code=Code.UNKNOWN_KEY,
                 )
 
     def wrong(self, key: str, value: Any, wanted: str) -> FmidentError:
         """Return the error for a value of the wrong type."""
-        return self.error(f"{self.title}: '{key}' must be {wanted}, not {_shown(value)}", key)
+        message = f"{self.title}: '{key}' must be {wanted}, not {_shown(value)}"
+        return self.error(message, key, code=Code.WRONG_TYPE)
 
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import FmidentError, Location, ProblemError
+from fmident.errors import Code, FmidentError, Location, ProblemError
 
 _PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 _DIGITS = re.compile(r"[0-9A-Fa-f_]{1000,}")
@@ -128,6 +128,7 @@ def parse_toml(
         raise error(
             f"this is not TOML: {failure.message}",
             location=Location(str(path), failure.line, failure.column),
+            code=Code.NOT_TOML,
             hint=failure.hint or _hint(text, failure.line, example),
         ) from failure
 

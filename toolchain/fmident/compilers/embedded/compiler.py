@@ -12,7 +12,7 @@ from pathlib import Path
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
-from fmident.errors import CompilationError, did_you_mean
+from fmident.errors import Code, CompilationError, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
@@ -85,6 +85,7 @@ def _optimization(request: BuildRequest) -> int:
             raise CompilationError(
                 f"the embedded compiler has no option '{key}'",
                 hint=did_you_mean(key, _OPTIONS, kind="option"),
+                code=Code.UNKNOWN_NAME,
             )
     level = request.options.get("optimization", 2)
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= 3:

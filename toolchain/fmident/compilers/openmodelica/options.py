@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fmident.errors import CompilationError, did_you_mean
+from fmident.errors import Code, CompilationError, did_you_mean
 
 SESSIONS = ("auto", "local", "docker", "script")
 FMU_TYPES = ("me_cs", "cs", "me")
@@ -127,6 +127,7 @@ def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
             raise CompilationError(
                 f"the openmodelica compiler has no option '{name}'",
                 hint=did_you_mean(name, known, kind="option"),
+                code=Code.UNKNOWN_NAME,
             )
     given = {"session": default_session(), **given}
     return OpenModelicaOptions(**given)  # type: ignore[arg-type]  # checked in __post_init__

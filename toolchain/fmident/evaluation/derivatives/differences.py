@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.evaluation.derivatives.curvature import LARGEST
 from fmident.evaluation.derivatives.events import Crossing, disagreeing, exceeding, jumping, resolve
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood, Sample
@@ -34,6 +34,8 @@ _STILL_FAR = 0.01
 
 class JacobianError(EstimationError):
     """A column of the Jacobian cannot be computed, since every simulation nearby fails."""
+
+    default_code = Code.NO_DERIVATIVE
 
 
 @dataclass(frozen=True)

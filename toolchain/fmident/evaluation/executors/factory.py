@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fmident.errors import Diagnostic, EstimationError, did_you_mean
+from fmident.errors import Code, Diagnostic, EstimationError, did_you_mean
 from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.inline import InProcessExecutor
@@ -115,7 +115,9 @@ def _kind(problem: Problem, kinds: Mapping[str, ExecutorKind] | None) -> Executo
     name, known = problem.evaluation.executor, BUILT_IN if kinds is None else kinds
     if name not in known:
         raise EstimationError(
-            f"there is no executor '{name}'", hint=did_you_mean(name, known, kind="executor")
+            f"there is no executor '{name}'",
+            hint=did_you_mean(name, known, kind="executor"),
+            code=Code.UNKNOWN_NAME,
         )
     return known[name]
 

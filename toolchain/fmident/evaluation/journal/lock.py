@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident._json import loads_json
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 
 _OWN: dict[str, dict[str, Any]] = {}
 """Locks that this process holds, and what their files tell.
@@ -135,4 +135,5 @@ def _refusal(what: Path, holder: dict[str, Any]) -> EstimationError:
     return EstimationError(
         f"another run is at work on the result folder '{what}'{who}",
         hint="wait for it, end it, or give another folder with -o",
+        code=Code.FOLDER_IN_USE,
     )

@@ -32,6 +32,7 @@ import numpy as np
 import xxhash
 
 from fmident.arrays import F64
+from fmident.errors import Code
 from fmident.evaluation.journal.keys import KEY_BYTES
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 
@@ -230,16 +231,18 @@ def _plain(failure: SimulationFailure) -> dict[str, Any]:
         "experiment": failure.experiment,
         "hint": failure.hint,
         "says_time": failure.says_time,
+        "code": failure.code,
     }
 
 
-def _failure(told: dict[str, Any]) -> SimulationFailure:
+def _failure(kept: dict[str, Any]) -> SimulationFailure:
     return SimulationFailure(
-        told["message"],
-        told["time"],
-        told["parameters"],
-        tuple(told["log"]),
-        told["experiment"],
-        told["hint"],
-        says_time=told.get("says_time", False),
+        kept["message"],
+        kept["time"],
+        kept["parameters"],
+        tuple(kept["log"]),
+        kept["experiment"],
+        kept["hint"],
+        says_time=kept.get("says_time", False),
+        code=kept.get("code", Code.SIMULATION_FAILED),
     )

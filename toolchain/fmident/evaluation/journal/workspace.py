@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fmident._json import JsonTable, loads_json
-from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 from fmident.evaluation.journal.identity import differences, identity_of
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS, Journal
 from fmident.evaluation.journal.lock import RunLock
@@ -103,10 +103,9 @@ class Workspace:
         traceback: TracebackType | None,
     ) -> None:
         quick = time.monotonic() - self._began < _QUICK
-        # An error that passes, such as a lost scheduler, says itself how the run goes on.
-        passes = isinstance(error, FmidentError) and "--resume" in (error.hint or "")
-        if isinstance(error, FmidentError) and quick and not (passes or self._worth_keeping):
-            # A mistake that has to be corrected first: there is nothing to go on from.
+        mistake = isinstance(error, FmidentError) and error.code != Code.EXECUTOR_LOST
+        if mistake and quick and not self._worth_keeping:
+            # It has to be corrected first: there is nothing to go on from.
             self.discard()
         self.close()
 
@@ -237,11 +236,13 @@ class Workspace:
             raise EstimationError(
                 f"there is no unfinished run of '{self.result}' to resume",
                 hint="leave --resume out; a run that has ended needs none",
+                code=Code.NOTHING_TO_RESUME,
             ) from None
         except (OSError, ValueError) as error:
             raise EstimationError(
                 f"the unfinished run in '{self.folder}' cannot be read: {error}",
                 hint="leave --resume out: it is moved aside, and the run begins anew",
+                code=Code.NOTHING_TO_RESUME,
             ) from error
         changed = differences(before.values(), identity)
         if changed:
@@ -250,6 +251,7 @@ class Workspace:
                 f"{changed}",
                 hint="undo the change (the problem as it was is in "
                 f"'{self.folder / _PROBLEM}'), or leave --resume out to begin anew",
+                code=Code.OTHER_PROBLEM,
             )
 
     def _move_aside(self, replace: bool) -> None:

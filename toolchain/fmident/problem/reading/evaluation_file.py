@@ -71,7 +71,7 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
             renew_after=_whole(section, "renew_after"),
         )
     except OptionError as error:
-        raise section.error(f"[evaluation]: {error}", error.option) from error
+        raise section.error(f"[evaluation]: {error}", error.option, code=error.code) from error
     options = _executor_options(section, executors or {}, settings.executor)
     section.finish()
     return dataclasses.replace(settings, executor_options=options)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data import Experiment, Reader
-from fmident.errors import Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.balance import balanced
 from fmident.problem.reading.outputs import (
@@ -198,6 +198,7 @@ def _inputs(
                 f"'{main.table.path}' has no column '{column}'",
                 name,
                 hint=did_you_mean(column, main.table.names, kind="column"),
+                code=Code.UNKNOWN_NAME,
             )
         place = table.source.where((*table.keys, name))
         unit = unit or main.table.units.get(column)

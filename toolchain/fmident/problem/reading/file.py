@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident.data import Experiment, Reader
 from fmident.errors import (
+    Code,
     CompilationError,
     Diagnostic,
     FmidentError,
@@ -93,7 +94,7 @@ def load_problem(
         description = description.with_interface(evaluation.interface)
     except FmuError as error:
         at = root.table("evaluation")
-        raise at.error(error.message, "interface", hint=error.hint) from error
+        raise at.at_key(error, "interface") from error
     description = with_own_units(root, description)
     straight = description.can_interpolate_inputs or description.input_ramps is not None
     experiments = read_experiments(
@@ -173,7 +174,7 @@ def read_model(
     try:
         description = resized(description, dict(given.items()))
     except FmuError as error:
-        raise given.error(error.message, hint=error.hint) from error
+        raise given.at_key(error) from error
     return fmu, description, dict(start_values(given, description))
 
 
@@ -262,7 +263,7 @@ def _built(
     except CompilationError as error:
         if error.diagnostics:  # these have places of their own
             raise
-        raise model.error(error.message, "class", hint=error.hint) from error
+        raise model.at_key(error, "class") from error
 
 
 def _experiment_tables(root: Section) -> list[Any]:
@@ -402,6 +403,7 @@ def _parameter_variable(
             f"{error.message} that parameter '{name}' could set",
             *(["variable"] if explicit is not None else []),
             hint=did_you_mean(explicit or name, candidates, kind="parameter of the FMU"),
+            code=Code.UNKNOWN_NAME,
         ) from error
     if not variable.settable:
         known = description.why_not_settable(variable.name)
@@ -411,6 +413,7 @@ def _parameter_variable(
         raise section.error(
             f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
             hint="set it in [model.start_values] instead",
+            code=Code.NOT_SETTABLE,
         )
     return variable
 
@@ -425,6 +428,7 @@ def _not_settable(
     return section.error(
         f"'{name}' cannot be set in the FMU: {reason}",
         hint=f"{advice}; {nearest}" if advice else nearest,
+        code=Code.NOT_SETTABLE,
     )
 
 
@@ -461,7 +465,7 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
         try:
             kind = resolve_cost(name)
         except PluginError as error:
-            raise section.error(error.message, "name", hint=error.hint) from error
+            raise section.at_key(error, "name") from error
 
     def where(key: str | None) -> Location:
         return section.source.where((*section.keys, *(() if key is None else (key,))))

@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data import Decimation, Measurement, NumberOrParameter
-from fmident.errors import DataError, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import why_not_compared
 from fmident.problem.reading.quantities import in_own_unit, note_as_is, same_dimension, to_unit
@@ -118,7 +118,10 @@ def read_output(
     reason = why_not_compared(variable)
     if reason is not None:
         names = [v.name for v in description.outputs]
-        raise section.error(reason, hint=did_you_mean(variable.name, names, kind="output"))
+        raise section.error(
+            reason,
+            hint=did_you_mean(variable.name, names, kind="output"),
+        )
     column = section.text("column")
     name = section.text("data", None)
     path = None if name is None else Path(name)
@@ -129,6 +132,7 @@ def read_output(
             f"'{sampled.table.path}' has no column '{column}'",
             location=place,
             hint=did_you_mean(column, sampled.table.names, kind="column"),
+            code=Code.UNKNOWN_NAME,
         )
     unit = section.text("unit", sampled.table.units.get(column))
     variable = in_own_unit(section, variable, unit)
@@ -200,6 +204,7 @@ def _sigma(
                 f"'sigma' names the column '{given}', which '{sampled.table.path}' does not have",
                 "sigma",
                 hint=did_you_mean(given, sampled.table.names, kind="column"),
+                code=Code.UNKNOWN_NAME,
             )
         values = np.where(np.isfinite(measured), sampled.values(given), 1.0)
         unit = sampled.table.units.get(given) or unit
@@ -234,7 +239,7 @@ def _decimation(section: Section, values: F64, grid: Grid, path: Path | None) ->
     try:
         decimation = Decimation(factor, order, ripple, cutoff)
     except DataError as error:
-        raise section.error(error.message, "decimate", hint=error.hint) from error
+        raise section.at_key(error, "decimate") from error
     inner.finish()
     if not np.isfinite(values).all() or path is not None:
         raise section.error(

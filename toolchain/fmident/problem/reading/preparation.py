@@ -32,7 +32,7 @@ def prepared(experiment: Section, table: Table, times: F64) -> tuple[Table, tupl
     try:
         return prepare(table, times, read_preparation(section))
     except DataError as error:
-        raise section.error(error.message, hint=error.hint) from error
+        raise section.at_key(error) from error
 
 
 def read_preparation(section: Section) -> Preparation:

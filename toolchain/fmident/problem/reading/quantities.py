@@ -39,7 +39,9 @@ def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where
     try:
         source = parse_unit(given)
     except UnitError as error:
-        raise ProblemError(f"{what}: {error.message}", location=where, hint=error.hint) from error
+        raise ProblemError(
+            f"{what}: {error.message}", location=where, hint=error.hint, code=error.code
+        ) from error
     try:
         target = parse_unit(wanted)
     except UnitError as error:
@@ -173,7 +175,7 @@ def in_own_unit(section: Section, variable: Variable, given: str | None) -> Vari
         try:
             parse_unit(unit)
         except UnitError as error:
-            raise section.error(error.message, "variable_unit", hint=error.hint) from error
+            raise section.at_key(error, "variable_unit") from error
     if variable.unit is not None and not _same(unit, variable.unit):
         raise section.error(
             f"the FMU says that '{variable.name}' is in '{variable.unit}', not in '{unit}'",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.cost import Cost
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, Stage
 from fmident.problem.reading.quantities import stays_as_is, to_unit
@@ -93,6 +93,7 @@ def _with_starts(section: Section, stage: Stage) -> Stage:
                 f"stage '{stage.name}' has no parameter '{name}'",
                 name,
                 hint=did_you_mean(name, known, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
             )
         own = tables.table(name)
         known[name] = _parameter(own, known[name], starts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident.errors import FmuError, did_you_mean
+from fmident.errors import Code, FmuError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.toml_file import Section
 
@@ -31,6 +31,7 @@ def start_values(section: Section, description: ModelDescription) -> dict[str, f
                 f"'{name}' cannot be set in the FMU: {reason}",
                 name,
                 hint=advice or _settable_hint(name, description),
+                code=Code.NOT_SETTABLE,
             )
         wanted = _START_KINDS[variable.type]
         if not wanted.fits(value):
@@ -48,8 +49,8 @@ def variable_of(section: Section, description: ModelDescription, name: str, key:
         if known is not None:
             reason, advice = known
             message = f"'{name}' is not a variable of the FMU: {reason}"
-            raise section.error(message, key, hint=advice) from error
-        raise section.error(error.message, key, hint=error.hint) from error
+            raise section.error(message, key, hint=advice, code=Code.NOT_SETTABLE) from error
+        raise section.at_key(error, key) from error
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ class ProcessExecutor(PreparedExecutor):
         """See to one answer."""
         if kind == Reply.REFUSED:
             facts = ErrorFacts.read(json.loads(body))
-            error = FmuError(facts.message, hint=facts.hint)
+            error = FmuError(facts.message, hint=facts.hint, code=facts.code)
             if sent.command is Command.OPEN:
                 raise error
             worker.known.discard(sent.setup)

@@ -1,4 +1,4 @@
-"""Failed simulations, as worker processes and their remains tell of them."""
+"""Failed simulations, as worker processes and their traces report them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from fmident.errors import Code
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import SimulationFailure
 from fmident.fmu.description import ModelDescription
@@ -20,6 +21,13 @@ _CRASH_HINT = (
     " again with another tool or version"
 )
 
+
+_CODES = {
+    "crash": Code.PROCESS_CRASHED,
+    "killed": Code.PROCESS_KILLED,
+    "timeout": Code.TIMED_OUT,
+    "memory": Code.OUT_OF_MEMORY,
+}
 
 _HINTS = {
     "timeout": "allow more time with [evaluation] timeout, or narrow the bounds",
@@ -64,6 +72,8 @@ class Crash:
         Whether the same simulation would crash again, as far as one can tell.
     timed_out
         Whether it was ended for the time that it took.
+    code
+        What kind of failure it is.
     """
 
     message: str
@@ -71,6 +81,7 @@ class Crash:
     hint: str
     final: bool = True
     timed_out: bool = False
+    code: str = Code.PROCESS_CRASHED
 
     def failure(
         self, values: Mapping[str, float], prepared: Prepared, step: int = -1
@@ -86,6 +97,7 @@ class Crash:
             self.hint,
             self.final,
             self.timed_out,
+            code=self.code,
         )
 
 
@@ -101,13 +113,14 @@ def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -
         _HINTS.get(end.cause, _CRASH_HINT),
         final=end.cause == "crash",
         timed_out=end.cause == "timeout",
+        code=_CODES[end.cause],
     )
 
 
 def failure_of(
     facts: ErrorFacts, printed: bytes, values: Mapping[str, float], prepared: Prepared
 ) -> SimulationFailure:
-    """Return a failure that the FMU engine told of, with what the FMU printed."""
+    """Return a failure that the FMU engine reported, with what the FMU printed."""
     records = output_records(printed.decode("utf-8", "replace"))
     message = facts.message
     if records and not facts.log:
@@ -122,4 +135,5 @@ def failure_of(
         final=not facts.timed_out,
         timed_out=facts.timed_out,
         says_time=facts.says_time,
+        code=facts.code or Code.SIMULATION_FAILED,
     )

@@ -24,8 +24,8 @@ SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
 CPU_LIMIT_S = 100
 """Processor time that rumoca may take, s."""
-TOO_LARGE = 75
-"""Exit code of the worker whose answer would be too large."""
+TOO_LARGE, NOT_INSTALLED = 75, 76
+"""Exit codes of the worker: its answer would be too large; there is no rumoca."""
 PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
@@ -252,12 +252,12 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             f"of the embedded compiler: {first[0]}",
             hint=f"make arrays and expressions smaller; it may take {MEMORY_BYTES / 1e9:g} GB",
         )
+    if done.returncode == NOT_INSTALLED:
+        raise CompilationError(
+            "the embedded compiler needs the Python package rumoca",
+            hint="install it: pip install 'rumoca>=0.10,<0.11'",
+        )
     if done.returncode != 0 or not done.stdout:
-        if "No module named 'rumoca'" in done.stderr:
-            raise CompilationError(
-                "the embedded compiler needs the Python package rumoca",
-                hint="install it: pip install 'rumoca>=0.10,<0.11'",
-            )
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
         return {
             "error": f"rumoca crashed ({last[0]})",

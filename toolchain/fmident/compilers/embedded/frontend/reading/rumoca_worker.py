@@ -15,9 +15,14 @@ import json
 import sys
 from typing import Any
 
-import rumoca
+_TOO_LARGE, _NOT_INSTALLED, _MOST_LETTERS = 75, 76, 400_000_000
 
-_TOO_LARGE, _MOST_LETTERS = 75, 400_000_000
+try:
+    import rumoca
+except ModuleNotFoundError as error:
+    if error.name != "rumoca":
+        raise
+    sys.exit(_NOT_INSTALLED)
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,162 @@
+"""Errors have codes, which stay while messages change, and nothing searches in a message."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from fmident.errors import (
+    Code,
+    CompilationError,
+    DataError,
+    EstimationError,
+    FmidentError,
+    FmuError,
+    PluginError,
+    ProblemError,
+    SimulationError,
+    UnitError,
+)
+from fmident.evaluation.journal.records import Kind, outcome_of, outcome_record
+from fmident.evaluation.tasks import SimulationFailure
+from fmident.fmu.exchange import ErrorFacts
+from fmident.options import OptionError
+from fmident.toml_file.section import Section, Source
+from fmident.units import parse_unit
+
+from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of
+
+FOREIGN = {
+    "toolchain/fmident/fmu/library.py",
+    "toolchain/fmident/compilers/embedded/frontend/complaints.py",
+    "toolchain/fmident/compilers/embedded/frontend/syntax_complaints.py",
+}
+"""These read what the dynamic loader and rumoca say, which have nothing but prose."""
+
+
+def test_codes_are_short_and_explained() -> None:
+    for code in Code:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code.value)
+        assert code.meaning.endswith(".")
+        assert str(code) == code.value == code
+    assert len({code.meaning for code in Code}) == len(Code)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (FmidentError, "error"),
+        (UnitError, "unreadable-unit"),
+        (FmuError, "unusable-fmu"),
+        (SimulationError, "simulation-failed"),
+        (CompilationError, "compilation-failed"),
+        (DataError, "invalid-data"),
+        (ProblemError, "invalid-problem"),
+        (EstimationError, "estimation-failed"),
+        (PluginError, "plugin-failed"),
+    ],
+)
+def test_an_error_has_the_code_of_its_class_or_its_own(kind: type[FmidentError], code: str) -> None:
+    assert kind("it is wrong").code == code
+    assert kind("it is wrong", code="my-own").code == "my-own"
+
+
+def test_how_a_simulation_failed_is_its_code() -> None:
+    assert SimulationError("slow", timed_out=True).code == Code.TIMED_OUT
+    assert SimulationError("over", ended=1.0).code == Code.ENDED_BY_FMU
+    assert SimulationError("over", ended=1.0, code=Code.NOT_FINITE).code == Code.NOT_FINITE
+    assert SimulationError("wall-clock sync lost: it timed out").code == Code.SIMULATION_FAILED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FmuError("broken", code=Code.UNKNOWN_NAME),
+        SimulationError("slow", timed_out=True),
+        SimulationError("nan", code=Code.NOT_FINITE),
+    ],
+)
+def test_codes_travel_between_processes(error: FmuError | SimulationError) -> None:
+    facts = ErrorFacts.read(ErrorFacts.of(error).as_json())
+    again = facts.error()
+    assert (type(again), again.code) == (type(error), error.code)
+
+
+def test_codes_are_kept_in_the_journal() -> None:
+    failure = SimulationFailure("nan", 1.0, {"m": 2.0}, code=Code.NOT_FINITE)
+    record = outcome_record(b"k" * 16, failure)
+    assert outcome_of(Kind.FAILURE, memoryview(b"".join(record.parts))) == failure
+
+
+def read(text: str, **table: object) -> Section:
+    return Section(Source(Path("problem.toml"), text), (), table)
+
+
+def test_each_mistake_in_a_table_has_its_code() -> None:
+    def unknown() -> None:
+        read("a = 1", a=1).finish()
+
+    calls = {
+        Code.UNKNOWN_KEY: unknown,
+        Code.MISSING_KEY: lambda: read("").number("a"),
+        Code.WRONG_TYPE: lambda: read("a = 'x'", a="x").number("a"),
+        Code.NOT_A_CHOICE: lambda: read("a = 'x'", a="x").choice("a", ["y", "z"]),
+    }
+    for code, call in calls.items():
+        with pytest.raises(ProblemError, check=lambda e, code=code: e.code == code):  # type: ignore[misc]
+            call()
+
+
+def test_an_error_of_another_part_keeps_its_code_at_a_key() -> None:
+    with pytest.raises(UnitError) as raised:
+        parse_unit("qwertz")
+    assert read("a = 1").at_key(raised.value, "a").code == Code.UNREADABLE_UNIT
+
+
+def test_an_option_says_what_is_wrong_with_it() -> None:
+    assert OptionError("too small", "steps").code == Code.OUT_OF_RANGE
+
+
+def searches(path: Path) -> list[str]:
+    """Return where a module looks for words in a message."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            what, where = node.left, node.comparators[0]
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("startswith", "endswith", "find", "index")
+            and node.args
+        ):
+            what, where = node.args[0], node.func.value
+        else:
+            continue
+        where = where.values[0] if isinstance(where, ast.BoolOp) else where
+        if isinstance(what, ast.Constant) and isinstance(what.value, str) and is_message(where):
+            found.append(f"{name_of(path)}:{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def is_message(node: ast.expr) -> bool:
+    names = {"message", "hint", "reason", "note", "notes", "verdict", "stderr", "stdout"}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return isinstance(node.args[0], ast.Name) and node.args[0].id in {"error", "failure"}
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name in names
+
+
+def test_nothing_is_decided_by_the_words_of_a_message() -> None:
+    wrong = [
+        line
+        for folder in (HOST, ESTIMATORS, COSTS, DASK)
+        for path in modules(folder)
+        if name_of(path) not in FOREIGN and "testing" not in path.parts
+        for line in searches(path)
+    ]
+    assert wrong == []
+    foreign = [line for name in FOREIGN for line in searches(HOST.parents[1] / name)]
+    assert foreign  # else the list is out of date
