@@ -31,8 +31,8 @@ from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of
 
 FOREIGN = {
     "toolchain/fmident/fmu/library.py",
-    "toolchain/fmident/compilers/embedded/frontend/complaints.py",
-    "toolchain/fmident/compilers/embedded/frontend/syntax_complaints.py",
+    "toolchain/fmident/compilers/embedded/frontend/reading/complaints.py",
+    "toolchain/fmident/compilers/embedded/frontend/reading/syntax_complaints.py",
 }
 """These read what the dynamic loader and rumoca say, which have nothing but prose."""
 

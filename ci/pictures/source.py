@@ -309,15 +309,7 @@ class Parser:
         if token.text in ("true", "false"):
             return self.next().text == "true"
         if token.text == "{":
-            self.next()
-            items = []
-            while not self.accept("}"):
-                items.append(self.expression())
-                if self.accept("for"):
-                    while self.word != "}":
-                        self.skip_brackets() if self.word in "([{" else self.next()
-                self.accept(",")
-            return Items(tuple(items))
+            return self.items()
         if token.text == "[":
             return Ref(f"[{self.skip_brackets()}]")
         if token.text == "(":
@@ -332,6 +324,18 @@ class Parser:
             while self.accept("."):
                 name += "." + self.name()
         return self.call(name) if self.word == "(" else Ref(name)
+
+    def items(self) -> Items:
+        """Read an array; the loop of a comprehension is left out."""
+        self.next()
+        items = []
+        while not self.accept("}"):
+            items.append(self.expression())
+            if self.accept("for"):
+                while self.word != "}":
+                    self.skip_brackets() if self.word in "([{" else self.next()
+            self.accept(",")
+        return Items(tuple(items))
 
     def call(self, name: str) -> Call:
         """Arguments or a modification, from the opening bracket on."""

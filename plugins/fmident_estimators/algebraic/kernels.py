@@ -34,6 +34,95 @@ def energy(signal: Any, begin: int, count: int) -> float:
 
 
 @compiled()
+def fill(
+    y: Any,
+    u: Any,
+    begin: int,
+    weights_y: Any,
+    weights_u: Any,
+    places_a: Any,
+    places_b: Any,
+    moves: bool,
+    work: Any,
+) -> None:
+    """Write the linear equations of a window: unknowns, right side, identity.
+
+    Parameters
+    ----------
+    moves
+        Whether the input is not zero.
+    y, u, begin, weights_y, weights_u, places_a, places_b, work
+        As for :func:`solve_window`.
+    """
+    rows, r = weights_y.shape[0], places_a.size + places_b.size
+    for i in range(rows):
+        right = -dot(weights_y[i, 0], y, begin)
+        if moves:
+            right += dot(weights_u[i, 0], u, begin)
+        work[i, r] = right
+        for j in range(places_a.size):
+            work[i, places_a[j]] = dot(weights_y[i, 1 + j], y, begin)
+        for j in range(places_b.size):
+            work[i, places_b[j]] = -dot(weights_u[i, 1 + j], u, begin)
+        for k in range(rows):
+            work[i, r + 1 + k] = 1.0 if k == i else 0.0
+
+
+@compiled()
+def lengths(work: Any, rows: int, r: int, scale: Any) -> None:
+    """Write the lengths of the first r columns into `scale`."""
+    for j in range(r):
+        scale[j] = 0.0
+        for i in range(rows):
+            scale[j] += work[i, j] * work[i, j]
+        scale[j] = np.sqrt(scale[j])
+
+
+@compiled()
+def too_short(
+    scale: Any,
+    gram: Any,
+    places_a: Any,
+    places_b: Any,
+    tolerance: float,
+    reach_y: float,
+    reach_u: float,
+) -> bool:
+    """Return whether a column is short against what the signals could give.
+
+    Parameters
+    ----------
+    scale
+        Lengths of the columns.
+    reach_y, reach_u
+        Lengths of the signals in the window.
+    gram, places_a, places_b, tolerance
+        As for :func:`solve_window`.
+    """
+    for j in range(places_a.size):
+        largest = 0.0
+        for i in range(gram.shape[0]):
+            largest = max(largest, gram[i, 1 + j, i, 1 + j])
+        if scale[places_a[j]] <= tolerance * np.sqrt(largest) * reach_y:
+            return True
+    for j in range(places_b.size):
+        if scale[places_b[j]] <= tolerance * reach_u or reach_u == 0.0:
+            return True
+    return False
+
+
+@compiled()
+def substitute_back(work: Any, rows: int, r: int) -> None:
+    """Solve the triangular equations for the solution and the pseudo-inverse, in place."""
+    for column in range(r, r + 1 + rows):
+        for j in range(r - 1, -1, -1):
+            total = work[j, column]
+            for k in range(j + 1, r):
+                total -= work[j, k] * work[k, column]
+            work[j, column] = total / work[j, j]
+
+
+@compiled()
 def solve_window(
     y: Any,
     u: Any,
@@ -85,44 +174,17 @@ def solve_window(
     reach_u = np.sqrt(energy(u, begin, length))
     if not (np.isfinite(reach_y) and np.isfinite(reach_u)):
         return MISSING
-    for i in range(rows):
-        right = -dot(weights_y[i, 0], y, begin)
-        if reach_u > 0.0:
-            right += dot(weights_u[i, 0], u, begin)
-        work[i, r] = right
-        for j in range(places_a.size):
-            work[i, places_a[j]] = dot(weights_y[i, 1 + j], y, begin)
-        for j in range(places_b.size):
-            work[i, places_b[j]] = -dot(weights_u[i, 1 + j], u, begin)
-        for k in range(rows):
-            work[i, r + 1 + k] = 1.0 if k == i else 0.0
+    fill(y, u, begin, weights_y, weights_u, places_a, places_b, reach_u > 0.0, work)
     scale = work[rows]
-    for j in range(r):
-        scale[j] = 0.0
-        for i in range(rows):
-            scale[j] += work[i, j] * work[i, j]
-        scale[j] = np.sqrt(scale[j])
-    for j in range(places_a.size):
-        largest = 0.0
-        for i in range(rows):
-            largest = max(largest, gram[i, 1 + j, i, 1 + j])
-        if scale[places_a[j]] <= tolerance * np.sqrt(largest) * reach_y:
-            return SINGULAR
-    for j in range(places_b.size):
-        if scale[places_b[j]] <= tolerance * reach_u or reach_u == 0.0:
-            return SINGULAR
+    lengths(work, rows, r, scale)
+    if too_short(scale, gram, places_a, places_b, tolerance, reach_y, reach_u):
+        return SINGULAR
     for j in range(r):
         for i in range(rows):
             work[i, j] /= scale[j]
     if not triangularise(work, rows, r, tolerance):
         return SINGULAR
-    # Back substitution for the solution and for the pseudo-inverse, column by column.
-    for column in range(r, r + 1 + rows):
-        for j in range(r - 1, -1, -1):
-            total = work[j, column]
-            for k in range(j + 1, r):
-                total -= work[j, k] * work[k, column]
-            work[j, column] = total / work[j, j]
+    substitute_back(work, rows, r)
     for j in range(r):
         for column in range(r, r + 1 + rows):
             work[j, column] /= scale[j]

@@ -180,6 +180,90 @@ def begin(theta: Any, inverse: Any, rows: Any, targets: Any, count: int, toleran
 
 
 @compiled()
+def regress(
+    state_y: Any,
+    state_u: Any,
+    rows_y: Any,
+    rows_u: Any,
+    places_a: Any,
+    places_b: Any,
+    phi: Any,
+) -> float:
+    """Write the factors of the unknowns into `phi`; return the known part of the equation.
+
+    The parameters are those of :func:`update`.
+    """
+    target = 0.0
+    for k in range(state_y.size):
+        target += rows_u[0, k] * state_u[k] - rows_y[0, k] * state_y[k]
+    for j in range(places_a.size):
+        total = 0.0
+        for k in range(state_y.size):
+            total += rows_y[1 + j, k] * state_y[k]
+        phi[places_a[j]] = total
+    for j in range(places_b.size):
+        total = 0.0
+        for k in range(state_u.size):
+            total -= rows_u[1 + j, k] * state_u[k]
+        phi[places_b[j]] = total
+    return target
+
+
+@compiled()
+def take_first(
+    memory: Any,
+    scratch: Any,
+    transition: Any,
+    before: Any,
+    now: Any,
+    rows_y: Any,
+    places_a: Any,
+    rows: Any,
+    targets: Any,
+    sigma: float,
+    coloured: Any,
+    before_phi: Any,
+    states_phi: Any,
+    theta: Any,
+    squared: Any,
+) -> None:
+    """Take the first rows, oldest first, into the cost and the sum of squares.
+
+    The parameters are those of :func:`update`.
+    """
+    m, r = targets.size, theta.size
+    memory[COST] = 0.0
+    oldest = int(memory[USED]) % m
+    before_phi[:] = 0.0  # no row came before
+    for age in range(m):
+        k = (oldest + age) % m
+        coloured[:] = rows[k]
+        if np.isfinite(sigma):
+            colour(rows[k], coloured, before_phi, states_phi, scratch, transition, before, now,
+                   rows_y, places_a, theta)  # fmt: skip
+        left = targets[k]
+        for i in range(r):
+            left -= rows[k, i] * theta[i]
+            for j in range(r):
+                squared[i, j] += coloured[i] * coloured[j]
+        memory[COST] += left * left
+    memory[WEIGHT] = m
+
+
+@compiled()
+def sandwich(inverse: Any, squared: Any, tail: Any, variance: float, covariance: Any) -> None:
+    """Write ``P S P``, eq. 11; without forgetting and colour S is the inverse of P."""
+    r = inverse.shape[0]
+    for i in range(r):
+        for j in range(r):
+            total = 0.0
+            for k in range(r):
+                for s in range(r):
+                    total += inverse[i, k] * (squared[k, s] + tail[k, s]) * inverse[s, j]
+            covariance[i, j] = variance * total
+
+
+@compiled()
 def update(
     y: float,
     u: float,
@@ -238,19 +322,7 @@ def update(
     memory[SEEN] += 1.0
     if memory[SEEN] <= settle:
         return FILLING
-    target = 0.0
-    for k in range(state_y.size):
-        target += rows_u[0, k] * state_u[k] - rows_y[0, k] * state_y[k]
-    for j in range(places_a.size):
-        total = 0.0
-        for k in range(state_y.size):
-            total += rows_y[1 + j, k] * state_y[k]
-        phi[places_a[j]] = total
-    for j in range(places_b.size):
-        total = 0.0
-        for k in range(state_u.size):
-            total -= rows_u[1 + j, k] * state_u[k]
-        phi[places_b[j]] = total
+    target = regress(state_y, state_u, rows_y, rows_u, places_a, places_b, phi)
     r = theta.size
     if memory[STARTED] == 0.0:
         m = targets.size
@@ -263,22 +335,8 @@ def update(
         if not begin(theta, inverse, rows, targets, m, tolerance):
             return SINGULAR
         memory[STARTED] = 1.0
-        memory[COST] = 0.0
-        oldest = int(memory[USED]) % m
-        before_phi[:] = 0.0  # no row came before
-        for age in range(m):
-            k = (oldest + age) % m
-            coloured[:] = rows[k]
-            if np.isfinite(sigma):
-                colour(rows[k], coloured, before_phi, states_phi, scratch, transition, before, now,
-                       rows_y, places_a, theta)  # fmt: skip
-            left = targets[k]
-            for i in range(r):
-                left -= rows[k, i] * theta[i]
-                for j in range(r):
-                    squared[i, j] += coloured[i] * coloured[j]
-            memory[COST] += left * left
-        memory[WEIGHT] = m
+        take_first(memory, scratch, transition, before, now, rows_y, places_a, rows, targets, sigma,
+                   coloured, before_phi, states_phi, theta, squared)  # fmt: skip
     else:
         coloured[:] = phi
         if np.isfinite(sigma):
@@ -296,12 +354,5 @@ def update(
     elif not np.isfinite(variance):
         free = memory[WEIGHT] - (r if memory[USED] <= targets.size else forgetting * r)
         variance = memory[COST] / free if free > 0.0 else np.nan
-    # Eq. 11: P S P; without forgetting and colour S is the inverse of P, and this is P.
-    for i in range(r):
-        for j in range(r):
-            total = 0.0
-            for k in range(r):
-                for s in range(r):
-                    total += inverse[i, k] * (squared[k, s] + tail[k, s]) * inverse[s, j]
-            covariance[i, j] = variance * total
+    sandwich(inverse, squared, tail, variance, covariance)
     return OK

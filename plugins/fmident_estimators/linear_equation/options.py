@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -92,79 +94,127 @@ def read_setup(problem: Problem, options: EquationOptions, estimator: str) -> Se
     fmident.errors.ProblemError
         They do not fit; the message says which and how.
     """
-    location = Location(str(problem.source)) if problem.source is not None else None
-
-    def refuse(message: str, hint: str | None = None) -> ProblemError:
-        return ProblemError(
-            f"[estimator]: '{estimator}': {message}",
-            location=location,
-            hint=hint or f"for example {EXAMPLE}",
-        )
-
-    fixed = {q.name: q.initial for q in problem.parameters if q.fixed}
-    free = [q.name for q in problem.free]
-    try:
-        known = {name: Formula(text) for name, text in options.known.items()}
-        formulas = {name: Formula(text) for name, text in options.map.items()}
-    except ValueError as error:
-        raise refuse(str(error)) from error
-    for name in formulas:
-        if name not in free:
-            raise refuse(f"map gives '{name}', which is not a free parameter of the problem")
-    coefficients = {f"{side}{i}" for side in "ab" for i in range(options.order + 1)}
-    for name in free:
-        if name not in formulas:
-            if name not in coefficients:
-                raise refuse(f"map does not say how '{name}' follows from the coefficients")
-            formulas[name] = Formula(name)
-    values: dict[str, float] = {}
-    for name, formula in known.items():
-        for other in formula.names:
-            if other not in fixed:
-                raise refuse(
-                    f"known.{name} uses '{other}', which is not a fixed parameter of the problem"
-                )
-        values[name] = formula(fixed)
-        if values[name] != values[name]:
-            raise refuse(f"known.{name} = '{formula.text}' has no value")
-    used = [n for name in free for n in sorted(formulas[name].names)]
-    for name in used:
-        if name not in coefficients and name not in fixed:
-            raise refuse(f"map uses '{name}', which is neither a coefficient nor a fixed parameter")
-    unknown = options.unknown or tuple(
-        dict.fromkeys(n for n in used if n in coefficients and n not in values)
-    )
-    for name in used:
-        if name in coefficients and name not in values and name not in unknown:
-            raise refuse(f"map uses '{name}', which is neither known nor unknown")
+    reader = _Reader(problem, options, estimator)
+    formulas = reader.formulas()
+    values = reader.known_values()
+    unknown = reader.unknown(formulas, values)
     try:
         equation = LinearEquation(options.order, unknown, values)
     except ValueError as error:
-        raise refuse(str(error)) from error
-    for experiment in problem.experiments:
-        for m in experiment.measurements:
-            if m.references or m.gain != 1.0 or m.offset != 0.0 or m.delay != 0.0 or m.decimation:
-                raise refuse(
-                    f"the measurement '{m.name}' has a gain, offset, delay or decimation, which "
-                    "the equation does not know",
-                    "correct the data before, or use least-squares",
-                )
-    first = problem.experiments[0]
-    u = options.input or (_only(tuple(first.inputs)) if equation.has_input else None)
-    y = options.output or _only(tuple(m.name for m in first.measurements))
-    if equation.has_input and u is None:
-        raise refuse("there are several inputs or none", 'say which is u: input = "NAME"')
-    if y is None:
-        raise refuse("several outputs are measured", 'say which is y: output = "NAME"')
-    setup = Setup(
-        equation,
-        ParameterMap(unknown, [formulas[name] for name in free], {**fixed, **values}),
-        u if equation.has_input else None,
-        y,
-    )
+        raise reader.refuse(str(error)) from error
+    reader.refuse_measurements()
+    u, y = reader.signals(has_input=equation.has_input)
+    parameters = ParameterMap(unknown, list(formulas.values()), {**reader.fixed, **values})
+    setup = Setup(equation, parameters, u, y)
     for experiment in problem.experiments:
         setup.columns(experiment)
     return setup
+
+
+class _Reader:
+    """Reads the parts of a setup; each method refuses what does not fit.
+
+    Parameters
+    ----------
+    problem, options, estimator
+        As for :func:`read_setup`.
+
+    Attributes
+    ----------
+    fixed
+        Values of the fixed parameters.
+    """
+
+    def __init__(self, problem: Problem, options: EquationOptions, estimator: str) -> None:
+        self._problem = problem
+        self._options = options
+        self._estimator = estimator
+        self.fixed = {q.name: q.initial for q in problem.parameters if q.fixed}
+        self._coefficients = {f"{side}{i}" for side in "ab" for i in range(options.order + 1)}
+
+    def refuse(self, message: str, hint: str | None = None) -> ProblemError:
+        """Return the error with which a setup is refused."""
+        source = self._problem.source
+        return ProblemError(
+            f"[estimator]: '{self._estimator}': {message}",
+            location=None if source is None else Location(str(source)),
+            hint=hint or f"for example {EXAMPLE}",
+        )
+
+    def formulas(self) -> dict[str, Formula]:
+        """Return how each free parameter follows from the coefficients, in their order."""
+        given = self._read(self._options.map)
+        free = [q.name for q in self._problem.free]
+        for name in given:
+            if name not in free:
+                raise self.refuse(
+                    f"map gives '{name}', which is not a free parameter of the problem"
+                )
+        for name in free:
+            if name not in given and name not in self._coefficients:
+                raise self.refuse(f"map does not say how '{name}' follows from the coefficients")
+        return {name: given[name] if name in given else Formula(name) for name in free}
+
+    def known_values(self) -> dict[str, float]:
+        """Return the values of the known coefficients."""
+        values: dict[str, float] = {}
+        for name, formula in self._read(self._options.known).items():
+            for other in formula.names:
+                if other not in self.fixed:
+                    raise self.refuse(
+                        f"known.{name} uses '{other}', which is not a fixed parameter of the"
+                        " problem"
+                    )
+            values[name] = formula(self.fixed)
+            if math.isnan(values[name]):
+                raise self.refuse(f"known.{name} = '{formula.text}' has no value")
+        return values
+
+    def unknown(
+        self, formulas: Mapping[str, Formula], values: Mapping[str, float]
+    ) -> tuple[str, ...]:
+        """Return the coefficients to estimate: those given, or else what the formulas use."""
+        used = [n for formula in formulas.values() for n in sorted(formula.names)]
+        for name in used:
+            if name not in self._coefficients and name not in self.fixed:
+                raise self.refuse(
+                    f"map uses '{name}', which is neither a coefficient nor a fixed parameter"
+                )
+        open_ones = [n for n in used if n in self._coefficients and n not in values]
+        unknown = self._options.unknown or tuple(dict.fromkeys(open_ones))
+        for name in open_ones:
+            if name not in unknown:
+                raise self.refuse(f"map uses '{name}', which is neither known nor unknown")
+        return unknown
+
+    def refuse_measurements(self) -> None:
+        """Refuse measurements that are not an output of the equation itself."""
+        for experiment in self._problem.experiments:
+            for m in experiment.measurements:
+                altered = m.gain != 1.0 or m.offset != 0.0 or m.delay != 0.0
+                if altered or m.references or m.decimation:
+                    raise self.refuse(
+                        f"the measurement '{m.name}' has a gain, offset, delay or decimation, "
+                        "which the equation does not know",
+                        "correct the data before, or use least-squares",
+                    )
+
+    def signals(self, *, has_input: bool) -> tuple[str | None, str]:
+        """Return the names of u (``None`` without input) and y."""
+        first = self._problem.experiments[0]
+        u = (self._options.input or _only(tuple(first.inputs))) if has_input else None
+        y = self._options.output or _only(tuple(m.name for m in first.measurements))
+        if has_input and u is None:
+            raise self.refuse("there are several inputs or none", 'say which is u: input = "NAME"')
+        if y is None:
+            raise self.refuse("several outputs are measured", 'say which is y: output = "NAME"')
+        return u, y
+
+    def _read(self, texts: Mapping[str, Any]) -> dict[str, Formula]:
+        try:
+            return {name: Formula(text) for name, text in texts.items()}
+        except ValueError as error:
+            raise self.refuse(str(error)) from error
 
 
 def _only(names: tuple[str, ...]) -> str | None:

@@ -6,8 +6,9 @@ A command of this kind describes itself as a :class:`Shown` and calls :func:`exe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fmident.api import Report
     from fmident.api.journalled import RunKind
     from fmident.errors import Diagnostic
+    from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem.model import Problem
 
@@ -146,23 +148,15 @@ def execute(
                 tell(text)
             if arguments.resume:
                 tell(f"resuming: {counted(workspace.simulations, 'simulation')} in the journal")
-        try:
-            result = run.run(problem, workspace)
-        except KeyboardInterrupt:
-            _finish(shown.progress)
-            if workspace.resumable:
-                tell(_how_to_go_on(arguments))
-            raise
-        finally:
-            _finish(shown.progress)
+        with _going_on(arguments, workspace, KeyboardInterrupt):
+            try:
+                result = run.run(problem, workspace)
+            finally:
+                _finish(shown.progress)
         if loud:
             say(f"\n{shown.summary(result)}\n")
-        try:
+        with _going_on(arguments, workspace, EstimationError, KeyboardInterrupt):
             kept = run.write(result, problem, workspace)
-        except (EstimationError, KeyboardInterrupt):
-            if workspace.resumable:
-                tell(_how_to_go_on(arguments))
-            raise
     if kept is not None:
         tell(f"{shown.earlier} kept as '{kept}'")
     say("\n".join([f"result: {folder / shown.kind.marker}", *shown.files(folder)]))
@@ -173,11 +167,23 @@ def execute(
             tell(_how_to_go_on(arguments))
         return _INTERRUPTED
     if status == "limit" and loud:
-        if advice := shown.advice(result):
+        further = f"{_how_to_go_on(arguments)}, with a higher limit" if run.resumable else ""
+        if advice := shown.advice(result) or further:
             tell(advice)
-        elif run.resumable:
-            tell(f"{_how_to_go_on(arguments)}, with a higher limit")
     return 1 if status == "failed" else 0
+
+
+@contextlib.contextmanager
+def _going_on(
+    arguments: argparse.Namespace, workspace: Workspace, *kinds: type[BaseException]
+) -> Iterator[None]:
+    """Say after exceptions of these kinds how the run goes on, if it can."""
+    try:
+        yield
+    except kinds:
+        if workspace.resumable:
+            tell(_how_to_go_on(arguments))
+        raise
 
 
 def counted(number: int, noun: str) -> str:

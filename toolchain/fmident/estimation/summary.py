@@ -12,16 +12,15 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Estimate, Status
-from fmident.estimation.diagnostics.bounds import left_beyond_bounds
+from fmident.estimation.diagnostics.bounds import left_beyond_bounds, parameters_at_bound
 from fmident.estimation.diagnostics.combinations import tested_combinations
 from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
 from fmident.estimation.diagnostics.farther import (
     acting_farther,
     farther_notes,
     look_farther,
-    moved_to,
 )
-from fmident.estimation.diagnostics.jumps import Jumps, look_around, without_intervals
+from fmident.estimation.diagnostics.jumps import jump_notes, look_around, withhold
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.fits import (
     check_fits,
@@ -37,8 +36,6 @@ from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
-
-_ON_BOUND = 1e-9
 
 _HIDDEN = 0.7
 """Part of the residuals that may be left without the bounds, where these hide the fit."""
@@ -101,101 +98,21 @@ def summarise(
         kind leads no further.
     """
     p = estimate.parameters
-    status, message = estimate.status, estimate.message
-    ended_by: Ending = estimate.ended_by or "limit"
     cost = evaluator.cost(p)
-    notes: list[str] = []
-    if status == "converged" and not np.isfinite(cost):
-        # An estimator that solves equations of its own need not have simulated its answer.
-        status = "failed"
-        message += f"; but the simulation with these parameters fails: {evaluator.last_failure}"
+    outcome = _Outcome.of(estimate, evaluator, cost)
     held = parameters_at_bound(problem, p)
-    statistics: VerifiedStatistics | None = None
-    looked_at = False
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
-        chosen = f"'{problem.cost.name}'"
-        plain = "the time-domain cost"
-        if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
-            chosen += " with " + ", ".join(
-                f"{k} = {v!r}" for k, v in problem.cost.options().items()
-            )
-            plain += " as it is by default"
-        notes.append(
-            f"There are no standard errors: they do not follow from the cost {chosen}. A further "
-            f"stage with least-squares and {plain} gives them."
-        )
-    try:
-        if (
-            likely
-            and np.isfinite(cost)
-            and (status != "interrupted" or evaluator.knows_jacobian(p))
-        ):
-            statistics = uncertainty(
-                problem,
-                evaluator,
-                p,
-                held,
-                estimate.residual_weights,
-                estimate.residual_scores,
-                verify=status != "interrupted",
-            )
-            if status != "interrupted":
-                if status == "converged" and _on_plateau(statistics):
-                    status, ended_by = "limit", "plateau"
-                    message += (
-                        "; but no parameter has a visible influence there: the search ended on a"
-                        " plateau"
-                    )
-                named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
-                statistics = dataclasses.replace(statistics, identifiability=named)
-            if status != "interrupted" and estimate.residual_weights is None:
-                scores = estimate.residual_scores
-                weights = None if scores is None else scores.weights(evaluator.residuals(p))
-                jumps = look_around(problem, evaluator, p, held, statistics, weights)
-                statistics = _withhold(problem, statistics, jumps)
-                notes += _jump_notes(problem, p, cost, jumps)
-                if jumps.lower is not None and status == "converged":
-                    status, ended_by = "limit", "jump"
-                    message += "; but the cost is lower on the other side of a jump nearby"
-                farther = look_farther(
-                    problem, evaluator, p, held, statistics, searches=weights is None
-                )
-                statistics = acting_farther(problem, statistics, farther)
-                notes += farther_notes(problem, p, cost, farther)
-                if farther.lower is not None and status == "converged":
-                    status, ended_by = "limit", "plateau"
-                    message += (
-                        "; but the cost is lower farther away, along a parameter that has no"
-                        " influence here"
-                    )
-            looked_at = True
-    except JacobianError as error:
-        notes.append(f"There are no intervals: {error.message}.")
-    except KeyboardInterrupt:
-        status = "interrupted"
-        message = f"interrupted while the intervals were computed; before: {message}"
-    if not looked_at:  # a jump next to the estimate may contradict them
-        statistics = None
-    if likely and statistics is None and status == "interrupted":
-        notes.append("There are no intervals, since the run was interrupted.")
-    elif status == "interrupted" and statistics is not None:
-        notes.append(
-            "The intervals were neither verified nor looked at for jumps of the cost, since the run"
-            " was interrupted."
-        )
-    derivatives: DerivativeCheck | None = None
-    scale = float("nan")
-    if statistics is not None:
-        scale = float(np.sqrt(statistics.residual_variance))
-        if estimate.residual_weights is not None and not problem.sigma_known:
-            scale = float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
-    check: ResidualCheck | None = None
+        outcome.notes.append(_no_errors_note(problem))
+    statistics = _statistics(problem, evaluator, estimate, held, outcome, cost) if likely else None
+    scale = _scale(problem, estimate, statistics, cost)
     fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
-    notes += _bound_notes(problem, held, statistics is not None)
+    notes = [*outcome.notes, *_bound_notes(problem, held, statistics is not None)]
     if evaluator.failures:
         runs = "1 simulation" if evaluator.failures == 1 else f"{evaluator.failures} simulations"
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
+    derivatives: DerivativeCheck | None = None
+    check: ResidualCheck | None = None
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
         notes += _distance_notes(problem, p, statistics, searches)
@@ -204,17 +121,16 @@ def summarise(
         residuals = evaluator.residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
-        if status != "interrupted" and estimate.residual_weights is None:
+        if not outcome.interrupted and estimate.residual_weights is None:
             check = _with_delays(problem, evaluator, p, held, statistics, fits, check)
             check = _with_bounds(problem, p, held, statistics, residuals, check)
             notes += delay_notes(check.delays)
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
-    count = p.size
-    unknown = np.full((count, count), np.nan)
+    unknown = np.full((p.size, p.size), np.nan)
     return Summary(
-        status,
-        message,
+        outcome.status,
+        outcome.message,
         _parameter_estimates(problem, p, held, statistics),
         unknown if statistics is None else statistics.covariance,
         unknown if statistics is None else statistics.correlation,
@@ -225,8 +141,147 @@ def summarise(
         check,
         statistics,
         derivatives,
-        ended_by if status == "limit" else None,
+        outcome.ended_by if outcome.status == "limit" else None,
     )
+
+
+@dataclass
+class _Outcome:
+    """How the run ended, as far as is known, and what is to be said of that."""
+
+    status: Status
+    message: str
+    ended_by: Ending
+    notes: list[str]
+
+    @classmethod
+    def of(cls, estimate: Estimate, evaluator: Evaluator, cost: float) -> _Outcome:
+        """Return how the estimator ended."""
+        status, message = estimate.status, estimate.message
+        if status == "converged" and not np.isfinite(cost):
+            # An estimator that solves equations of its own need not have simulated its answer.
+            status = "failed"
+            message += f"; but the simulation with these parameters fails: {evaluator.last_failure}"
+        return cls(status, message, estimate.ended_by or "limit", [])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended it: nothing long is started then."""
+        return self.status == "interrupted"
+
+    def interrupt(self) -> None:
+        """Ctrl-C has ended what follows the search."""
+        self.status = "interrupted"
+        self.message = f"interrupted while the intervals were computed; before: {self.message}"
+
+    def limit(self, ended_by: Ending, text: str) -> None:
+        """Take back that the search has converged."""
+        if self.status == "converged":
+            self.status, self.ended_by = "limit", ended_by
+            self.message += text
+
+
+def _no_errors_note(problem: Problem) -> str:
+    """Return why the cost gives no standard errors."""
+    chosen = f"'{problem.cost.name}'"
+    plain = "the time-domain cost"
+    if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
+        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
+        chosen += f" with {options}"
+        plain += " as it is by default"
+    return (
+        f"There are no standard errors: they do not follow from the cost {chosen}. A further "
+        f"stage with least-squares and {plain} gives them."
+    )
+
+
+def _statistics(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimate: Estimate,
+    held: npt.NDArray[np.bool_],
+    outcome: _Outcome,
+    cost: float,
+) -> VerifiedStatistics | None:
+    """Return the uncertainty, looked at for jumps of the cost; change how the run ended by it."""
+    p = estimate.parameters
+    before = outcome.interrupted
+    statistics: VerifiedStatistics | None = None
+    if np.isfinite(cost) and (not before or evaluator.knows_jacobian(p)):
+        try:
+            statistics = uncertainty(
+                problem,
+                evaluator,
+                p,
+                held,
+                estimate.residual_weights,
+                estimate.residual_scores,
+                verify=not before,
+            )
+            if not before:
+                statistics = _judged(problem, evaluator, estimate, held, statistics, outcome, cost)
+        except JacobianError as error:
+            outcome.notes.append(f"There are no intervals: {error.message}.")
+            statistics = None
+        except KeyboardInterrupt:
+            outcome.interrupt()
+            statistics = None  # a jump next to the estimate may contradict them
+    if statistics is None and outcome.interrupted:
+        outcome.notes.append("There are no intervals, since the run was interrupted.")
+    elif outcome.interrupted:
+        outcome.notes.append(
+            "The intervals were neither verified nor looked at for jumps of the cost, since the run"
+            " was interrupted."
+        )
+    return statistics
+
+
+def _judged(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimate: Estimate,
+    held: npt.NDArray[np.bool_],
+    statistics: VerifiedStatistics,
+    outcome: _Outcome,
+    cost: float,
+) -> VerifiedStatistics:
+    """Return the statistics with what simulations around the estimate say of them."""
+    p = estimate.parameters
+    if _on_plateau(statistics):
+        outcome.limit(
+            "plateau",
+            "; but no parameter has a visible influence there: the search ended on a plateau",
+        )
+    named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
+    statistics = dataclasses.replace(statistics, identifiability=named)
+    if estimate.residual_weights is not None:
+        return statistics
+    scores = estimate.residual_scores
+    weights = None if scores is None else scores.weights(evaluator.residuals(p))
+    jumps = look_around(problem, evaluator, p, held, statistics, weights)
+    outcome.notes += jump_notes(problem, p, cost, jumps)
+    if jumps.lower is not None:
+        outcome.limit("jump", "; but the cost is lower on the other side of a jump nearby")
+    statistics = withhold(problem, statistics, jumps)
+    farther = look_farther(problem, evaluator, p, held, statistics, searches=weights is None)
+    outcome.notes += farther_notes(problem, p, cost, farther)
+    if farther.lower is not None:
+        outcome.limit(
+            "plateau",
+            "; but the cost is lower farther away, along a parameter that has no influence here",
+        )
+    return acting_farther(problem, statistics, farther)
+
+
+def _scale(
+    problem: Problem, estimate: Estimate, statistics: VerifiedStatistics | None, cost: float
+) -> float:
+    """Return the standard deviation of the whitened residuals; NaN where it is not known."""
+    if statistics is None:
+        return float("nan")
+    if estimate.residual_weights is not None and not problem.sigma_known:
+        return float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
+    return float(np.sqrt(statistics.residual_variance))
 
 
 def _on_plateau(statistics: ParameterStatistics) -> bool:
@@ -276,53 +331,6 @@ def _with_bounds(
     if not left < min(_HIDDEN, smallest):
         return check
     return dataclasses.replace(check, delays=(), hiding_bounds=names)
-
-
-def _withhold(problem: Problem, statistics: VerifiedStatistics, jumps: Jumps) -> VerifiedStatistics:
-    """Return the statistics without intervals that the cost around the estimate contradicts."""
-    if not jumps.names:
-        return statistics
-    lost = [j for j, q in enumerate(problem.free) if q.name in jumps.names]
-    found = without_intervals(statistics, lost)
-    unknown = bool(np.isnan(statistics.standard_errors[lost]).any())
-    judged = dataclasses.replace(found.identifiability, jumps=jumps.names)
-    if unknown:
-        judged = dataclasses.replace(
-            judged, verdict="The rank cannot be judged where the cost jumps", determined=()
-        )
-    return dataclasses.replace(found, identifiability=judged)
-
-
-def _jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str]:
-    """Return what the cost around the estimate says against intervals, and what to do."""
-    notes = []
-    if jumps.names:
-        names = ", ".join(f"'{n}'" for n in jumps.names)
-        one = len(jumps.names) == 1
-        notes.append(
-            f"{'There is no interval' if one else 'There are no intervals'} for {names}: on the "
-            "line through the estimate the cost jumps or bends as events pass samples, so that "
-            f"derivatives do not show how far the data determine {'it' if one else 'them'}. "
-            "'fmident profile' follows the cost itself."
-        )
-    if jumps.lower is not None:
-        point, lower = jumps.lower
-        notes.append(
-            f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, on the other side of a"
-            f" jump, in place of {cost:.6g} here: this is not the minimum. Start there, or give"
-            " several starts."
-        )
-    return notes
-
-
-def parameters_at_bound(problem: Problem, p: F64) -> npt.NDArray[np.bool_]:
-    """Return which free parameters lie on a bound, shape (n,)."""
-    lower, upper = problem.lower, problem.upper
-    with np.errstate(invalid="ignore"):
-        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(p))
-    slack = _ON_BOUND * width
-    on_bound: npt.NDArray[np.bool_] = (p <= lower + slack) | (p >= upper - slack)
-    return on_bound
 
 
 def _parameter_estimates(

@@ -159,20 +159,7 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
     def refuse(message: str, hint: str | None = None) -> NoReturn:
         raise FmuError(message, location=place, hint=hint)
 
-    if not path.exists():
-        refuse("there is no such FMU", "check the path, or build it with 'fmident build'")
-    if not path.is_file():
-        refuse("this is a folder, not an FMU file" if path.is_dir() else "this is not a file")
-    try:
-        with zipfile.ZipFile(path) as file:
-            entries = file.infolist()
-    except zipfile.BadZipFile as error:
-        refuse(
-            f"this is not an FMU: it is not a zip file ({error})",
-            "an FMU is a zip file; was the download or the copy complete?",
-        )
-    except (OSError, NotImplementedError, ValueError) as error:  # ValueError: bad names
-        refuse(f"the FMU cannot be read: {error}")
+    entries = _entries(path, refuse)
     if len(entries) > limits.members:
         refuse(f"the archive has {len(entries)} members, more than {limits.members} are refused")
     members: dict[PurePosixPath, zipfile.ZipInfo] = {}
@@ -209,6 +196,24 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
     if description.file_size > limits.description_bytes:
         refuse(f"'{DESCRIPTION}' is larger than {limits.description_bytes / 1024**2:.0f} MiB")
     return Archive(path=path, members=members)
+
+
+def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
+    """Return the zip's directory."""
+    if not path.exists():
+        refuse("there is no such FMU", "check the path, or build it with 'fmident build'")
+    if not path.is_file():
+        refuse("this is a folder, not an FMU file" if path.is_dir() else "this is not a file")
+    try:
+        with zipfile.ZipFile(path) as file:
+            return file.infolist()
+    except zipfile.BadZipFile as error:
+        refuse(
+            f"this is not an FMU: it is not a zip file ({error})",
+            "an FMU is a zip file; was the download or the copy complete?",
+        )
+    except (OSError, NotImplementedError, ValueError) as error:  # ValueError: bad names
+        refuse(f"the FMU cannot be read: {error}")
 
 
 def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:

@@ -13,8 +13,8 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.summary import parameters_at_bound
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.profiles.collect import collected, not_converged

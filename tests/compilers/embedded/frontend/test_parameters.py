@@ -216,7 +216,8 @@ def test_why_parameters_cannot_be_set(compile_text: Compile) -> None:
         "protected\n  parameter Real hidden = 6;\n"
         "public\n  output Real y = k + a + n + free + twice + hidden;\nend M;\n"
     )
-    reasons = compiled.model.frozen
+    reasons = {name: f.reason for name, f in compiled.model.frozen.items()}
+    assert [n for n, f in compiled.model.frozen.items() if "only Real" in f.advice] == ["n", "on"]
     assert set(reasons) == {"k", "a", "n", "on", "hidden"}
     assert "'final'" in reasons["k"]
     assert "Evaluate=true" in reasons["a"]

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 Flags = npt.NDArray[np.bool_]
 
+_ON_BOUND = 1e-9
+"""Distance from a bound, relative to the width between both, at which a parameter is on it."""
+
+
+def parameters_at_bound(problem: Problem, p: F64) -> Flags:
+    """Return which free parameters lie on a bound, shape (n,)."""
+    lower, upper = problem.lower, problem.upper
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(p))
+    slack = _ON_BOUND * width
+    on_bound: Flags = (p <= lower + slack) | (p >= upper - slack)
+    return on_bound
+
 
 def left_beyond_bounds(
     problem: Problem, p: F64, held: Flags, jacobian: F64, residuals: F64

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics.farther import moved_to
 from fmident.evaluation import Evaluator, EventMatching
 from fmident.statistics import ParameterStatistics
 
@@ -226,3 +227,39 @@ class _Line:
             return False
         slope, curvature = float(smooth.deriv(1)(0.0)), float(smooth.deriv(2)(0.0))
         return not 1.0 / _STEEP < curvature < _STEEP or abs(slope) > _AWAY * curvature
+
+
+def withhold(problem: Problem, statistics: _Statistics, jumps: Jumps) -> _Statistics:
+    """Return the statistics without intervals that the cost around the estimate contradicts."""
+    if not jumps.names:
+        return statistics
+    lost = [j for j, q in enumerate(problem.free) if q.name in jumps.names]
+    found = without_intervals(statistics, lost)
+    unknown = bool(np.isnan(statistics.standard_errors[lost]).any())
+    judged = dataclasses.replace(found.identifiability, jumps=jumps.names)
+    if unknown:
+        verdict = "The rank cannot be judged where the cost jumps"
+        judged = dataclasses.replace(judged, verdict=verdict, determined=(), rank_known=False)
+    return dataclasses.replace(found, identifiability=judged)
+
+
+def jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str]:
+    """Return what the cost around the estimate says against intervals, and what to do."""
+    notes = []
+    if jumps.names:
+        names = ", ".join(f"'{n}'" for n in jumps.names)
+        one = len(jumps.names) == 1
+        notes.append(
+            f"{'There is no interval' if one else 'There are no intervals'} for {names}: on the "
+            "line through the estimate the cost jumps or bends as events pass samples, so that "
+            f"derivatives do not show how far the data determine {'it' if one else 'them'}. "
+            "'fmident profile' follows the cost itself."
+        )
+    if jumps.lower is not None:
+        point, lower = jumps.lower
+        notes.append(
+            f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, on the other side of a"
+            f" jump, in place of {cost:.6g} here: this is not the minimum. Start there, or give"
+            " several starts."
+        )
+    return notes

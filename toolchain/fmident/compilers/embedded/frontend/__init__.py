@@ -22,7 +22,8 @@ from pathlib import Path
 
 from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
 from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
-from fmident.compilers.embedded.frontend.reading.flat_reader import UnknownNodeError, read_checked
+from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
+from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
 from fmident.compilers.embedded.frontend.reading.scan_check import (
     check_sources,
     circular_definition,

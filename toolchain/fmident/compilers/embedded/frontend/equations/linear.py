@@ -64,41 +64,47 @@ def solve(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[S
 
 
 def _bring_pivot(rows: list[list[Scalar]], columns: list[int], k: int) -> None:
-    """Exchange rows and columns so that a good pivot stands at step `k`."""
-    n = len(rows)
-    best: tuple[float, int, int] | None = None
-    for i in range(k, n):
-        filled = sum(not _is_zero(rows[i][columns[j]]) for j in range(k, n))
-        for j in range(k, n):
-            entry = rows[i][columns[j]]
-            if v.is_symbolic(entry) or entry == 0:
-                continue
-            largest = max(
-                (
-                    abs(float(rows[r][columns[j]]))
-                    for r in range(k, n)
-                    if not v.is_symbolic(rows[r][columns[j]])
-                ),
-                default=0.0,
-            )
-            alone = all(
-                _is_zero(rows[r][columns[j]]) or not v.is_symbolic(rows[r][columns[j]])
-                for r in range(k, n)
-            )
-            # Only a column of numbers lets the pivot be judged now.
-            if alone and abs(entry) == largest and (best is None or filled < best[0]):
-                best = (filled, i, j)
-    if best is not None:
-        _, i, j = best
+    """Exchange rows and columns so that a good pivot is at step `k`."""
+    place = _numeric_pivot(rows, columns, k)
+    if place is not None:
+        i, j = place
         rows[k], rows[i] = rows[i], rows[k]
         columns[k], columns[j] = columns[j], columns[k]
         return
+    n = len(rows)
     counts = [(sum(not _is_zero(rows[i][columns[j]]) for i in range(k, n)), j) for j in range(k, n)]
     candidates = [item for item in counts if item[0] > 0]
     if len(candidates) < len(counts):
         raise SingularMatrixError
     _, j = min(candidates)
     columns[k], columns[j] = columns[j], columns[k]
+    _choose_when_simulated(rows, columns, k)
+
+
+def _numeric_pivot(rows: list[list[Scalar]], columns: list[int], k: int) -> tuple[int, int] | None:
+    """Return the row and the place of the column of a number that is a good pivot.
+
+    Only a column of numbers lets the pivot be judged now: the largest of the column, in the row
+    with the fewest entries.
+    """
+    n = len(rows)
+    best: tuple[int, int, int] | None = None
+    for i in range(k, n):
+        filled = sum(not _is_zero(rows[i][columns[j]]) for j in range(k, n))
+        for j in range(k, n):
+            column = [rows[r][columns[j]] for r in range(k, n)]
+            entry = column[i - k]
+            if any(v.is_symbolic(x) for x in column) or entry == 0:
+                continue
+            largest = max(abs(float(x)) for x in column)
+            if abs(entry) == largest and (best is None or filled < best[0]):
+                best = (filled, i, j)
+    return None if best is None else best[1:]
+
+
+def _choose_when_simulated(rows: list[list[Scalar]], columns: list[int], k: int) -> None:
+    """Let the simulation exchange rows, so that the largest of column `k` is the pivot."""
+    n = len(rows)
     column = columns[k]
     order = sorted(range(k, n), key=lambda i: _is_zero(rows[i][column]))
     rows[k:] = [rows[i] for i in order]

@@ -10,58 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from fmident.compilers.embedded.frontend.limits import check_size
 from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.flat_expressions import (
+    Node,
+    UnknownNodeError,
+    expression,
+    indices,
+    is_empty,
+    name_of,
+    single,
+    span_in,
+    span_of,
+    subscripts,
+)
 from fmident.compilers.embedded.frontend.reading.structured import Family, expand
 from fmident.compilers.embedded.frontend.reading.syntax import Span
-
-Node: TypeAlias = Mapping[str, Any]
-
-BINARY_OPERATORS: Mapping[str, str] = {
-    "Add": "+",
-    "Sub": "-",
-    "Mul": "*",
-    "Div": "/",
-    "Exp": "^",
-    "AddElem": ".+",
-    "SubElem": ".-",
-    "MulElem": ".*",
-    "DivElem": "./",
-    "ExpElem": ".^",
-    "Eq": "==",
-    "Neq": "<>",
-    "Lt": "<",
-    "Le": "<=",
-    "Gt": ">",
-    "Ge": ">=",
-    "And": "and",
-    "Or": "or",
-}
-UNARY_OPERATORS: Mapping[str, str] = {
-    "Minus": "-",
-    "DotMinus": "-",
-    "Plus": "+",
-    "DotPlus": "+",
-    "Not": "not",
-}
-
-
-ARRAY_LAYOUTS: Mapping[str, Literal["array", "horizontal", "vertical"]] = {
-    "Array": "array",
-    "Horizontal": "horizontal",
-    "Vertical": "vertical",
-}
-
-
-class UnknownNodeError(Exception):
-    """The flat model holds something that this reader does not know."""
-
-    def __init__(self, what: str, span: Span) -> None:
-        super().__init__(what)
-        self.what = what
-        self.span = span
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
@@ -140,7 +106,7 @@ def _family(node: Node) -> Family:
         for b in node["domain"]["binders"]
     )
     body = tuple(expression(e) for e in node["template"]["body"])
-    span = _span_of(node)
+    span = span_of(node)
     if len(body) != node["equations_per_point"]:
         raise UnknownNodeError("a for-equation without its body", span)
     origin = node["origin"]
@@ -157,7 +123,7 @@ def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple
     """Collect the parts of the flat model that have no meaning in the subset."""
     found: list[tuple[str, str, Span]] = []
     for chain in flat["when_chains"]:
-        found.append(("unsupported-when", "a when-equation", _span_of(chain["first"])))
+        found.append(("unsupported-when", "a when-equation", span_of(chain["first"])))
     for key, what in (
         ("algorithms", "an algorithm section"),
         ("initial_algorithms", "an initial algorithm section"),
@@ -168,161 +134,19 @@ def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple
                 # Nothing but asserts: the order does not matter, they act as equations do.
                 assertions.extend(s for s in statements if isinstance(s, sx.AssertStatement))
                 continue
-            found.append(("unsupported-algorithm", what, _span_of(section)))
+            found.append(("unsupported-algorithm", what, span_of(section)))
     for node in flat["initial_assert_equations"]:
-        found.append(("unsupported-initial-assert", "an initial assert", _span_of(node)))
+        found.append(("unsupported-initial-assert", "an initial assert", span_of(node)))
     if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
         found.append(("unsupported-overconstrained", "an overconstrained connection", sx.NOWHERE))
     return found
-
-
-def _span(node: Any) -> Span:
-    if isinstance(node, Mapping) and {"source", "start", "end"} <= set(node):
-        return Span(int(node["source"]), int(node["start"]), int(node["end"]))
-    return sx.NOWHERE
-
-
-def _span_of(node: Any) -> Span:
-    """Return the span of `node`, or the first one found inside it."""
-    if isinstance(node, Mapping):
-        for key in ("span", "source_span"):
-            if key in node:
-                return _span(node[key])
-        values: Sequence[Any] = list(node.values())
-    elif isinstance(node, list):
-        values = node
-    else:
-        return sx.NOWHERE
-    for value in values:
-        span = _span_of(value)
-        if span != sx.NOWHERE:
-            return span
-    return sx.NOWHERE
-
-
-def _single(node: Node) -> tuple[str, Any]:
-    if len(node) != 1:
-        raise UnknownNodeError(f"a node with the keys {sorted(node)}", _span_of(node))
-    return next(iter(node.items()))
-
-
-def expression(node: Node) -> sx.Expression:
-    """Read one expression."""
-    kind, body = _single(node)
-    span = _span(body.get("span")) if isinstance(body, Mapping) else sx.NOWHERE
-    match kind:
-        case "Literal":
-            return _literal(body["value"], span)
-        case "VarRef":
-            return sx.Reference(body["name"]["name"], _subscripts(body["subscripts"]), span)
-        case "Binary":
-            operator = body["op"]
-            if operator not in BINARY_OPERATORS:
-                raise UnknownNodeError(f"the operator {operator}", span)
-            return sx.Binary(
-                BINARY_OPERATORS[operator],
-                expression(body["lhs"]),
-                expression(body["rhs"]),
-                span,
-            )
-        case "Unary":
-            operator = body["op"]
-            if operator not in UNARY_OPERATORS:
-                raise UnknownNodeError(f"the operator {operator}", span)
-            return sx.Unary(UNARY_OPERATORS[operator], expression(body["rhs"]), span)
-        case "BuiltinCall":
-            name = str(body["function"])
-            arguments = tuple(expression(a) for a in body["args"])
-            return sx.Call(name[0].lower() + name[1:], arguments, True, span)
-        case "FunctionCall":
-            return sx.Call(
-                body["name"]["name"],
-                tuple(expression(a) for a in body["args"]),
-                False,
-                span,
-                constructor=bool(body.get("is_constructor")),
-            )
-        case "StringConversion":
-            return sx.Call("String", (expression(body["value"]),), True, span)
-        case "If":
-            branches = tuple((expression(c), expression(v)) for c, v in body["branches"])
-            return sx.If(branches, expression(body["else_branch"]), span)
-        case "Array":
-            if body["kind"] not in ARRAY_LAYOUTS:
-                raise UnknownNodeError(f"an array of the kind {body['kind']}", span)
-            elements = tuple(expression(e) for e in body["elements"])
-            return sx.Array(elements, span, ARRAY_LAYOUTS[body["kind"]])
-        case "Tuple":
-            parts = tuple(None if _is_empty(e) else expression(e) for e in body["elements"])
-            return sx.Tuple(parts, span)
-        case "Range":
-            step = body["step"]
-            return sx.Range(
-                expression(body["start"]),
-                None if step is None else expression(step),
-                expression(body["end"]),
-                span,
-            )
-        case "ArrayComprehension":
-            if body.get("filter") is not None:
-                raise UnknownNodeError("an array comprehension with a filter", span)
-            return sx.Comprehension(expression(body["expr"]), _indices(body["indices"]), span)
-        case "Index":
-            return sx.Index(expression(body["base"]), _subscripts(body["subscripts"]), span)
-        case "FieldAccess":
-            return sx.Field(expression(body["base"]), body["field"], span)
-        case _:
-            raise UnknownNodeError(f"an expression of the form {kind}", _span_of(node))
-
-
-def _is_empty(node: Any) -> bool:
-    return node is None or node == "Empty" or (isinstance(node, Mapping) and "Empty" in node)
-
-
-def _literal(value: Any, span: Span) -> sx.Expression:
-    kind, content = _single(value)
-    match kind:
-        case "Real":
-            return sx.Number(float(content), span)
-        case "Integer":
-            return sx.Number(int(content), span)
-        case "Boolean":
-            return sx.Boolean(bool(content), span)
-        case "String":
-            return sx.Text(str(content), span)
-        case _:
-            raise UnknownNodeError(f"a literal of the type {kind}", span)
-
-
-def _subscripts(nodes: Sequence[Any]) -> tuple[sx.Expression | None, ...]:
-    result: list[sx.Expression | None] = []
-    for node in nodes:
-        kind, body = _single(node)
-        match kind:
-            case "Index":
-                result.append(sx.Number(int(body["value"]), _span_of(body)))
-            case "Expr":
-                result.append(expression(body["expr"]))
-            case "Colon":
-                result.append(None)
-            case _:
-                raise UnknownNodeError(f"a subscript of the form {kind}", _span_of(node))
-    return tuple(result)
-
-
-def _indices(nodes: Sequence[Node]) -> tuple[tuple[str, sx.Expression], ...]:
-    return tuple((_name(n.get("ident", n.get("name"))), expression(n["range"])) for n in nodes)
-
-
-def _name(node: Any) -> str:
-    return str(node["text"]) if isinstance(node, Mapping) else str(node)
 
 
 def _equation(node: Node) -> sx.Equation:
     residual = expression(node["residual"])
     origin = node["origin"]
     kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
-    span = _span(node["span"])
+    span = span_in(node["span"])
     left: sx.Expression = residual
     right: sx.Expression | None = None
     if kind != "FlowSum" and isinstance(residual, sx.Binary) and residual.operator == "-":
@@ -336,20 +160,20 @@ def _assertion(node: Node) -> sx.AssertStatement:
         expression(node["condition"]),
         expression(node["message"]),
         None if level is None else expression(level),
-        _span(node.get("span")),
+        span_in(node.get("span")),
     )
 
 
 def _target(node: Any) -> sx.Target:
-    parts = tuple((_name(p["ident"]), _subscripts(p["subs"])) for p in node["parts"])
-    return sx.Target(parts, _span(node.get("span")))
+    parts = tuple((name_of(p["ident"]), subscripts(p["subs"])) for p in node["parts"])
+    return sx.Target(parts, span_in(node.get("span")))
 
 
 def _statement(node: Any) -> sx.Statement:
     if isinstance(node, str):
         return sx.OtherStatement(node.lower(), sx.NOWHERE)
-    kind, body = _single(node)
-    span = _span_of(body)
+    kind, body = single(node)
+    span = span_of(body)
     match kind:
         case "Assignment":
             return sx.Assignment(_target(body["comp"]), expression(body["value"]), span)
@@ -357,7 +181,7 @@ def _statement(node: Any) -> sx.Statement:
             call = sx.Call(
                 body["comp"]["name"], tuple(expression(a) for a in body["args"]), False, span
             )
-            targets = tuple(None if _is_empty(t) else _target(t) for t in body["outputs"])
+            targets = tuple(None if is_empty(t) else _target(t) for t in body["outputs"])
             return sx.CallStatement(call, targets, span)
         case "If":
             branches = tuple(
@@ -366,7 +190,7 @@ def _statement(node: Any) -> sx.Statement:
             )
             return sx.IfStatement(branches, _statements(body["else_block"] or ()), span)
         case "For":
-            return sx.ForStatement(_indices(body["indices"]), _statements(body["equations"]), span)
+            return sx.ForStatement(indices(body["indices"]), _statements(body["equations"]), span)
         case "Assert":
             return _assertion(body)
         case _:
@@ -387,12 +211,12 @@ def _function(node: Node) -> sx.Function:
         external=node.get("external") is not None,
         pure=bool(node.get("pure", True)),
         constructor=bool(node.get("is_constructor")),
-        span=_span(node.get("span")),
+        span=span_in(node.get("span")),
     )
 
 
 def _function_variable(node: Node) -> sx.FunctionVariable:
-    sizes = _subscripts(node["shape_expr"])
+    sizes = subscripts(node["shape_expr"])
     if not sizes:
         # A type such as Position3 = Real[3] brings its sizes with it.
         sizes = tuple(sx.Number(int(n)) for n in node["effective_type"]["dimensions"])
@@ -402,12 +226,12 @@ def _function_variable(node: Node) -> sx.FunctionVariable:
         node["type_name"],
         sizes,
         None if default is None else expression(default),
-        _span(node.get("span")),
+        span_in(node.get("span")),
     )
 
 
 def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.Variable:
-    span = _span(node["source_span"])
+    span = span_in(node["source_span"])
     start = None if node["start"] is None else expression(node["start"])
     if start is not None and start.span == span:
         start = None  # rumoca's own default, not an attribute of the user

@@ -84,89 +84,111 @@ class _Open:
 
 def classes(text: str, file: Path) -> list[ClassText]:
     """Return the classes defined in a text, outer ones after inner ones."""
-    stream = list(tokens(text))
-    prefix = ""
-    found: list[ClassText] = []
-    stack: list[_Open] = []
-    depth = 0
-    i = 0
-    if stream and stream[0].text == "within":
-        i = 1
-        while i < len(stream) and stream[i].text != ";":
-            prefix += stream[i].text
-            i += 1
+    return _Classes(text, file).found
 
-    def full(name: str) -> str:
-        return ".".join(([prefix] if prefix else []) + [o.name for o in stack] + [name])
 
-    while i < len(stream):
-        token = stream[i]
-        if token.text in "([{" and token.kind == "symbol":
-            depth += 1
-        elif token.text in ")]}" and token.kind == "symbol":
-            depth -= 1
-        following = stream[i + 1] if i + 1 < len(stream) else None
-        if token.text == "end" and following is not None and stack:
-            if following.text == stack[-1].name and depth == 0:
-                top = stack.pop()
-                end = following.offset + len(following.text)
-                found.append(
-                    ClassText(
-                        full(top.name),
-                        top.keyword,
-                        file,
-                        top.start,
-                        end,
-                        tuple(top.tokens),
-                        top.prefixes,
-                    )
-                )
-                i += 2
-                continue
-        elif (
+class _Classes:
+    """Goes through the tokens of a text once, and notes where classes begin and end.
+
+    Parameters
+    ----------
+    text, file
+        As for :func:`classes`.
+
+    Attributes
+    ----------
+    found
+        The classes.
+    """
+
+    def __init__(self, text: str, file: Path) -> None:
+        self.found: list[ClassText] = []
+        self._file = file
+        self._length = len(text)
+        self._stream = list(tokens(text))
+        self._stack: list[_Open] = []
+        self._prefix = ""
+        depth = 0
+        i = self._within()
+        while i < len(self._stream):
+            token = self._stream[i]
+            if token.kind == "symbol":
+                depth += (token.text in "([{") - (token.text in ")]}")
+            after = self._class_at(i) if depth == 0 else i
+            if after == i:  # neither the begin of a class nor its end
+                if self._stack:
+                    self._stack[-1].tokens.append(token)
+                after = i + 1
+            i = after
+
+    def _within(self) -> int:
+        """Read the name behind ``within``; return the place of what follows."""
+        if not self._stream or self._stream[0].text != "within":
+            return 0
+        end = self._find(";", 1)
+        self._prefix = "".join(t.text for t in self._stream[1:end])
+        return end
+
+    def _class_at(self, i: int) -> int:
+        """Begin or end a class where there is one; return the place behind that, or `i`."""
+        token = self._stream[i]
+        following = self._stream[i + 1] if i + 1 < len(self._stream) else None
+        if following is None:
+            return i
+        if token.text == "end" and self._stack:
+            return self._end(i, following)
+        if (
             token.kind == "word"
             and token.text in CLASS_KEYWORDS
-            and depth == 0
-            and following is not None
             and following.kind in ("word", "quoted")
             and following.text not in CLASS_KEYWORDS
         ):
-            name_token = following
-            j = i + 2
-            if name_token.text == "extends" and j < len(stream):
-                name_token = stream[j]
-                j += 1
-            k = j
-            while k < len(stream) and stream[k].kind == "string":
-                k += 1
-            if k < len(stream) and stream[k].text == "=":
-                own: list[Token] = []
-                while k < len(stream) and stream[k].text != ";":
-                    own.append(stream[k])
-                    k += 1
-                end = stream[k].offset if k < len(stream) else len(text)
-                found.append(
-                    ClassText(
-                        full(name_token.text),
-                        token.text,
-                        file,
-                        name_token.offset,
-                        end,
-                        tuple(own),
-                        _prefixes(stream, i),
-                    )
-                )
-                i = k
-                continue
-            stack.append(
-                _Open(name_token.text, token.text, name_token.offset, [], _prefixes(stream, i))
-            )
-            i = j
-            continue
-        if stack:
-            stack[-1].tokens.append(token)
-        i += 1
-    return found
+            return self._begin(i)
+        return i
+
+    def _end(self, i: int, name: Token) -> int:
+        if name.text != self._stack[-1].name:
+            return i  # of an if, a for, a while or a when
+        top = self._stack.pop()
+        end = name.offset + len(name.text)
+        self._add(top.name, top.keyword, top.start, end, tuple(top.tokens), top.prefixes)
+        return i + 2
+
+    def _begin(self, i: int) -> int:
+        keyword, name, after = self._stream[i], self._stream[i + 1], i + 2
+        if name.text == "extends" and after < len(self._stream):
+            name, after = self._stream[after], after + 1
+        prefixes = _prefixes(self._stream, i)
+        k = after
+        while k < len(self._stream) and self._stream[k].kind == "string":
+            k += 1
+        if k == len(self._stream) or self._stream[k].text != "=":
+            self._stack.append(_Open(name.text, keyword.text, name.offset, [], prefixes))
+            return after
+        end = self._find(";", k)
+        offset = self._stream[end].offset if end < len(self._stream) else self._length
+        own = tuple(self._stream[k:end])
+        self._add(name.text, keyword.text, name.offset, offset, own, prefixes)
+        return end
+
+    def _find(self, text: str, i: int) -> int:
+        """Return the place of the next token of a text, or the end of all."""
+        while i < len(self._stream) and self._stream[i].text != text:
+            i += 1
+        return i
+
+    def _add(
+        self,
+        name: str,
+        keyword: str,
+        start: int,
+        end: int,
+        own: tuple[Token, ...],
+        prefixes: tuple[Token, ...],
+    ) -> None:
+        outer = [self._prefix] if self._prefix else []
+        full = ".".join([*outer, *(o.name for o in self._stack), name])
+        self.found.append(ClassText(full, keyword, self._file, start, end, own, prefixes))
 
 
 def _prefixes(stream: list[Token], i: int) -> tuple[Token, ...]:

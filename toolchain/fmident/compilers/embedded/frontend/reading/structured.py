@@ -66,14 +66,11 @@ def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression
     def again(child: sx.Expression) -> sx.Expression:
         return instantiate(child, values)
 
-    def subscripts(items: Sequence[sx.Expression | None]) -> tuple[sx.Expression | None, ...]:
-        return tuple(None if s is None else _folded(again(s)) for s in items)
-
     match node:
         case sx.Reference(name=name, subscripts=()) if name in values:
             return sx.Number(values[name], node.span)
         case sx.Reference():
-            return replace(node, subscripts=subscripts(node.subscripts))
+            return replace(node, subscripts=_subscripts(node, values))
         case sx.Binary():
             return replace(node, left=again(node.left), right=again(node.right))
         case sx.Unary():
@@ -92,19 +89,35 @@ def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression
             step = None if node.step is None else again(node.step)
             return replace(node, start=again(node.start), step=step, end=again(node.end))
         case sx.Comprehension():
-            inner = {n: k for n, k in values.items() if n not in {i for i, _ in node.indices}}
-            indices = tuple((name, again(domain)) for name, domain in node.indices)
-            return replace(node, body=instantiate(node.body, inner), indices=indices)
+            return _comprehension(node, values)
         case sx.Index():
-            base = again(node.base)
-            keys = subscripts(node.subscripts)
-            if isinstance(base, sx.Reference) and not base.subscripts:
-                return sx.Reference(base.name, keys, node.span)
-            return replace(node, base=base, subscripts=keys)
+            return _indexed(node, again(node.base), _subscripts(node, values))
         case sx.Field():
             return _component(replace(node, base=again(node.base)))
         case _:
             return node
+
+
+def _subscripts(
+    node: sx.Reference | sx.Index, values: Mapping[str, int]
+) -> tuple[sx.Expression | None, ...]:
+    return tuple(None if s is None else _folded(instantiate(s, values)) for s in node.subscripts)
+
+
+def _comprehension(node: sx.Comprehension, values: Mapping[str, int]) -> sx.Expression:
+    """Return a comprehension, whose own indices hide others of the same name."""
+    own = {name for name, _ in node.indices}
+    inner = {name: k for name, k in values.items() if name not in own}
+    indices = tuple((name, instantiate(domain, values)) for name, domain in node.indices)
+    return replace(node, body=instantiate(node.body, inner), indices=indices)
+
+
+def _indexed(
+    node: sx.Index, base: sx.Expression, keys: tuple[sx.Expression | None, ...]
+) -> sx.Expression:
+    if isinstance(base, sx.Reference) and not base.subscripts:
+        return sx.Reference(base.name, keys, node.span)
+    return replace(node, base=base, subscripts=keys)
 
 
 def _component(node: sx.Field) -> sx.Expression:
