@@ -82,12 +82,6 @@ def test_forms_of_the_same_table(content: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(table.column("y"), [-2.0, 3e-3])
 
 
-def test_numbers_are_read_to_the_last_bit(tmp_path: Path) -> None:
-    values = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
-    text = "x\n" + "\n".join(repr(float(v)) for v in values)
-    np.testing.assert_array_equal(read_table(written(tmp_path, text)).column("x"), values)
-
-
 def test_matrix_elements_as_names(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, 't;"J[1,2]";J[2,1] [kg.m2]\n0;1;2\n1;2;3\n'))
     assert list(table.frame.columns) == ["t", "J[1,2]", "J[2,1]"]

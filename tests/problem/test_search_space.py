@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fmident.problem import EstimatorSettings, Parameter, Problem, SearchSpace
+
+from ..properties import examples
 
 PROBLEM = Problem(
     Path("m.fmu"),
@@ -29,9 +35,31 @@ def test_components_and_bounds() -> None:
     np.testing.assert_allclose(SPACE.upper, [1.5, np.log(1e3), np.inf])
 
 
-def test_there_and_back_for_many_points() -> None:
-    points = np.random.default_rng(0).uniform(0.1, 5.0, size=(8, 3))
-    np.testing.assert_allclose(SPACE.to_physical(SPACE.from_physical(points)), points, rtol=1e-14)
+sizes = st.floats(1e-30, 1e30)
+free = st.one_of(
+    st.tuples(st.just("linear"), sizes, st.just(0.0) | sizes | sizes.map(operator.neg)),
+    st.tuples(st.just("log"), sizes, sizes),
+)
+
+
+@given(st.lists(free, min_size=1, max_size=4))
+@examples(60)
+def test_there_and_back(parameters: list[tuple[str, float, float]]) -> None:
+    problem = replace(
+        PROBLEM,
+        parameters=tuple(
+            Parameter(f"p{k}", x, x - abs(x) / 2, x + abs(x) / 2, scaling=kind, scale=scale)  # type: ignore[arg-type]
+            for k, (kind, scale, x) in enumerate(parameters)
+        ),
+    )
+    space = SearchSpace.of(problem)
+    for p in (problem.initial, problem.lower, problem.upper):
+        z = space.from_physical(p)
+        np.testing.assert_allclose(space.to_physical(z), p, rtol=2e-14)
+        again = space.from_physical(space.to_physical(z))
+        np.testing.assert_allclose(again, z, rtol=2e-14, atol=1e-14)  # log(1) is 0
+    assert np.all(space.lower <= space.from_physical(problem.initial))
+    assert np.all(space.from_physical(problem.initial) <= space.upper)
 
 
 def test_derivative() -> None:

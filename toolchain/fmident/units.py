@@ -23,7 +23,7 @@ BASE_SYMBOLS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 Exponents = tuple[Fraction, ...]
 _RAD = BASE_SYMBOLS.index("rad")
-_LARGEST_POWER = 12  # of the largest prefix still a number
+_LARGEST_POWER = 12
 _LONGEST = 200
 
 
@@ -74,7 +74,11 @@ class Unit:
 
     def __pow__(self, power: Fraction | int) -> Unit:
         exponents = tuple(e * power for e in self.exponents)
-        return Unit(_written(exponents), exponents, float(self.factor ** float(power)))
+        try:
+            factor = float(self.factor ** float(power))
+        except (OverflowError, ZeroDivisionError):
+            factor = math.inf
+        return Unit(_written(exponents), exponents, factor)
 
 
 def parse_unit(text: str) -> Unit:
@@ -270,6 +274,10 @@ def _parse(text: str) -> Unit:
         raise reader.error(f"unexpected '{reader.here[1]}'")
     if not 0.0 < result.factor < math.inf:
         raise UnitError(f"unit '{text}' cannot be read: its size is beyond all numbers")
+    if max(map(abs, result.exponents)) > _LARGEST_POWER:
+        raise UnitError(
+            f"unit '{text}' cannot be read: it is {result.si}, with an exponent beyond reason"
+        )
     alone = _WHOLE.get(plain)
     offset = alone.offset if alone is not None else 0.0
     return Unit(text, result.exponents, result.factor, offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,11 +137,7 @@ def read_numbers(
 
 def is_number(text: str) -> bool:
     """Return whether a cell is a number, with decimal point or comma."""
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+    return _floats([text.replace(",", ".")], gaps=()) is not None
 
 
 def _lines(path: Path) -> list[str]:
@@ -191,14 +187,16 @@ def _quoted_cells(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
 
 
-def _floats(cells: Sequence[str]) -> F64 | None:
+def _floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
     """Return numbers, NaN for gaps; ``None`` when a cell is neither."""
+    if any("_" in c for c in cells):  # Python reads 1_000 as a number
+        return None
     try:
         return np.array([float(c) for c in cells])
     except ValueError:
         pass
     try:
-        return np.array([float("nan") if c.strip().lower() in GAPS else float(c) for c in cells])
+        return np.array([float("nan") if c.strip().lower() in gaps else float(c) for c in cells])
     except ValueError:
         return None
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fmident.toml_file import NotTomlError, loads
+from fmident.toml_file import NotTomlError, encoded, loads
 
 _PATH = re.compile(
     r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources|problem)\s*=\s*)
@@ -51,13 +50,13 @@ def with_absolute_paths(
     model = expected.get("model", {})
     if fmu is not None and "class" in model and "fmu_folder" not in model:
         model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
-        line = f"fmu_folder = {json.dumps(model['fmu_folder'], ensure_ascii=False)}"
+        line = f"fmu_folder = {encoded(model['fmu_folder'])}"
         changed = _CLASS.sub(lambda found: f"{found[0]}\n{found[1]}{line}", changed, count=1)
     try:
         right = loads(changed) == expected
     except NotTomlError:
         right = False
-    return changed if right else f"# Paths are relative to {json.dumps(str(folder))}.\n{text}"
+    return changed if right else f"# Paths are relative to {encoded(str(folder))}.\n{text}"
 
 
 def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
@@ -67,7 +66,7 @@ def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
         if found["comment"]:
             return found[0]
         value: str = loads(f"value = {found[0]}")["value"]
-        return json.dumps(_named(value, folder, copies), ensure_ascii=False)
+        return encoded(_named(value, folder, copies))
 
     return _TEXT.sub(replaced, written)
 

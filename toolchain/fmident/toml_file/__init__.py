@@ -6,7 +6,17 @@ one.
 """
 
 from fmident.toml_file.options import build_dataclass
-from fmident.toml_file.section import Section, Source, quoted
+from fmident.toml_file.printing import encoded, quoted
+from fmident.toml_file.section import Section, Source
 from fmident.toml_file.text import NotTomlError, loads, parse_toml
 
-__all__ = ["NotTomlError", "Section", "Source", "build_dataclass", "loads", "parse_toml", "quoted"]
+__all__ = [
+    "NotTomlError",
+    "Section",
+    "Source",
+    "build_dataclass",
+    "encoded",
+    "loads",
+    "parse_toml",
+    "quoted",
+]

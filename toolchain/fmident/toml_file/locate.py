@@ -6,6 +6,7 @@ import functools
 import re
 from typing import Any
 
+from fmident.toml_file.statements import statements
 from fmident.toml_file.text import NotTomlError, loads
 
 Path = tuple[str | int, ...]
@@ -42,7 +43,8 @@ def _places(text: str) -> dict[Path, int]:
     places: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
-    for number, line in enumerate(text.splitlines(), 1):
+    for statement in statements(text):
+        number, line = statement.first + 1, statement.text
         header = _HEADER.match(line)
         keys = _keys(header["keys"]) if header else None
         if header is not None and keys is not None:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import copy
 import difflib
-import json
-import re
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from fmident.errors import FmidentError, Location, ProblemError
 from fmident.toml_file import NotTomlError, loads
+from fmident.toml_file.printing import encoded, quoted
+from fmident.toml_file.statements import lines_of, statements
 
 KeyPath = tuple[str, ...]
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_value(text: str) -> object:
@@ -54,8 +53,8 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
         _refuse_unknown_parent(expected, path, key, file)
         _put(expected, path, value)
         text = _replaced(text, path, value)
-        # The text was edited line by line; parsing it tells whether that was right.
-        if _parsed(text) != expected:
+        # The text was edited line by line; parsing it shows whether that was right.
+        if not _alike(_parsed(text), expected):
             raise ProblemError(
                 f"cannot override '{key}' in the way the file is written",
                 location=_option(key),
@@ -83,8 +82,8 @@ def relocate(
     place = error.location
     if not overrides or place is None or place.file != file or place.line is None:
         return
-    after = changed.splitlines()
-    matcher = difflib.SequenceMatcher(None, original.splitlines(), after, autojunk=False)
+    after = lines_of(changed)
+    matcher = difflib.SequenceMatcher(None, lines_of(original), after, autojunk=False)
     for block in matcher.get_matching_blocks():
         row = place.line - 1 - block.b
         if 0 <= row < block.size:
@@ -94,7 +93,7 @@ def relocate(
     for key in overrides:
         path = _key_path(key)
         names = (*(path[-n:] for n in range(1, len(path) + 1)),)
-        written = [".".join(map(_quoted, name)) + " =" for name in names]
+        written = [".".join(map(quoted, name)) + " =" for name in names]
         if any(line.startswith(w) for w in written) or line == f"[{'.'.join(path[:-1])}]":
             error.location = _option(key)
             return
@@ -156,40 +155,45 @@ def _put(document: Any, path: KeyPath, value: object) -> None:
 
 def _replaced(text: str, path: KeyPath, value: object) -> str:
     """Return the text with the line of the key replaced or added."""
-    assignment = f"{_quoted(path[-1])} = {_encoded(value)}"
-    lines = text.splitlines()
+    assignment = f"{quoted(path[-1])} = {encoded(value)}"
+    lines = lines_of(text) if text else []
     table: KeyPath = ()
     headers: dict[KeyPath, int] = {(): -1}
     counts: dict[KeyPath, int] = {}
-    for number, line in enumerate(lines):
+    for statement in statements(text):
+        number, line = statement.first, statement.text
         parsed = _parsed(line)
         if parsed is None or not parsed:
             continue
-        own = _only_path(parsed)
         if line.lstrip().startswith("["):
-            table = _counted(own, counts, line.lstrip().startswith("[["))
+            table = _counted(_only_path(parsed), counts, line.lstrip().startswith("[["))
             headers[table] = number
-        elif (*table, *own) == path:
-            written = ".".join(map(_quoted, own))
-            lines[number] = f"{written} = {_encoded(value)}"
+        elif (*table, *_key_path(written := _written_key(line))) == path:
+            lines[number : statement.last + 1] = [f"{written} = {encoded(value)}"]
             return "\n".join(lines) + "\n"
-        elif (inside := _inside(line, parsed, table, path, value)) is not None:
-            lines[number] = inside
+        elif (inside := _inside(line, parsed, (table, written), path, value)) is not None:
+            lines[number : statement.last + 1] = [inside]
             return "\n".join(lines) + "\n"
     if path[:-1] in headers:
         lines.insert(headers[path[:-1]] + 1, assignment)
         return "\n".join(lines) + "\n"
     element = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in headers), ())
     if element and element[:-1] in counts:  # a table of one element of an array
-        rest = ".".join(map(_quoted, path[len(element) :]))
-        lines.insert(headers[element] + 1, f"{rest} = {_encoded(value)}")
+        rest = ".".join(map(quoted, path[len(element) :]))
+        lines.insert(headers[element] + 1, f"{rest} = {encoded(value)}")
     else:
-        lines += ["", f"[{'.'.join(map(_quoted, path[:-1]))}]", assignment]
+        lines += ["", f"[{'.'.join(map(quoted, path[:-1]))}]", assignment]
     return "\n".join(lines) + "\n"
 
 
+def _written_key(line: str) -> str:
+    """Return what is before the equals sign of an assignment."""
+    ends = (k for k, c in enumerate(line) if c == "=")
+    return next(line[:k] for k in ends if _parsed(f"{line[:k]} = 0") is not None).strip()
+
+
 def _inside(
-    line: str, parsed: Mapping[str, Any], table: KeyPath, path: KeyPath, value: object
+    line: str, parsed: Mapping[str, Any], place: tuple[KeyPath, str], path: KeyPath, value: object
 ) -> str | None:
     """Return a line with the key changed in its inline table; ``None`` if it is not in there.
 
@@ -197,13 +201,12 @@ def _inside(
     ----------
     line, parsed
         The assignment, and what it means.
-    table
-        In which it stands.
+    place
+        The table in which it is, and its key as it is written.
     path, value
         What to change.
     """
-    equals = next((k for k, c in enumerate(line) if c == "=" and _parsed(line[:k] + "= 0")), -1)
-    written = line[:equals].strip()
+    table, written = place
     own = _key_path(written)
     whole = (*table, *own)
     if path[: len(whole)] != whole or len(path) == len(whole):
@@ -216,7 +219,7 @@ def _inside(
     _put(content, path[len(whole) :], value)
     ends = (k + 1 for k, c in enumerate(line) if c in "]}")
     comment = next((line[k:] for k in ends if _parsed(line[:k]) == parsed), "")
-    return f"{written} = {_encoded(content)}{comment}"
+    return f"{written} = {encoded(content)}{comment}"
 
 
 def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
@@ -243,25 +246,19 @@ def _only_path(parsed: Mapping[str, Any]) -> KeyPath:
     return tuple(path)
 
 
+def _alike(a: Any, b: Any) -> bool:
+    """Return whether two contents of a TOML text are equal; NaN is equal to itself."""
+    if isinstance(a, dict) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return bool(a == b)
+
+
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
         return loads(text)
     except NotTomlError:
         return None
-
-
-def _quoted(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name)
-
-
-def _encoded(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_encoded, value)) + "]"
-    if isinstance(value, Mapping):
-        items = [f"{_quoted(str(key))} = {_encoded(item)}" for key, item in value.items()]
-        return "{ " + ", ".join(items) + " }" if items else "{}"
-    return json.dumps(str(value), ensure_ascii=False)

@@ -10,6 +10,7 @@ from typing import Any
 from fmident.errors import Code, FmidentError, Location, ProblemError, did_you_mean, shown
 from fmident.toml_file.locate import Path as KeyPath
 from fmident.toml_file.locate import line_of
+from fmident.toml_file.printing import quoted
 
 _MISSING: Any = object()
 
@@ -196,11 +197,6 @@ class Section:
             return float(value)
         except OverflowError:
             raise self.wrong(key, value, "a number of ordinary size") from None
-
-
-def quoted(key: str) -> str:
-    """Return a key as it is written in TOML, in quotation marks where it needs them."""
-    return key if key.replace("_", "").replace("-", "").isalnum() else f'"{key}"'
 
 
 def _plain(value: Any) -> str:

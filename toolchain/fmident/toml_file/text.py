@@ -135,7 +135,7 @@ def parse_toml(
 
 def _hint(text: str, line: int | None, example: str) -> str | None:
     """Return what is probably wrong in a line that is not TOML."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     found = lines[line - 1] if line is not None and line <= len(lines) else ""
     first = next((t for t in lines if t.strip() and not t.lstrip().startswith("#")), "")
     if "=" not in first and not first.lstrip().startswith("["):
