@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import subprocess
@@ -38,9 +39,19 @@ def modules(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*.py") if "__pycache__" not in p.parts)
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the full names imported at run time; imports for the type checker are left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return the full names imported at run time; imports for the type checker are left out."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    tree = tree_of(path)
     skipped: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -182,8 +193,7 @@ def module_graph(*, typing: bool) -> dict[str, set[str]]:
 
     return {
         # The names that a package offers are no need of its own.
-        name: {*found(ast.parse(p.read_text(encoding="utf-8")), typing and p.stem != "__init__")}
-        & {*paths} - {name}
+        name: {*found(tree_of(p), typing and p.stem != "__init__")} & {*paths} - {name}
         for name, p in paths.items()
     }
 

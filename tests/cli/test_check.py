@@ -117,7 +117,7 @@ def test_data_in_millimetres(study: Study, capsys: Capture) -> None:
     assert "mm instead of m?" in " ".join(shown.split())
     assert "problem.toml:25 [unit-suspicious]" in shown
     # The estimation says so as well, before it starts.
-    main(["estimate", "problem.toml", "-o", "out"])
+    main(["estimate", "problem.toml", "-o", "out", "--set", "estimator.max_iterations=1"])
     assert "mm instead of m?" in capsys.readouterr().err
 
 

@@ -7,6 +7,7 @@ speed: the two steps of a LuGre identification in closed form.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from fmident.problem import (
 TRUTH = {"Fc": 1.0, "s2": 0.8, "m": 1.5, "v0": 1.2}
 SPEEDS, TIMES = np.linspace(0.1, 1.5, 12), np.linspace(0.0, 0.9, 15)
 NOISE = {"force": 0.05, "speed": 0.004}
-DRAWS = 1000
 ESTIMATORS = load_plugins().estimators
 # An exact formula: no noise of the simulation to measure.
 EXACT = EvaluationSettings(check=False, relative_step=1e-6)
@@ -87,15 +87,11 @@ def coverage(found: list[EstimationResult], freedom: float) -> tuple[dict[str, f
     return whole, alone
 
 
-# 1000 draws of a coverage of 0.95 have a standard deviation of 0.0069; 0.02 are 2.9 of them.
-BAND = 0.02
-
-
-@pytest.mark.slow
-def test_two_steps_with_noise_of_unknown_size_cover_95_percent() -> None:
+def with_noise_of_unknown_size(draws: int) -> tuple[dict[str, float], ...]:
+    """Return the shares of :func:`coverage` for stages with data of their own."""
     rng = np.random.default_rng(2026)
     found = []
-    for _ in range(DRAWS):
+    for _ in range(draws):
         problem = drawn(rng, sigma=False)
         found.append(
             solved(
@@ -104,16 +100,14 @@ def test_two_steps_with_noise_of_unknown_size_cover_95_percent() -> None:
                 stage_of(problem, "dynamic", free=["m", "v0"], experiments=["slide"]),
             )
         )
-    whole, alone = coverage(found, TIMES.size - 2)
-    assert all(share == pytest.approx(0.95, abs=BAND) for share in whole.values()), whole
-    assert alone["m"] < 0.85
+    return coverage(found, TIMES.size - 2)
 
 
-@pytest.mark.slow
-def test_two_steps_with_common_data_cover_95_percent() -> None:
+def with_common_data(draws: int) -> tuple[dict[str, float], ...]:
+    """Return the shares of :func:`coverage` for a second stage that uses data of the first."""
     rng = np.random.default_rng(2027)
     found = []
-    for _ in range(DRAWS):
+    for _ in range(draws):
         problem = drawn(rng, sigma=True)
         found.append(
             solved(
@@ -122,6 +116,18 @@ def test_two_steps_with_common_data_cover_95_percent() -> None:
                 stage_of(problem, "dynamic", free=["m", "v0"], experiments=["slide"]),
             )
         )
-    whole, alone = coverage(found, np.inf)
-    assert all(share == pytest.approx(0.95, abs=BAND) for share in whole.values()), whole
+    return coverage(found, np.inf)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", [with_noise_of_unknown_size, with_common_data])
+def test_two_steps_cover_95_percent(study: Callable[[int], tuple[dict[str, float], ...]]) -> None:
+    """250 draws know a share of 95 % to 1.4 %; three of these are allowed.
+
+    A coverage of 87 % or less is seen in 19 of 20 cases. ``ci/coverage`` takes 1000 draws, which
+    show one of 91 %.
+    """
+    whole, alone = study(250)
+    band = 3.0 * np.sqrt(0.95 * 0.05 / 250)
+    assert all(share == pytest.approx(0.95, abs=band) for share in whole.values()), whole
     assert alone["m"] < 0.85
