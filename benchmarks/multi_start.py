@@ -50,8 +50,15 @@ from fmident_estimators.least_squares import LeastSquares
 ROOT = Path(__file__).resolve().parents[1]
 GAIN = 1.3
 LOSS = 1.05
-TRUE = {"sigma0": 1e5, "sigma1": 316.0, "sigma2": 0.4, "Fc": 1.0, "Fs": 1.5, "vs": 1e-3}
-FREE = ("Fc", "sigma2")
+TRUE = {
+    "sigma0": 1e5,
+    "sigma1": 316.0,
+    "viscousFriction": 0.4,
+    "coulombForce": 1.0,
+    "staticForce": 1.5,
+    "stribeckSpeed": 1e-3,
+}
+FREE = ("coulombForce", "viscousFriction")
 
 T = TypeVar("T")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pictures.classes import Libraries
 from pictures.drawing import Painter
-from pictures.source import Class, read_library
+from pictures.source import read_library
+from pictures.tree import Class
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"

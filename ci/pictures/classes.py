@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pictures.source import (
+from pictures.tree import (
     Call,
     Choice,
     Class,

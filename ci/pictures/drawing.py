@@ -19,7 +19,7 @@ from pictures.classes import (
     numbers,
     part,
 )
-from pictures.source import Call, Class, Component, Expression, Items, Ref
+from pictures.tree import Call, Class, Component, Expression, Items, Ref
 
 MARGIN = 6.0
 THICKNESS = 4.0  # pixels of a picture for a thickness of one, a line of which has 0.25

@@ -2,26 +2,26 @@
 
 Read are names, bases, components, connections and annotations; equations are passed over. The
 grammar is that of the Modelica Language Specification 3.4, appendix B, as far as it reaches these.
-
-Past 500 lines, since scanner and grammar are read together.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
-TOKEN = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
-      |(?P<string>"(?:\\.|[^"\\])*")
-      |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
-      |(?P<name>[A-Za-z_]\w*|'[^'\n]+')
-      |(?P<sign>:=|==|<=|>=|<>|\.\^|\.\*|\./|\.\+|\.-|[-+*/^=<>()\[\]{},;:.])""",
-    re.VERBOSE | re.DOTALL,
+from pictures.scanner import Token, tokens, unquote
+from pictures.tree import (
+    Base,
+    Call,
+    Choice,
+    Class,
+    Component,
+    Connection,
+    Expression,
+    Items,
+    Operation,
+    Ref,
 )
+
 CLASS_KINDS = frozenset(
     {
         "model",
@@ -59,140 +59,6 @@ PREFIXES = frozenset(
 )
 SECTIONS = frozenset({"equation", "algorithm", "public", "protected", "initial"})
 BLOCKS = frozenset({"for", "if", "when", "while"})
-
-
-@dataclass(frozen=True)
-class Token:
-    """One word of the source; `start` and `stop` are offsets in the text."""
-
-    kind: str
-    text: str
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A name, such as ``FillPattern.Solid``."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Call:
-    """``name(1, x=2)``; also a modification ``name(x=2) = 3`` (then with `value`)."""
-
-    name: str
-    arguments: tuple[Expression, ...] = ()
-    named: Mapping[str, Expression] = field(default_factory=dict)
-    value: Expression | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """``if condition then yes else no``."""
-
-    condition: Expression
-    yes: Expression
-    no: Expression
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An operator with its one or two operands."""
-
-    sign: str
-    operands: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Items:
-    """``{a, b}``."""
-
-    items: tuple[Expression, ...]
-
-
-Expression: TypeAlias = float | str | bool | Ref | Call | Choice | Operation | Items
-
-
-@dataclass(frozen=True)
-class Component:
-    """A declared component; `span` is its declaration in the text, from name to comment."""
-
-    name: str
-    type_name: str
-    prefixes: frozenset[str]
-    dimensions: str
-    modification: Call
-    value: str
-    condition: Expression | None
-    description: str
-    annotation: Call
-    span: tuple[int, int]
-    public: bool
-
-
-@dataclass(frozen=True)
-class Base:
-    """An ``extends`` clause."""
-
-    type_name: str
-    modification: Call
-    annotation: Call
-
-
-@dataclass(frozen=True)
-class Connection:
-    """A ``connect``; `span` runs to its closing bracket."""
-
-    ends: tuple[str, str]
-    annotation: Call
-    span: tuple[int, int]
-
-
-@dataclass
-class Class:
-    """One class with what it holds; `parent` is the enclosing class."""
-
-    name: str
-    kind: str
-    prefixes: frozenset[str]
-    description: str = ""
-    parent: Class | None = None
-    file: Path | None = None
-    bases: list[Base] = field(default_factory=list)
-    components: list[Component] = field(default_factory=list)
-    connections: list[Connection] = field(default_factory=list)
-    classes: dict[str, Class] = field(default_factory=dict)
-    imports: dict[str, str] = field(default_factory=dict)
-    annotation: Call = Call("annotation")
-
-    @property
-    def full_name(self) -> str:
-        """Return the name with those of the enclosing classes."""
-        return f"{self.parent.full_name}.{self.name}" if self.parent else self.name
-
-    def walk(self) -> Iterator[Class]:
-        """Yield this class and all inside, in the order of the source."""
-        yield self
-        for inner in self.classes.values():
-            yield from inner.walk()
-
-
-def tokens(text: str) -> list[Token]:
-    """Words of a text without white space and comments."""
-    found = []
-    at = 0
-    while at < len(text):
-        match = TOKEN.match(text, at)
-        if match is None:
-            line = text.count("\n", 0, at) + 1
-            raise SyntaxError(f"line {line}: unexpected {text[at]!r}")
-        kind = match.lastgroup or ""
-        if kind != "space":
-            found.append(Token(kind, match.group(), match.start(), match.end()))
-        at = match.end()
-    return found
 
 
 class Parser:
@@ -319,7 +185,7 @@ class Parser:
                 self.next()
             return inner
         name = self.name()
-        if self.word == "[":
+        while self.word == "[":
             name += f"[{self.skip_brackets()}]"
             while self.accept("."):
                 name += "." + self.name()
@@ -343,7 +209,7 @@ class Parser:
         arguments: list[Expression] = []
         named: dict[str, Expression] = {}
         while not self.accept(")"):
-            while self.accept("each", "final"):
+            while self.accept("each", "final", "function"):
                 pass
             if self.word in ("redeclare", "replaceable"):
                 self.skip_redeclaration()
@@ -588,14 +454,6 @@ class Parser:
             if not self.accept(","):
                 self.expect(";")
                 return
-
-
-ESCAPES = {"n": "\n", "t": "\t"}
-
-
-def unquote(text: str) -> str:
-    """Text of a string literal."""
-    return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 
 def reference(expression: Expression) -> str:

@@ -9,6 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 COLOURS = {"published": "C0", "break-away": "C3", "stribeck": "C2"}
+SYMBOLS = {
+    "coulombForce": "Fc",
+    "staticForce": "Fs",
+    "stribeckSpeed": "vs",
+    "viscousFriction": "sigma2",
+}
+"""The paper's, of parameters that are called otherwise."""
 SIZE = (7.5, 3.2)
 DPI = 80
 
@@ -39,8 +46,8 @@ def _inputs(file: Path) -> None:
         axes[1 if name == "published" else 2].plot(
             1e6 * table["position [m]"], table["friction [N]"], colour
         )
-    axes[0].axhline(generate.TRUTH["Fs"], color="0.5", linestyle=":")
-    axes[0].text(1.1, 1.3, "Fs", color="0.4")
+    axes[0].axhline(generate.TRUTH["staticForce"], color="0.5", linestyle=":")
+    axes[0].text(1.1, 1.3, SYMBOLS["staticForce"], color="0.4")
     axes[0].set(xlabel="time, s", ylabel="driving force, N", title="inputs")
     axes[0].legend(fontsize=8, loc="lower right")
     axes[1].set(xlabel="position, µm", ylabel="friction, N", title="published: presliding")
@@ -58,7 +65,13 @@ def _identifiability(results: Path, file: Path) -> None:
     left.set(xlabel="number", ylabel="singular value", title="sensitivities over range")
     left.legend(fontsize=8)
     for name, row in errors.iterrows():
-        right.semilogy(errors.columns, row, "o", color=COLOURS[str(name)], label=name)
+        right.semilogy(
+            [SYMBOLS.get(c, c) for c in errors.columns],
+            row,
+            "o",
+            color=COLOURS[str(name)],
+            label=name,
+        )
     right.axhline(10.0, color="0.5", linestyle=":")
     right.set(ylabel="standard error, %", title="with noise of 10 nm and 1 mN")
     right.legend(fontsize=8)
@@ -68,7 +81,7 @@ def _identifiability(results: Path, file: Path) -> None:
 def _profile(results: Path, file: Path) -> None:
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     panels = figure.subplots(1, 3, sharey=True)
-    for axis, parameter in zip(panels, ("Fc", "sigma2", "sigma1"), strict=True):
+    for axis, parameter in zip(panels, ("coulombForce", "viscousFriction", "sigma1"), strict=True):
         for table in sorted(results.glob("profile-*.csv"), reverse=True):
             name = table.stem.removeprefix("profile-")
             found = pd.read_csv(table)
@@ -82,7 +95,7 @@ def _profile(results: Path, file: Path) -> None:
                 label=name,
             )
         axis.axhline(3.84, color="0.5", linestyle=":")
-        axis.set(xlabel=f"{parameter} / true value")
+        axis.set(xlabel=f"{SYMBOLS.get(parameter, parameter)} / true value")
     panels[0].set(ylabel="likelihood ratio", ylim=(3e-6, 3e2))
     panels[0].text(0.45, 8.0, "rejected at 95 % above", color="0.4", fontsize=8)
     panels[1].set(title="all others adapted", xscale="log")

@@ -35,10 +35,10 @@ SLIDE_FMU = FMUS / f"{SLIDE}.fmu"
 TRUTH = {
     "sigma0": 1e5,
     "sigma1": 316.0,
-    "sigma2": 0.4,
-    "Fc": 1.0,
-    "Fs": 1.5,
-    "vs": 1e-3,
+    "viscousFriction": 0.4,
+    "coulombForce": 1.0,
+    "staticForce": 1.5,
+    "stribeckSpeed": 1e-3,
 }
 """Actual values of the paper's Table 5-2: N/m, N.s/m, N.s/m, N, N, m/s."""
 
@@ -76,7 +76,7 @@ RUNS = {
     "published": Run(published, PERIOD, 8e-3, 1e-12),
     "break-away": Run(break_away, 0.65, 2e-3, 1e-9),
 }
-"""What ``Fc`` and ``vs`` do one by one to the published run is a 1e-8 of its range."""
+"""What Fc and vs do one by one to the published run is a 1e-8 of its range."""
 
 
 def run(name: str, fmu_file: Path = SLIDE_FMU) -> pd.DataFrame:
@@ -99,9 +99,9 @@ def stribeck() -> pd.DataFrame:
     """
     v = np.concatenate([np.geomspace(1e-4, 0.02, 30), np.linspace(0.03, 0.5, 10)])
     v = np.concatenate([-v[::-1], v])
-    fall = np.exp(-((v / TRUTH["vs"]) ** 2))
-    level = TRUTH["Fc"] + (TRUTH["Fs"] - TRUTH["Fc"]) * fall
-    force = level * np.sign(v) + TRUTH["sigma2"] * v
+    fall = np.exp(-((v / TRUTH["stribeckSpeed"]) ** 2))
+    level = TRUTH["coulombForce"] + (TRUTH["staticForce"] - TRUTH["coulombForce"]) * fall
+    force = level * np.sign(v) + TRUTH["viscousFriction"] * v
     columns = {"time [s]": np.arange(v.size, dtype=float), "speed [m/s]": v, "friction [N]": force}
     return pd.DataFrame(columns)
 

@@ -40,7 +40,7 @@ PAPER = pd.DataFrame(
         "two-step": [0.0287, 1.07, 2.775, 2.64, 0.62, 2.0],
         "one-step": [0.0931, 0.991, 1.15, 2.12, 0.0, 0.0],
     },
-    index=["sigma0", "sigma1", "sigma2", "Fc", "Fs", "vs"],
+    index=["sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce", "stribeckSpeed"],
 )
 """Relative errors of Table 5-3, %, after 100 000 simulations; 0: exact in the digits printed."""
 
@@ -89,15 +89,19 @@ def stribeck_sensitivities() -> F64:
     """Return the same of the steady-state points, by eq. 14, shape (points, 6)."""
     v = generate.stribeck()["speed [m/s]"].to_numpy()
     p = generate.TRUTH
-    fall, sign = np.exp(-((v / p["vs"]) ** 2)), np.sign(v)
+    fall, sign = np.exp(-((v / p["stribeckSpeed"]) ** 2)), np.sign(v)
     return np.column_stack(
         [
             np.zeros_like(v),
             np.zeros_like(v),
-            p["sigma2"] * v,
-            p["Fc"] * (1.0 - fall) * sign,
-            p["Fs"] * fall * sign,
-            (p["Fs"] - p["Fc"]) * fall * 2.0 * (v / p["vs"]) ** 2 * sign,
+            p["viscousFriction"] * v,
+            p["coulombForce"] * (1.0 - fall) * sign,
+            p["staticForce"] * fall * sign,
+            (p["staticForce"] - p["coulombForce"])
+            * fall
+            * 2.0
+            * (v / p["stribeckSpeed"]) ** 2
+            * sign,
         ]
     )
 

@@ -3,10 +3,11 @@ package Mechanisms "Machines for parameter estimation, self-contained, smooth an
   extends Icons.Package;
   annotation (
     preferredView="info",
-    version="0.2.0",
+    version="0.3.0",
     versionDate="2026-11-22",
-    dateModified="2026-11-22 03:00:00Z",
-    conversion(noneFromVersion="0.1.0"),
+    dateModified="2026-11-22 12:00:00Z",
+    conversion(from(version={"0.1.0","0.2.0"},
+        script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.2.0.mos")),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{23.5,-42.5},{78.8,-42.5}}, color={64,64,64}),
         Line(points={{30.3,-42.5},{23.5,-49.2}}, color={64,64,64}),
@@ -31,9 +32,9 @@ package Mechanisms "Machines for parameter estimation, self-contained, smooth an
           fillPattern=FillPattern.Solid)}),
     Documentation(info="<html>
 <p>
-Machines whose parameters are to be estimated from measurements: oscillators, friction laws, drive
-trains, linkages and robots. The library needs no other library, and every model is continuous in time,
-free of events and of index one, so that every compiler of the project compiles every model.
+Machines whose parameters are to be estimated from measurements: oscillators, friction laws, drive trains, linkages and
+robots. The library needs no other library, and every model is continuous in time, free of events and of index one, so
+that every compiler of the project compiles every model.
 </p>
 <p>
 Start with <a href=\"modelica://Mechanisms.UsersGuide\">UsersGuide</a> for the conventions and with

@@ -104,8 +104,10 @@ def test_the_published_input_does_not_show_all_parameters(
 ) -> None:
     """With noise it says nothing of Fc, vs and sigma2; the input that breaks away shows all."""
     singular, errors = study.identifiability(build_fmu(SLIDE))
-    assert (errors.loc["published", ["Fc", "vs", "sigma2"]] > 100.0).all()
-    assert (errors.loc["published", ["sigma0", "Fs"]] < 1.0).all()
+    assert (
+        errors.loc["published", ["coulombForce", "stribeckSpeed", "viscousFriction"]] > 100.0
+    ).all()
+    assert (errors.loc["published", ["sigma0", "staticForce"]] < 1.0).all()
     assert (errors.loc["break-away"] < 1.0).all()
     assert singular.loc["published"].min() < 1e-7
     assert singular.loc["break-away"].min() > 1e-3
@@ -117,13 +119,16 @@ def test_only_the_fall_of_the_curve_at_low_speed_acts_on_the_published_run(
     """Fc and vs act through (Fs - Fc)/vs^2 alone: the direction that keeps it is not seen."""
     position = study.sensitivities("published", build_fmu(SLIDE))[:, 0]
     truth = study.generate.TRUTH
-    fc, fs, vs = (position[:, study.NAMES.index(name)] for name in ("Fc", "Fs", "vs"))
+    fc, fs, vs = (
+        position[:, study.NAMES.index(name)]
+        for name in ("coulombForce", "staticForce", "stribeckSpeed")
+    )
     # d log vs = -1/2 Fc/(Fs - Fc) d log Fc leaves the fall as it is; Fs is held. What remains
     # is the next term of the exponential function, smaller by (v/vs)^2.
     run = study.generate.run("published", build_fmu(SLIDE))
     speed = np.gradient(run["position [m]"], run["time [s]"])
-    kept = fc - 0.5 * truth["Fc"] / (truth["Fs"] - truth["Fc"]) * vs
-    assert np.linalg.norm(kept) < np.max((speed / truth["vs"]) ** 2) * np.linalg.norm(fc)
+    kept = fc - 0.5 * truth["coulombForce"] / (truth["staticForce"] - truth["coulombForce"]) * vs
+    assert np.linalg.norm(kept) < np.max((speed / truth["stribeckSpeed"]) ** 2) * np.linalg.norm(fc)
     assert np.linalg.norm(fs) > 10 * np.linalg.norm(fc)
 
 
@@ -164,7 +169,7 @@ def test_profiles_of_a_run_that_breaks_away_agree_with_its_standard_errors(
 def test_the_profile_of_fc_is_flat_on_the_published_run(study: ModuleType, folder: Path) -> None:
     """From half of the true value nearly up to Fs nothing is seen; beyond, the curve rises."""
     problem = study.noisy_problem("published", folder)
-    found = fmident.profile(problem, parameters=["Fc"], report=lambda found: None)
+    found = fmident.profile(problem, parameters=["coulombForce"], report=lambda found: None)
     profile = found.profiles[0]
     assert profile.verdict.kind == "not-identifiable"
     low = [p.tau**2 for p in profile.points if p.value < 1.42]

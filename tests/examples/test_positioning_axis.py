@@ -25,9 +25,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 PUBLISHED = {
-    "M": (95.1089, 0.1085),
-    "Fv": (203.5034, 1.1460),
-    "Fc": (20.3935, 0.1012),
+    "m": (95.1089, 0.1085),
+    "viscousFriction": (203.5034, 1.1460),
+    "coulombForce": (20.3935, 0.1012),
     "offset": (-3.1648, 0.0444),
 }
 
@@ -62,14 +62,14 @@ def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> 
 @pytest.mark.parametrize("file", ["closed-loop.toml", "closed-loop-continuous.toml"])
 def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path, file: str) -> None:
     problem = fmident.load_problem(folder / file)
-    assert problem.parameters[0].initial < 0.5 * PUBLISHED["M"][0]
+    assert problem.parameters[0].initial < 0.5 * PUBLISHED["m"][0]
     result = fmident.estimate(problem)
     assert result.status == "converged"
     found = result.values
     delayed = "driveDelay" in found
-    assert found["M"] == pytest.approx(PUBLISHED["M"][0], rel=0.005 if delayed else 0.02)
-    assert found["Fv"] == pytest.approx(PUBLISHED["Fv"][0], rel=0.02)
-    assert found["Fc"] == pytest.approx(PUBLISHED["Fc"][0], rel=0.02)
+    assert found["m"] == pytest.approx(PUBLISHED["m"][0], rel=0.005 if delayed else 0.02)
+    assert found["viscousFriction"] == pytest.approx(PUBLISHED["viscousFriction"][0], rel=0.02)
+    assert found["coulombForce"] == pytest.approx(PUBLISHED["coulombForce"][0], rel=0.02)
     assert found["offset"] == pytest.approx(PUBLISHED["offset"][0], rel=0.02)
     assert result.fits[0].relative_error < (0.0535 if delayed else 0.0635)
     if delayed:

@@ -105,6 +105,46 @@ def test_an_unknown_name_is_answered_with_the_nearest(model: ModelDescription) -
     assert "'mass'" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Fc", "'Fc' is a symbol of 'coulombForce' (Coulomb friction force, Fc)"),
+        ("Izz", "'Izz' is a symbol of 'inertia' (Moment of inertia about the axis (Izz))"),
+        ("force", "nearest variable: 'coulombForce'"),  # a word of a text is not a symbol
+        ("c_G", "nearest variable: 'c_g'"),
+        ("toolStart", "nearest variable: 'toolPosition_start[1]', 'toolMass'"),
+        ("toolStart[3]", "nearest variable: 'toolPosition_start[3]', 'toolMass'"),
+        ("k", "'k' is a symbol of 'spring[1]' (Stiffness, k), 'c_g' (Gear stiffness, k)"),
+        ("n", "known: 'c_g', 'coulombForce', 'inertia', 'p', 'q',"),  # too common for a symbol
+        ("", "known: "),
+        ("(", "known: "),
+    ],
+)
+def test_an_unknown_name_may_be_a_symbol(name: str, hint: str) -> None:
+    texts = {
+        "coulombForce": "Coulomb friction force, Fc",
+        "slide.friction.Fc": "Coulomb friction force, Fc",
+        "inertia": "Moment of inertia about the axis (Izz)",
+        "toolMass": "Mass of the tool, without its force",
+        "spring[1]": "Stiffness, k",
+        "spring[2]": "Stiffness, k",
+        "c_g": "Gear stiffness, k",
+        **{f"toolPosition_start[{k}]": "Where the tool starts" for k in (1, 2, 3)},
+        **dict.fromkeys("pqrs", "One of many, n"),
+    }
+    variables = "".join(
+        real(name, k, "parameter", start=0, description=text)
+        for k, (name, text) in enumerate(texts.items(), 1)
+    )
+    fixture = Fixture("m.c", variables, {})
+    model = parse_description(
+        description(fixture, "m").encode(), file="m.xml", platforms=["linux64"]
+    )
+    with pytest.raises(FmuError) as refused:
+        model.variable(name)
+    assert (refused.value.hint or "").startswith(hint)
+
+
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="recorded OpenModelica descriptions are not here")
 def test_a_description_of_openmodelica() -> None:
     xml = (RECORDED / "Wrapper.modelDescription.xml").read_bytes()

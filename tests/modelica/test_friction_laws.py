@@ -12,17 +12,17 @@ TRANSLATIONAL = {
     "prefix": "Translational",
     "speed": "v",
     "force": "f",
-    "c": "Fc",
-    "s": "Fs",
-    "vs": "vs",
+    "c": "coulombForce",
+    "s": "staticForce",
+    "vs": "stribeckSpeed",
 }
 ROTATIONAL = {
     "prefix": "Rotational",
     "speed": "w",
     "force": "tau",
-    "c": "Tc",
-    "s": "Ts",
-    "vs": "ws",
+    "c": "coulombTorque",
+    "s": "staticTorque",
+    "vs": "stribeckSpeed",
 }
 KINDS = pytest.mark.parametrize("kind", [TRANSLATIONAL, ROTATIONAL], ids=["force", "torque"])
 
@@ -41,13 +41,24 @@ def swept(
 
 @KINDS
 def test_coulomb_viscous(workshop: Workshop, kind: dict[str, str]) -> None:
-    force = swept(workshop, kind, "CoulombViscous", {kind["c"]: 2.0, "d": 0.3, "width": 1e-3})
+    force = swept(
+        workshop,
+        kind,
+        "CoulombViscous",
+        {kind["c"]: 2.0, "viscousFriction": 0.3, "speedWidth": 1e-3},
+    )
     np.testing.assert_allclose(force, 2.0 * np.tanh(SPEEDS / 1e-3) + 0.3 * SPEEDS, rtol=1e-13)
 
 
 @KINDS
 def test_stribeck(workshop: Workshop, kind: dict[str, str]) -> None:
-    values = {kind["c"]: 1.0, kind["s"]: 1.8, kind["vs"]: 0.01, "sigma2": 0.3, "width": 1e-5}
+    values = {
+        kind["c"]: 1.0,
+        kind["s"]: 1.8,
+        kind["vs"]: 0.01,
+        "viscousFriction": 0.3,
+        "speedWidth": 1e-5,
+    }
     force = swept(workshop, kind, "Stribeck", values)
     level = 1.0 + 0.8 * np.exp(-((SPEEDS / 0.01) ** 2))
     np.testing.assert_allclose(force, level * np.tanh(SPEEDS / 1e-5) + 0.3 * SPEEDS, rtol=1e-13)
@@ -60,7 +71,7 @@ def test_lugre_slides_steadily_on_the_stribeck_curve(
 ) -> None:
     values = {
         kind["c"]: 1.0, kind["s"]: 1.5, kind["vs"]: 0.01,
-        "sigma0": 1e4, "sigma1": 10.0, "sigma2": 0.4,
+        "sigma0": 1e4, "sigma1": 10.0, "viscousFriction": 0.4,
     }  # fmt: skip
     machine = workshop.machine(f"Friction.{kind['prefix']}LuGre")
     times = np.linspace(0.0, 1.0, 51)
@@ -74,10 +85,10 @@ def test_lugre_slides_steadily_on_the_stribeck_curve(
 def test_lugre_is_a_spring_and_damper_for_small_motion(
     workshop: Workshop, kind: dict[str, str]
 ) -> None:
-    """At deflections far below Fs/sigma0 the bristles do not slip."""
+    """At deflections far below staticForce/sigma0 the bristles do not slip."""
     values = {
         kind["c"]: 1e6, kind["s"]: 1e6, kind["vs"]: 0.01,
-        "sigma0": 1e4, "sigma1": 10.0, "sigma2": 0.4,
+        "sigma0": 1e4, "sigma1": 10.0, "viscousFriction": 0.4,
     }  # fmt: skip
     machine = workshop.machine(f"Friction.{kind['prefix']}LuGre")
     times = np.linspace(0.0, 1.0, 1001)

@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT / "ci"))
 import diagrams
 from pictures.classes import Libraries, extent, graphics, numbers, part
 from pictures.drawing import placement
-from pictures.source import Call, Class, Component, read_library
+from pictures.source import read_library
+from pictures.tree import Call, Class, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 SHOWN = ("model", "block", "function", "package", "class", "connector")
@@ -51,7 +52,11 @@ def is_placeable(it: Class, component: Component) -> bool:
 
 
 def parameters(it: Class) -> list[Component]:
-    return [c for c in it.components if "parameter" in c.prefixes and c.public]
+    return [
+        c
+        for c in it.components
+        if "parameter" in c.prefixes and "final" not in c.prefixes and c.public
+    ]
 
 
 SHOWN_CLASSES = classes(*SHOWN)

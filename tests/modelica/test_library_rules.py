@@ -116,12 +116,16 @@ def test_variables_carry_unit_and_description(file: Path, loaded: dict[str, rumo
 
 @pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
 def test_own_parameters_have_literal_defaults(file: Path, loaded: dict[str, rumoca.Model]) -> None:
-    """Nothing final, protected or computed: what an FMU's user can set."""
+    """Nothing protected or computed: what an FMU's user can set. What follows is final, inside."""
     flat = loaded[qualified(file)].render("flat-modelica")
     declaration = r'^ *(.*parameter) Real(?:\[[\d, ]+\])? ([A-Za-z]\w*)\(.*?\) = (.+?)(?: ".*")?;$'
     own = re.findall(declaration, flat, re.MULTILINE)
     assert own
+    inside = code(file).partition("\nprotected\n")[2]
     for prefix, name, default in own:
+        if prefix == "final parameter":
+            assert re.search(rf"final parameter [\w.]+ {name} =", inside), name
+            continue
         assert prefix == "parameter", name
         assert re.fullmatch(r"[-+{}()\d.,e ]+", default), f"{name} = {default}"
     assert "protected\n  parameter" not in flat

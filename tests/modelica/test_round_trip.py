@@ -24,7 +24,7 @@ def test_slider_crank(workshop: Workshop) -> None:
 def test_positioning_axis(workshop: Workshop) -> None:
     times = np.linspace(0.0, 3.0, 3001)
     reference = 0.12 * (1.0 - np.cos(2.0 * times)) + 0.01 * (1.0 - np.cos(11.0 * times))
-    parameters = {"M": 80.0, "Fc": 30.0}
+    parameters = {"m": 80.0, "coulombForce": 30.0}
     forward = workshop.machine("DriveTrains.PositioningAxisClosedLoop").simulate(
         times, {"q_ref": reference}, ("q", "qd", "qdd", "force"), parameters
     )

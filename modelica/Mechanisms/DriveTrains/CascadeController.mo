@@ -97,9 +97,8 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/DriveTrains/CascadeController.svg\" alt=\"CascadeController\">
 </p>
 <p>
-<code>e = i*v_ref + positionGain*(i*s_ref - phi) - w</code>,
-<code>tau = speedGain*(e + integral(e)/integralTime) + (feedForwardMass*a_ref + feedForwardForce)/i</code> within the
-torque limit, <code>i = gearFactor</code>.
+<code>e = i*v_ref + positionGain*(i*s_ref - phi) - w</code>, <code>tau = speedGain*(e + integral(e)/integralTime) +
+(feedForwardMass*a_ref + feedForwardForce)/i</code> within the torque limit, <code>i = gearFactor</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>

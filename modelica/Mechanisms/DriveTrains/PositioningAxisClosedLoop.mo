@@ -1,21 +1,21 @@
 within Mechanisms.DriveTrains;
 model PositioningAxisClosedLoop "Linear positioning axis under position control"
   extends Icons.PositioningAxis;
-  parameter Units.Mass M(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor"
+  parameter Units.Mass m(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor, M"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.TranslationalDampingConstant Fv(min=0) = 203.5034 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 203.5034 "Viscous friction coefficient, Fv"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fc(min=0) = 20.3935 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=0) = 20.3935 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
   parameter Units.Force offset = -3.1648 "Constant force offset"
     annotation (Dialog(group="Mass and load"));
   parameter Real gtau(unit="N/V") = 35.15065188248547 "Drive gain, force over control voltage"
     annotation (Dialog(group="Control"));
-  parameter Real kp(unit="1/s") = 160.18 "Position gain"
+  parameter Real positionGain(unit="1/s") = 160.18 "Position gain, kp"
     annotation (Dialog(group="Control"));
-  parameter Real kv(unit="V.s/m") = 243.45 "Speed gain"
+  parameter Real speedGain(unit="V.s/m") = 243.45 "Speed gain, kv"
     annotation (Dialog(group="Control"));
-  parameter Units.Voltage vMax(min=1e-12) = 10 "Limit of the control voltage"
+  parameter Units.Voltage voltageLimit(min=1e-12) = 10 "Limit of the control voltage, vMax"
     annotation (Dialog(group="Control"));
   parameter Units.Voltage voltageWidth(min=1e-12) = 1e-3 "Width of the rounded corners of the limit"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
@@ -53,18 +53,18 @@ model PositioningAxisClosedLoop "Linear positioning axis under position control"
   Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   Friction.TranslationalCoulombViscous friction(
-    Fc=Fc,
-    d=Fv,
-    width=speedWidth) "Friction of the axis"
+    coulombForce=coulombForce,
+    viscousFriction=viscousFriction,
+    speedWidth=speedWidth) "Friction of the axis"
     annotation (Placement(transformation(extent={{62,-62},{82,-42}})));
 equation
   friction.v = qd;
   der(q) = qd;
   der(qd) = qdd;
-  voltage = Functions.smoothLimit(kv*(kp*(q_ref - q) - qd), vMax, voltageWidth);
+  voltage = Functions.smoothLimit(speedGain*(positionGain*(q_ref - q) - qd), voltageLimit, voltageWidth);
   force = gtau*voltage;
-  M*qdd = force - friction.f - offset;
-  kineticEnergy = 0.5*M*qd^2;
+  m*qdd = force - friction.f - offset;
+  kineticEnergy = 0.5*m*qd^2;
   potentialEnergy = offset*q;
   inputPower = force*qd;
   dissipatedPower = friction.lossPower;
@@ -118,9 +118,10 @@ equation
 alt=\"PositioningAxisClosedLoop\">
 </p>
 <p>
-<code>M*q'' = force - Fv*q' - Fc*tanh(q'/speedWidth) - offset</code> with
-<code>force = gtau*kv*(kp*(q_ref - q) - q')</code> and the control voltage limited to <code>+-vMax</code>. The default
-values are the reference values of a published benchmark of an electro-mechanical positioning system.
+<code>m*q'' = force - viscousFriction*q' - coulombForce*tanh(q'/speedWidth) - offset</code> with
+<code>force = gtau*speedGain*(positionGain*(q_ref - q) - q')</code> and the control voltage limited to
+<code>+-voltageLimit</code>. The default values are the reference values of a published benchmark of an
+electro-mechanical positioning system.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -130,9 +131,8 @@ values are the reference values of a published benchmark of an electro-mechanica
 <h4>Implementation</h4>
 <p>
 The limit of the voltage is <a href=\"modelica://Mechanisms.Functions.smoothLimit\">smoothLimit</a>: no event, and
-inside
-the limit no difference that matters (a fraction of 1e-8 at half the limit). With the default values the loop has a
-damping ratio of 0.38 at 19 Hz.
+inside the limit no difference that matters (a fraction of 1e-8 at half the limit). With the default values the loop has
+a damping ratio of 0.38 at 19 Hz.
 </p>
 <h4>Limitations</h4>
 <p>

@@ -1,11 +1,11 @@
 within Mechanisms.DriveTrains;
 model PositioningAxisDelayedLoop "Linear positioning axis under position control by a sampled controller"
   extends Icons.PositioningAxis;
-  parameter Units.Mass M(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor"
+  parameter Units.Mass m(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor, M"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.TranslationalDampingConstant Fv(min=0) = 203.5034 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 203.5034 "Viscous friction coefficient, Fv"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fc(min=0) = 20.3935 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=0) = 20.3935 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
   parameter Units.Force offset = -3.1648 "Constant force offset"
     annotation (Dialog(group="Mass and load"));
@@ -15,11 +15,11 @@ model PositioningAxisDelayedLoop "Linear positioning axis under position control
     annotation (Dialog(group="Delays"));
   parameter Real gtau(unit="N/V") = 35.15065188248547 "Drive gain, force over control voltage"
     annotation (Dialog(group="Control"));
-  parameter Real kp(unit="1/s") = 160.18 "Position gain"
+  parameter Real positionGain(unit="1/s") = 160.18 "Position gain, kp"
     annotation (Dialog(group="Control"));
-  parameter Real kv(unit="V.s/m") = 243.45 "Speed gain"
+  parameter Real speedGain(unit="V.s/m") = 243.45 "Speed gain, kv"
     annotation (Dialog(group="Control"));
-  parameter Units.Voltage vMax(min=1e-12) = 10 "Limit of the control voltage"
+  parameter Units.Voltage voltageLimit(min=1e-12) = 10 "Limit of the control voltage, vMax"
     annotation (Dialog(group="Control"));
   parameter Units.Voltage voltageWidth(min=1e-12) = 1e-3 "Width of the rounded corners of the limit"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
@@ -61,9 +61,9 @@ model PositioningAxisDelayedLoop "Linear positioning axis under position control
   Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   Friction.TranslationalCoulombViscous friction(
-    Fc=Fc,
-    d=Fv,
-    width=speedWidth) "Friction of the axis"
+    coulombForce=coulombForce,
+    viscousFriction=viscousFriction,
+    speedWidth=speedWidth) "Friction of the axis"
     annotation (Placement(transformation(extent={{62,-62},{82,-42}})));
 protected
   Units.Velocity speedState(start=qd_start, fixed=true, nominal=0.1) "State of the delay of the speed";
@@ -76,12 +76,12 @@ equation
   // All-pass of first order, (1 - s*T/2)/(1 + s*T/2)
   0.5*speedDelay*der(speedState) = qd - speedState;
   measuredSpeed = 2*speedState - qd;
-  voltage = Functions.smoothLimit(kv*(kp*(q_ref - q) - measuredSpeed), vMax, voltageWidth);
+  voltage = Functions.smoothLimit(speedGain*(positionGain*(q_ref - q) - measuredSpeed), voltageLimit, voltageWidth);
   force = gtau*voltage;
   0.5*driveDelay*der(driveState) = force - driveState;
   driveForce = 2*driveState - force;
-  M*qdd = driveForce - friction.f - offset;
-  kineticEnergy = 0.5*M*qd^2;
+  m*qdd = driveForce - friction.f - offset;
+  kineticEnergy = 0.5*m*qd^2;
   potentialEnergy = offset*q;
   inputPower = driveForce*qd;
   dissipatedPower = friction.lossPower;
@@ -137,10 +137,9 @@ alt=\"PositioningAxisDelayedLoop\">
 </p>
 <p>
 <a href=\"modelica://Mechanisms.DriveTrains.PositioningAxisClosedLoop\">PositioningAxisClosedLoop</a> with what a
-sampled controller adds: the speed is a difference of sampled positions and therefore late by
-<code>speedDelay</code>, and the computed force is held until the next sample, which is a delay of
-<code>driveDelay</code> in the mean. At 1 kHz with the difference over two samples these are 1 ms and 0.5 ms.
-Both can be identified like any other parameter.
+sampled controller adds: the speed is a difference of sampled positions and therefore late by <code>speedDelay</code>,
+and the computed force is held until the next sample, which is a delay of <code>driveDelay</code> in the mean. At 1 kHz
+with the difference over two samples these are 1 ms and 0.5 ms. Both can be identified like any other parameter.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -151,9 +150,8 @@ Both can be identified like any other parameter.
 <h4>Implementation</h4>
 <p>
 Each delay is an all-pass of first order (a Pad&eacute; approximation): right for frequencies far below the inverse of
-the
-delay, without events, and smooth in the delay time. <code>force</code> is what the controller has computed and what a
-recorder shows; <code>driveForce</code> is what acts.
+the delay, without events, and smooth in the delay time. <code>force</code> is what the controller has computed and what
+a recorder shows; <code>driveForce</code> is what acts.
 </p>
 <h4>Limitations</h4>
 <p>

@@ -1,11 +1,11 @@
 within Mechanisms.DriveTrains;
 model PositioningAxisInverse "Linear positioning axis, force from prescribed motion"
   extends Icons.PositioningAxisInverse;
-  parameter Units.Mass M(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor"
+  parameter Units.Mass m(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor, M"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.TranslationalDampingConstant Fv(min=0) = 203.5034 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 203.5034 "Viscous friction coefficient, Fv"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fc(min=0) = 20.3935 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=0) = 20.3935 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
   parameter Units.Force offset = -3.1648 "Constant force offset"
     annotation (Dialog(group="Mass and load"));
@@ -29,14 +29,14 @@ model PositioningAxisInverse "Linear positioning axis, force from prescribed mot
   Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   Friction.TranslationalCoulombViscous friction(
-    Fc=Fc,
-    d=Fv,
-    width=speedWidth) "Friction of the axis"
+    coulombForce=coulombForce,
+    viscousFriction=viscousFriction,
+    speedWidth=speedWidth) "Friction of the axis"
     annotation (Placement(transformation(extent={{30,-66},{50,-46}})));
 equation
   friction.v = qd;
-  force = M*qdd + friction.f + offset;
-  kineticEnergy = 0.5*M*qd^2;
+  force = m*qdd + friction.f + offset;
+  kineticEnergy = 0.5*m*qd^2;
   potentialEnergy = offset*q;
   inputPower = force*qd;
   dissipatedPower = friction.lossPower;
@@ -86,9 +86,9 @@ equation
 alt=\"PositioningAxisInverse\">
 </p>
 <p>
-<code>force = M*q'' + Fv*q' + Fc*tanh(q'/speedWidth) + offset</code>. The default values are the reference values of a
-published benchmark of an electro-mechanical positioning system, identified with <code>sgn(q')</code>; set
-<code>speedWidth</code> well below the speeds of interest.
+<code>force = m*q'' + viscousFriction*q' + coulombForce*tanh(q'/speedWidth) + offset</code>. The default values are the
+reference values of a published benchmark of an electro-mechanical positioning system, identified with
+<code>sgn(q')</code>; set <code>speedWidth</code> well below the speeds of interest.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -98,7 +98,7 @@ published benchmark of an electro-mechanical positioning system, identified with
 <h4>Implementation</h4>
 <p>
 Nothing differentiates an input: position, speed and acceleration are separate inputs, which must fit together. The
-force is linear in <code>M</code>, <code>Fv</code>, <code>Fc</code> and <code>offset</code>.
+force is linear in <code>m</code>, <code>viscousFriction</code>, <code>coulombForce</code> and <code>offset</code>.
 </p>
 <h4>Limitations</h4>
 <p>

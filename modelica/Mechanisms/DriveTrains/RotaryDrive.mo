@@ -2,13 +2,13 @@ within Mechanisms.DriveTrains;
 model RotaryDrive "Geared drive with elastic shaft and smooth friction on both sides"
   extends Interfaces.PartialRotaryDrive(
     redeclare Friction.RotationalCoulombViscous motorFriction(
-      Tc=motorCoulombTorque,
-      d=motorViscousFriction,
-      width=motorSpeedWidth),
+      coulombTorque=motorCoulombTorque,
+      viscousFriction=motorViscousFriction,
+      speedWidth=motorSpeedWidth),
     redeclare Friction.RotationalCoulombViscous loadFriction(
-      Tc=loadCoulombTorque,
-      d=loadViscousFriction,
-      width=loadSpeedWidth));
+      coulombTorque=loadCoulombTorque,
+      viscousFriction=loadViscousFriction,
+      speedWidth=loadSpeedWidth));
   parameter Units.Torque motorCoulombTorque(min=0) = 0.05 "Coulomb friction torque on the motor side"
     annotation (Dialog(group="Friction"));
   parameter Units.RotationalDampingConstant motorViscousFriction(min=0) = 1e-3 "Viscous friction on the motor side"
@@ -32,8 +32,7 @@ model RotaryDrive "Geared drive with elastic shaft and smooth friction on both s
 <p>
 Motor, friction, gear, elastic shaft, load, friction. The gear needs the motor torque
 <code>tau_shaft/(gearRatio*gearEfficiency^s)</code>, s = +1 while the motor drives the load and -1 while the load drives
-the motor, smooth in between, see
-<a href=\"modelica://Mechanisms.Functions.gearInputTorque\">gearInputTorque</a>.
+the motor, smooth in between, see <a href=\"modelica://Mechanisms.Functions.gearInputTorque\">gearInputTorque</a>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -42,17 +41,16 @@ the motor, smooth in between, see
 </ul>
 <h4>Implementation</h4>
 <p>
-The mechanics stand in <a href=\"modelica://Mechanisms.Interfaces.PartialRotaryDrive\">PartialRotaryDrive</a>, where the
+The mechanics are in <a href=\"modelica://Mechanisms.Interfaces.PartialRotaryDrive\">PartialRotaryDrive</a>, where the
 friction on either side can be redeclared; see
 <a href=\"modelica://Mechanisms.DriveTrains.RotaryDriveWithLuGreFriction\">RotaryDriveWithLuGreFriction</a>. Choice of
-the
-default values: the load against a fixed motor oscillates with 7.1 Hz, load and motor against each other with 17.4 Hz.
+the default values: the load against a fixed motor oscillates with 7.1 Hz, load and motor against each other with 17.4
+Hz.
 </p>
 <h4>Limitations</h4>
 <p>
 Nothing sticks: under a constant torque below the friction level the shafts creep with a speed of the order of the
-widths.
-The gear has no backlash.
+widths. The gear has no backlash.
 </p>
 <h4>References</h4>
 <p>

@@ -2,16 +2,16 @@ within Mechanisms.DriveTrains;
 model RotaryDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre friction on the load side"
   extends Interfaces.PartialRotaryDrive(
     redeclare Friction.RotationalCoulombViscous motorFriction(
-      Tc=motorCoulombTorque,
-      d=motorViscousFriction,
-      width=motorSpeedWidth),
+      coulombTorque=motorCoulombTorque,
+      viscousFriction=motorViscousFriction,
+      speedWidth=motorSpeedWidth),
     redeclare Friction.RotationalLuGre loadFriction(
       sigma0=loadSigma0,
       sigma1=loadSigma1,
-      sigma2=loadViscousFriction,
-      Tc=loadCoulombTorque,
-      Ts=loadStaticTorque,
-      ws=loadStribeckSpeed,
+      viscousFriction=loadViscousFriction,
+      coulombTorque=loadCoulombTorque,
+      staticTorque=loadStaticTorque,
+      stribeckSpeed=loadStribeckSpeed,
       reversalWidth=loadReversalWidth));
   parameter Units.Torque motorCoulombTorque(min=0) = 0.05 "Coulomb friction torque on the motor side"
     annotation (Dialog(group="Friction"));
@@ -45,18 +45,16 @@ alt=\"RotaryDriveWithLuGreFriction\">
 <p>
 The machine of <a href=\"modelica://Mechanisms.DriveTrains.RotaryDrive\">RotaryDrive</a> with
 <a href=\"modelica://Mechanisms.Friction.RotationalLuGre\">RotationalLuGre</a> on the load side: the load sticks,
-deflects
-elastically and breaks away.
+deflects elastically and breaks away.
 </p>
 <h4>Assumptions</h4>
 <ul>
-<li>As for <a href=\"modelica://Mechanisms.DriveTrains.RotaryDrive\">RotaryDrive</a>, with the assumptions of the
-LuGre law on the load side.</li>
+<li>As for <a href=\"modelica://Mechanisms.DriveTrains.RotaryDrive\">RotaryDrive</a>, with the assumptions of the LuGre
+    law on the load side.</li>
 </ul>
 <h4>Implementation</h4>
 <p>
-The mechanics stand in <a href=\"modelica://Mechanisms.Interfaces.PartialRotaryDrive\">PartialRotaryDrive</a>; this
-class
+The mechanics are in <a href=\"modelica://Mechanisms.Interfaces.PartialRotaryDrive\">PartialRotaryDrive</a>; this class
 chooses the friction and owns its parameters.
 </p>
 <h4>Limitations</h4>
@@ -66,8 +64,8 @@ The gear has no backlash.
 </p>
 <h4>References</h4>
 <p>
-C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky:
-<em>A new model for control of systems with friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
+C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky: <em>A new model for control of systems with
+friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
 </p>
 </html>"));
 end RotaryDriveWithLuGreFriction;

@@ -7,13 +7,13 @@ model SlideWithLuGreFriction "Mass on a guide with LuGre friction, driven by a f
     annotation (Dialog(group="Friction"));
   parameter Units.TranslationalDampingConstant sigma1(min=0) = 316 "Bristle damping"
     annotation (Dialog(group="Friction"));
-  parameter Units.TranslationalDampingConstant sigma2(min=0) = 0.4 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fc(min=1e-12) = 1 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=1e-12) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fs(min=1e-12) = 1.5 "Static friction force"
+  parameter Units.Force staticForce(min=1e-12) = 1.5 "Static friction force, Fs"
     annotation (Dialog(group="Friction"));
-  parameter Units.Velocity vs(min=1e-12) = 0.001 "Stribeck speed"
+  parameter Units.Velocity stribeckSpeed(min=1e-12) = 0.001 "Stribeck speed, vs"
     annotation (Dialog(group="Friction"));
   parameter Units.Velocity reversalWidth(min=1e-15) = 1e-9
     "Width of the smooth magnitude of the speed in the friction law, far below the speed of presliding"
@@ -47,10 +47,10 @@ model SlideWithLuGreFriction "Mass on a guide with LuGre friction, driven by a f
   Friction.TranslationalLuGre friction(
     sigma0=sigma0,
     sigma1=sigma1,
-    sigma2=sigma2,
-    Fc=Fc,
-    Fs=Fs,
-    vs=vs,
+    viscousFriction=viscousFriction,
+    coulombForce=coulombForce,
+    staticForce=staticForce,
+    stribeckSpeed=stribeckSpeed,
     reversalWidth=reversalWidth) "Friction in the guide"
     annotation (Placement(transformation(extent={{60,-84},{80,-64}})));
 equation
@@ -111,9 +111,9 @@ alt=\"SlideWithLuGreFriction\">
 </p>
 <p>
 <code>m*x'' = u - F</code> with the friction force <code>F</code> of
-<a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a>. The published study drives it
-with <code>u = 1.1*sin(5*t)</code>: that stays below the static friction of 1.5 N, so the mass moves about 10
-micrometres and hardly feels <code>Fc</code> and <code>vs</code>.
+<a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a>. The published study drives it with
+<code>u = 1.1*sin(5*t)</code>: that stays below the static friction of 1.5 N, so the mass moves about 10 micrometres and
+hardly feels <code>coulombForce</code> and <code>stribeckSpeed</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -123,18 +123,18 @@ micrometres and hardly feels <code>Fc</code> and <code>vs</code>.
 <h4>Implementation</h4>
 <p>
 Position, speed and bristle deflection have small nominal values (1e-5 m, 1e-4 m/s, 1e-6 m), so that the solver resolves
-the presliding; with nominal values of one the friction force of a break-away run is wrong by a tenth of its range
-at a tolerance of 1e-8. The magnitude of the speed in the friction law is smooth below <code>reversalWidth</code>.
+the presliding; with nominal values of one the friction force of a break-away run is wrong by a tenth of its range at a
+tolerance of 1e-8. The magnitude of the speed in the friction law is smooth below <code>reversalWidth</code>.
 </p>
 <h4>Limitations</h4>
 <p>
-At a sliding speed of 1 m/s the deflection settles with the rate <code>sigma0*|v|/Fc = 1e5 1/s</code>: use a stiff
-solver.
+At a sliding speed of 1 m/s the deflection settles with the rate <code>sigma0*|v|/coulombForce = 1e5 1/s</code>: use a
+stiff solver.
 </p>
 <h4>References</h4>
 <p>
-Y. Zeng: <em>Parameter Identification for Dynamic Damping System Based on Genetic Algorithm</em>, AMSE Journals,
-Series Advances C 72 (2017), 101-113.
+Y. Zeng: <em>Parameter Identification for Dynamic Damping System Based on Genetic Algorithm</em>, AMSE Journals, Series
+Advances C 72 (2017), 101-113.
 </p>
 </html>"));
 end SlideWithLuGreFriction;

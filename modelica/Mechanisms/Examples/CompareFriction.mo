@@ -3,7 +3,7 @@ model CompareFriction "Three equal masses under the same force with three fricti
   extends Icons.Example;
   parameter Units.Mass m(min=1e-12) = 1 "Mass of each slide"
     annotation (Dialog(group="Mass and load"));
-  Friction.TranslationalCoulombViscous coulombViscous(width=1e-4) "Smooth Coulomb friction"
+  Friction.TranslationalCoulombViscous coulombViscous(speedWidth=1e-4) "Smooth Coulomb friction"
     annotation (Placement(transformation(extent={{0,30},{40,70}})));
   Friction.TranslationalStribeck stribeck "Stribeck friction"
     annotation (Placement(transformation(extent={{0,-20},{40,20}})));

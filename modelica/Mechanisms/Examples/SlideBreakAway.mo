@@ -12,8 +12,7 @@ equation
     Documentation(info="<html>
 <p>
 The force passes the static friction of 1.5 N: presliding, break-away, sliding and sticking alternate, and every
-parameter
-has influence.
+parameter has influence.
 </p>
 </html>"));
 end SlideBreakAway;

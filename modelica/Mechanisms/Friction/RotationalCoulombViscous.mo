@@ -1,14 +1,14 @@
 within Mechanisms.Friction;
 model RotationalCoulombViscous "Coulomb and viscous friction torque with a smooth sign"
   extends Interfaces.PartialRotationalFriction;
-  parameter Units.Torque Tc(min=0) = 0.1 "Coulomb friction torque"
+  parameter Units.Torque coulombTorque(min=0) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant d(min=0) = 0.001 "Viscous friction coefficient"
+  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, d"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity width(min=1e-12) = 0.01 "Width of the smooth sign tanh(w/width)"
+  parameter Units.AngularVelocity speedWidth(min=1e-12) = 0.01 "Width of the smooth sign tanh(w/speedWidth)"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  tau = Functions.smoothCoulomb(w, Tc, width) + d*w;
+  tau = Functions.smoothCoulomb(w, coulombTorque, speedWidth) + viscousFriction*w;
   storedEnergy = 0;
   lossPower = tau*w;
   annotation (
@@ -30,7 +30,8 @@ equation
 alt=\"RotationalCoulombViscous\">
 </p>
 <p>
-<code>tau = Tc*tanh(w/width) + d*w</code>. Continuous, without events, and differentiable any number of times.
+<code>tau = coulombTorque*tanh(w/speedWidth) + viscousFriction*w</code>. Continuous, without events, and differentiable
+any number of times.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -43,9 +44,9 @@ The law is <a href=\"modelica://Mechanisms.Friction.Functions.smoothCoulomb\">sm
 </p>
 <h4>Limitations</h4>
 <p>
-The shaft does not stick: under a constant load below <code>Tc</code> it creeps with a speed of the order of
-<code>width</code>. Use <a href=\"modelica://Mechanisms.Friction.RotationalLuGre\">RotationalLuGre</a> where sticking
-matters.
+The shaft does not stick: under a constant load below <code>coulombTorque</code> it creeps with a speed of the order of
+<code>speedWidth</code>. Use <a href=\"modelica://Mechanisms.Friction.RotationalLuGre\">RotationalLuGre</a> where
+sticking matters.
 </p>
 <h4>References</h4>
 <p>

@@ -5,13 +5,13 @@ model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and vi
     annotation (Dialog(group="Friction"));
   parameter Units.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant sigma2(min=0) = 0.001 "Viscous friction coefficient"
+  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter Units.Torque Tc(min=1e-12) = 0.1 "Coulomb friction torque"
+  parameter Units.Torque coulombTorque(min=1e-12) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Torque Ts(min=1e-12) = 0.15 "Static friction torque"
+  parameter Units.Torque staticTorque(min=1e-12) = 0.15 "Static friction torque, Ts"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity ws(min=1e-12) = 0.1 "Stribeck speed"
+  parameter Units.AngularVelocity stribeckSpeed(min=1e-12) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
   parameter Units.AngularVelocity reversalWidth(min=1e-15) = 1e-6
     "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding"
@@ -25,10 +25,10 @@ model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and vi
   Units.Torque level "Friction torque of steady sliding without its viscous part";
   Units.AngularVelocity dz "Rate of the bristle deflection";
 equation
-  level = Functions.stribeckLevel(w, Tc, Ts, ws);
+  level = Functions.stribeckLevel(w, coulombTorque, staticTorque, stribeckSpeed);
   dz = Functions.lugreDeflectionRate(w, z, sigma0, level, reversalWidth);
   der(z) = dz;
-  tau = sigma0*z + sigma1*dz + sigma2*w;
+  tau = sigma0*z + sigma1*dz + viscousFriction*w;
   storedEnergy = 0.5*sigma0*z^2;
   lossPower = tau*w - sigma0*z*dz;
   annotation (
@@ -77,9 +77,8 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalLuGre.svg\" alt=\"RotationalLuGre\">
 </p>
 <p>
-<code>tau = sigma0*z + sigma1*z' + sigma2*w</code>,
-<code>z' = w - sigma0*|w|/level*z</code>,
-<code>level = Tc + (Ts - Tc)*exp(-(w/ws)^2)</code>.
+<code>tau = sigma0*z + sigma1*z' + viscousFriction*w</code>, <code>z' = w - sigma0*|w|/level*z</code>, <code>level =
+coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2)</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -88,22 +87,22 @@ equation
 </ul>
 <h4>Implementation</h4>
 <p>
-The deflection <code>z</code> is of the order of <code>Tc/sigma0</code>, often microradians. Its nominal value 1e-5
-makes the solver's absolute tolerance fit; set <code>z(nominal=...)</code> for a much stiffer or softer contact, and
-give angle and speed of the moved body nominal values of the same order when presliding is studied.
-The magnitude of the speed is <code>w*tanh(w/reversalWidth)</code>; as long as <code>reversalWidth</code> stays
-far below the speed of presliding it cannot be told from the exact magnitude.
+The deflection <code>z</code> is of the order of <code>coulombTorque/sigma0</code>, often microradians. Its nominal
+value 1e-5 makes the solver's absolute tolerance fit; set <code>z(nominal=...)</code> for a much stiffer or softer
+contact, and give angle and speed of the moved body nominal values of the same order when presliding is studied. The
+magnitude of the speed is <code>w*tanh(w/reversalWidth)</code>; as long as <code>reversalWidth</code> stays far below
+the speed of presliding it cannot be told from the exact magnitude.
 </p>
 <h4>Limitations</h4>
 <p>
-With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion
-reverses, a known property of the law. The equations are stiff: at the sliding speed w the deflection settles with
-the rate <code>sigma0*|w|/level</code>.
+With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion reverses, a
+known property of the law. The equations are stiff: at the sliding speed w the deflection settles with the rate
+<code>sigma0*|w|/level</code>.
 </p>
 <h4>References</h4>
 <p>
-C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky:
-<em>A new model for control of systems with friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
+C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky: <em>A new model for control of systems with
+friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
 </p>
 </html>"));
 end RotationalLuGre;

@@ -1,18 +1,20 @@
 within Mechanisms.Friction;
 model RotationalStribeck "Stribeck friction torque with a smooth sign"
   extends Interfaces.PartialRotationalFriction;
-  parameter Units.Torque Tc(min=0) = 0.1 "Coulomb friction torque"
+  parameter Units.Torque coulombTorque(min=0) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Torque Ts(min=0) = 0.15 "Static friction torque"
+  parameter Units.Torque staticTorque(min=0) = 0.15 "Static friction torque, Ts"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity ws(min=1e-12) = 0.1 "Stribeck speed"
+  parameter Units.AngularVelocity stribeckSpeed(min=1e-12) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant sigma2(min=0) = 0.001 "Viscous friction coefficient"
+  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity width(min=1e-12) = 0.01 "Width of the smooth sign tanh(w/width), well below ws"
+  parameter Units.AngularVelocity speedWidth(min=1e-12) = 0.01
+    "Width of the smooth sign tanh(w/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  tau = Functions.smoothCoulomb(w, Functions.stribeckLevel(w, Tc, Ts, ws), width) + sigma2*w;
+  tau = Functions.smoothCoulomb(w, Functions.stribeckLevel(w, coulombTorque, staticTorque, stribeckSpeed), speedWidth)
+    + viscousFriction*w;
   storedEnergy = 0;
   lossPower = tau*w;
   annotation (
@@ -33,7 +35,8 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalStribeck.svg\" alt=\"RotationalStribeck\">
 </p>
 <p>
-<code>tau = (Tc + (Ts - Tc)*exp(-(w/ws)^2))*tanh(w/width) + sigma2*w</code>.
+<code>tau = (coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2))*tanh(w/speedWidth) +
+viscousFriction*w</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -42,9 +45,9 @@ equation
 </ul>
 <h4>Implementation</h4>
 <p>
-The peak reaches <code>Ts</code> only as far as <code>width</code> is small against <code>ws</code>: at
-<code>width = ws/10</code> and a static friction of 1.5 times the Coulomb friction it covers about 90 % of the
-way from <code>Tc</code> to <code>Ts</code>.
+The peak reaches <code>staticTorque</code> only as far as <code>speedWidth</code> is small against
+<code>stribeckSpeed</code>: at <code>speedWidth = stribeckSpeed/10</code> and a static friction of 1.5 times the Coulomb
+friction it covers about 90 % of the way from <code>coulombTorque</code> to <code>staticTorque</code>.
 </p>
 <h4>Limitations</h4>
 <p>The shaft creeps instead of sticking, as with every law that is a function of the speed alone.</p>

@@ -1,14 +1,14 @@
 within Mechanisms.Friction;
 model TranslationalCoulombViscous "Coulomb and viscous friction force with a smooth sign"
   extends Interfaces.PartialTranslationalFriction;
-  parameter Units.Force Fc(min=0) = 1 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=0) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter Units.TranslationalDampingConstant d(min=0) = 0.4 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, d"
     annotation (Dialog(group="Friction"));
-  parameter Units.Velocity width(min=1e-12) = 0.001 "Width of the smooth sign tanh(v/width)"
+  parameter Units.Velocity speedWidth(min=1e-12) = 0.001 "Width of the smooth sign tanh(v/speedWidth)"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  f = Functions.smoothCoulomb(v, Fc, width) + d*v;
+  f = Functions.smoothCoulomb(v, coulombForce, speedWidth) + viscousFriction*v;
   storedEnergy = 0;
   lossPower = f*v;
   annotation (
@@ -30,7 +30,8 @@ equation
 alt=\"TranslationalCoulombViscous\">
 </p>
 <p>
-<code>f = Fc*tanh(v/width) + d*v</code>. Continuous, without events, and differentiable any number of times.
+<code>f = coulombForce*tanh(v/speedWidth) + viscousFriction*v</code>. Continuous, without events, and differentiable any
+number of times.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -43,8 +44,8 @@ The law is <a href=\"modelica://Mechanisms.Friction.Functions.smoothCoulomb\">sm
 </p>
 <h4>Limitations</h4>
 <p>
-The slide does not stick: under a constant load below <code>Fc</code> it creeps with a speed of the order of
-<code>width</code>. Use <a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a> where
+The slide does not stick: under a constant load below <code>coulombForce</code> it creeps with a speed of the order of
+<code>speedWidth</code>. Use <a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a> where
 sticking matters.
 </p>
 <h4>References</h4>

@@ -1,18 +1,20 @@
 within Mechanisms.Friction;
 model TranslationalStribeck "Stribeck friction force with a smooth sign"
   extends Interfaces.PartialTranslationalFriction;
-  parameter Units.Force Fc(min=0) = 1 "Coulomb friction force"
+  parameter Units.Force coulombForce(min=0) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force Fs(min=0) = 1.5 "Static friction force"
+  parameter Units.Force staticForce(min=0) = 1.5 "Static friction force, Fs"
     annotation (Dialog(group="Friction"));
-  parameter Units.Velocity vs(min=1e-12) = 0.001 "Stribeck speed"
+  parameter Units.Velocity stribeckSpeed(min=1e-12) = 0.001 "Stribeck speed, vs"
     annotation (Dialog(group="Friction"));
-  parameter Units.TranslationalDampingConstant sigma2(min=0) = 0.4 "Viscous friction coefficient"
+  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter Units.Velocity width(min=1e-12) = 0.0001 "Width of the smooth sign tanh(v/width), well below vs"
+  parameter Units.Velocity speedWidth(min=1e-12) = 0.0001
+    "Width of the smooth sign tanh(v/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  f = Functions.smoothCoulomb(v, Functions.stribeckLevel(v, Fc, Fs, vs), width) + sigma2*v;
+  f = Functions.smoothCoulomb(v, Functions.stribeckLevel(v, coulombForce, staticForce, stribeckSpeed), speedWidth)
+    + viscousFriction*v;
   storedEnergy = 0;
   lossPower = f*v;
   annotation (
@@ -33,7 +35,8 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/TranslationalStribeck.svg\" alt=\"TranslationalStribeck\">
 </p>
 <p>
-<code>f = (Fc + (Fs - Fc)*exp(-(v/vs)^2))*tanh(v/width) + sigma2*v</code>.
+<code>f = (coulombForce + (staticForce - coulombForce)*exp(-(v/stribeckSpeed)^2))*tanh(v/speedWidth) +
+viscousFriction*v</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -42,9 +45,9 @@ equation
 </ul>
 <h4>Implementation</h4>
 <p>
-The peak reaches <code>Fs</code> only as far as <code>width</code> is small against <code>vs</code>: at
-<code>width = vs/10</code> and a static friction of 1.5 times the Coulomb friction it covers about 90 % of the
-way from <code>Fc</code> to <code>Fs</code>.
+The peak reaches <code>staticForce</code> only as far as <code>speedWidth</code> is small against
+<code>stribeckSpeed</code>: at <code>speedWidth = stribeckSpeed/10</code> and a static friction of 1.5 times the Coulomb
+friction it covers about 90 % of the way from <code>coulombForce</code> to <code>staticForce</code>.
 </p>
 <h4>Limitations</h4>
 <p>The slide creeps instead of sticking, as with every law that is a function of the speed alone.</p>

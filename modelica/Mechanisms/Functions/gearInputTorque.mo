@@ -14,8 +14,8 @@ algorithm
     smoothOrder=10,
     Documentation(info="<html>
 <p>
-<code>tauMotor = tauLoad/(ratio*efficiency^s)</code> with <code>s = tanh(tauLoad*wLoad/powerWidth)</code>: the
-motor supplies <code>tauLoad*wLoad/efficiency</code> while it drives the load, and receives
+<code>tauMotor = tauLoad/(ratio*efficiency^s)</code> with <code>s = tanh(tauLoad*wLoad/powerWidth)</code>: the motor
+supplies <code>tauLoad*wLoad/efficiency</code> while it drives the load, and receives
 <code>tauLoad*wLoad*efficiency</code> while the load drives it. The lost power
 <code>tauMotor*ratio*wLoad - tauLoad*wLoad</code> is never negative for <code>efficiency &lt;= 1</code>.
 </p>

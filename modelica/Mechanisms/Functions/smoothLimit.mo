@@ -12,9 +12,9 @@ algorithm
     smoothOrder=10,
     Documentation(info="<html>
 <p>
-<code>y = (sqrt((u + limit)^2 + width^2) - sqrt((u - limit)^2 + width^2))/2</code>, written so that nothing
-cancels. The result grows monotonically, never passes the limit, and differs from <code>u</code>
-inside the limit by the fraction <code>width^2/(2*(limit^2 - u^2))</code>.
+<code>y = (sqrt((u + limit)^2 + width^2) - sqrt((u - limit)^2 + width^2))/2</code>, written so that nothing cancels. The
+result grows monotonically, never passes the limit, and differs from <code>u</code> inside the limit by the fraction
+<code>width^2/(2*(limit^2 - u^2))</code>.
 </p>
 </html>"));
 end smoothLimit;

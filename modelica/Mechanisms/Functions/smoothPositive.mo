@@ -12,8 +12,8 @@ algorithm
     Documentation(info="<html>
 <p>
 <code>y = (u + sqrt(u^2 + width^2))/2</code>: equal to <code>u</code> where <code>u</code> is well above
-<code>width</code>, and close to zero where <code>u</code> is negative. Used under a root whose argument may
-become negative on the way to an <code>assert</code> that says what is wrong.
+<code>width</code>, and close to zero where <code>u</code> is negative. Used under a root whose argument may become
+negative on the way to an <code>assert</code> that says what is wrong.
 </p>
 </html>"));
 end smoothPositive;

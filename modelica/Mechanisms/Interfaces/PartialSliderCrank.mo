@@ -37,7 +37,7 @@ partial model PartialSliderCrank "Slider-crank: parameters, kinematics, generali
   parameter Units.Acceleration gravity[3] = {0, -9.81, 0}
     "Gravity vector; x points along the guide, z along the crank axis"
     annotation (Dialog(group="Environment"));
-  parameter Units.Velocity frictionSpeedWidth(min=1e-12) = 0.01 "Width of the smooth sign of the Coulomb friction"
+  parameter Units.Velocity speedWidth(min=1e-12) = 0.01 "Width of the smooth sign of the Coulomb friction"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   Mechanisms.Interfaces.RealOutput rodAngle(final quantity="Angle", final unit="rad", displayUnit="deg")
     "Angle of the connecting rod relative to the crank"
@@ -105,7 +105,7 @@ equation
   rodMomentAlong = cos(crankAngle)*rodMoment[1] + sin(crankAngle)*rodMoment[2];
   rodMomentAcross = cos(crankAngle)*rodMoment[2] - sin(crankAngle)*rodMoment[1];
   // Dynamics
-  frictionForce = Friction.Functions.smoothCoulomb(sliderSpeed, coulombForce, frictionSpeedWidth)
+  frictionForce = Friction.Functions.smoothCoulomb(sliderSpeed, coulombForce, speedWidth)
     + viscousFriction*sliderSpeed;
   generalizedInertia = inertia1 + mass2*length1^2 + 2*betaSlope*length1*rodMomentAlong + inertia2*betaSlope^2
     + mass3*sliderSlope^2;
@@ -169,15 +169,13 @@ inertial parameters about the frame origin.
 <h4>Implementation</h4>
 <p>
 The angle of the rod to the guide is <code>beta = -asin(length1*sin(q)/length2)</code> for every crank angle q. It and
-the
-slider position are differentiated on paper. Torque and energies use first moments about the joint origins: no mass
+the slider position are differentiated on paper. Torque and energies use first moments about the joint origins: no mass
 divides, and both are exactly linear in every inertial parameter. A subclass binds <code>crankAngle</code>,
 <code>crankSpeed</code>, <code>crankAcceleration</code> and <code>crankTorque</code> to its inputs and states.
 </p>
 <p>
 <code>mass1</code>, <code>inertia3</code> and the first moments of the slider complete the set of standard parameters;
-they
-have no influence on the torque.
+they have no influence on the torque.
 </p>
 </html>"));
 end PartialSliderCrank;

@@ -40,7 +40,7 @@ equation
 <p>
 Crank, connecting rod and slider with the geometry and the inertial parameters of the reference. Input is the crank
 torque; states are crank angle and speed. Friction between slider and guide:
-<code>coulombForce*tanh(v/frictionSpeedWidth) + viscousFriction*v</code>.
+<code>coulombForce*tanh(v/speedWidth) + viscousFriction*v</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -55,8 +55,7 @@ The acceleration is the torque less the bias torque, over the inertia felt at th
 <h4>Limitations</h4>
 <p>
 <code>length2</code> must be greater than <code>length1</code>, and the inertia felt at the crank must stay positive.
-The
-slider creeps instead of sticking.
+The slider creeps instead of sticking.
 </p>
 <h4>References</h4>
 <p>

@@ -29,8 +29,7 @@ equation
 <p>
 Crank, connecting rod and slider with the geometry and the inertial parameters of the reference. Inputs are angle, speed
 and acceleration of the crank, output is its torque. Friction between slider and guide:
-<code>coulombForce*tanh(v/frictionSpeedWidth) + viscousFriction*v</code>. The torque and the energies are linear in
-every
+<code>coulombForce*tanh(v/speedWidth) + viscousFriction*v</code>. The torque and the energies are linear in every
 inertial parameter.
 </p>
 <h4>Assumptions</h4>
@@ -45,9 +44,8 @@ There is no state and no system of equations.
 </p>
 <h4>Limitations</h4>
 <p>
-<code>length2</code> must be greater than <code>length1</code>. Only combinations of the twelve inertial parameters
-can be
-identified from the torque: <code>inertia1 + length1^2*(mass2 + mass3)</code>,
+<code>length2</code> must be greater than <code>length1</code>. Only combinations of the twelve inertial parameters can
+be identified from the torque: <code>inertia1 + length1^2*(mass2 + mass3)</code>,
 <code>momentX1 + length1*(mass2 + mass3)</code>, <code>inertia2 + length2^2*mass3</code>,
 <code>momentX2 + length2*mass3</code>, <code>momentY1</code> and <code>momentY2</code>.
 </p>

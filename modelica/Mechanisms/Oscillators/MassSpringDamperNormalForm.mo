@@ -90,7 +90,7 @@ are those of <a href=\"modelica://Mechanisms.Oscillators.MassSpringDamper\">Mass
 <h4>Assumptions</h4>
 <ul>
 <li>As for <a href=\"modelica://Mechanisms.Oscillators.MassSpringDamper\">MassSpringDamper</a>, divided by the
-mass.</li>
+    mass.</li>
 </ul>
 <h4>Implementation</h4>
 <p>
@@ -99,8 +99,7 @@ Energies and powers are those of a mass of one kilogram: they carry units per ma
 </p>
 <h4>Limitations</h4>
 <p>
-Small damping ratios are hard to see in short measurements: the decay over one period is
-<code>exp(-2*pi*zeta)</code>.
+Small damping ratios are hard to see in short measurements: the decay over one period is <code>exp(-2*pi*zeta)</code>.
 </p>
 <h4>References</h4>
 <p>

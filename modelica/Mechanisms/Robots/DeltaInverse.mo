@@ -28,7 +28,7 @@ model DeltaInverse "Delta robot, inverse dynamics with smooth friction and gear 
     annotation (Dialog(group="Gear"));
   parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, acting in -z direction"
     annotation (Dialog(group="Environment"));
-  parameter Units.AngularVelocity frictionSpeedWidth(min=1e-12) = 1
+  parameter Units.AngularVelocity speedWidth(min=1e-12) = 1
     "Width of the smooth sign of the Coulomb friction, in motor speed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   parameter Units.Power gearPowerWidth(min=1e-12) = 1 "Width of the smooth direction of power flow in the gear"
@@ -157,7 +157,7 @@ equation
   // Drives
   for i in 1:3 loop
     tauGear[i] = Functions.gearInputTorque(tauLoad[i], qd[i], gearRatio, gearEfficiency, gearPowerWidth);
-    tauFriction[i] = Friction.Functions.smoothCoulomb(gearRatio*qd[i], coulombTorque, frictionSpeedWidth)
+    tauFriction[i] = Friction.Functions.smoothCoulomb(gearRatio*qd[i], coulombTorque, speedWidth)
       + viscousFriction*gearRatio*qd[i];
     tau[i] = motorInertia*gearRatio*qdd[i] + tauFriction[i] + tauGear[i];
   end for;
@@ -225,20 +225,20 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/Robots/DeltaInverse.svg\" alt=\"DeltaInverse\">
 </p>
 <p>
-Inverse dynamics of a delta robot with three drives. Inputs are angle, speed and acceleration of the upper arms;
-outputs are the motor torques, the platform's position, the energies and the powers.
+Inverse dynamics of a delta robot with three drives. Inputs are angle, speed and acceleration of the upper arms; outputs
+are the motor torques, the platform's position, the energies and the powers.
 </p>
 <p>
 Three arms stand at 0, 120 and 240 degrees about the z axis, which points upwards. Each arm turns about a tangential
 axis at <code>baseRadius</code>; <code>q[i]</code> is the angle of the upper arm below the horizontal. Two parallel bars
-connect the elbow to the platform. The bars are uniform slender rods, without simplification; the upper arm is a
-uniform rod about its shoulder; the platform is a point mass.
+connect the elbow to the platform. The bars are uniform slender rods, without simplification; the upper arm is a uniform
+rod about its shoulder; the platform is a point mass.
 </p>
 <p>
 Each drive, with the motor speed <code>w = gearRatio*qd</code> and the arm's torque <code>tauLoad</code>:
 </p>
 <blockquote><pre>
-tau = motorInertia*gearRatio*qdd + coulombTorque*tanh(w/frictionSpeedWidth) + viscousFriction*w
+tau = motorInertia*gearRatio*qdd + coulombTorque*tanh(w/speedWidth) + viscousFriction*w
       + tauLoad/(gearRatio*gearEfficiency^s),   s = tanh(tauLoad*qd/gearPowerWidth)
 </pre></blockquote>
 <p>
@@ -256,11 +256,11 @@ estimated column of Table 1 of the reference. The geometry is that of a small pi
 All bars of an arm have the same length and stay parallel, so the platform keeps its orientation, and its centre is the
 lower intersection of three spheres about the elbows shifted inwards by <code>platformRadius</code>. With the bar
 vectors <code>u[i]</code>, the elbows <code>E[i]</code> and the platform's centre <code>P</code>, the lengths of the
-bars give <code>u[i].P' = u[i].E[i]'</code> and <code>u[i].P'' = u[i].E[i]'' - |P' - E[i]'|^2</code>, two linear
-systems that cross products solve. A rod of mass m between E and P has the kinetic energy
+bars give <code>u[i].P' = u[i].E[i]'</code> and <code>u[i].P'' = u[i].E[i]'' - |P' - E[i]'|^2</code>, two linear systems
+that cross products solve. A rod of mass m between E and P has the kinetic energy
 <code>m/6*(E'.E' + E'.P' + P'.P')</code> and half its weight at either end; hence forces at the elbows and at the
-platform, and the latter reaches the arms through the bars: <code>sum(lambda[i]*u[i]) = F</code>.
-There is no nonlinear equation and no state.
+platform, and the latter reaches the arms through the bars: <code>sum(lambda[i]*u[i]) = F</code>. There is no nonlinear
+equation and no state.
 </p>
 <p>
 The distance between the two bars of an arm cancels and is not a parameter here.

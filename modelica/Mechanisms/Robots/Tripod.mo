@@ -22,9 +22,9 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
     annotation (Dialog(group="Geometry"));
   parameter Units.Length rodLength(min=1e-6) = 0.5 "Length of the rods"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Acceleration g = 9.81 "Gravity acceleration, downwards"
+  parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, downwards, g"
     annotation (Dialog(group="Environment"));
-  parameter Units.AngularVelocity frictionSpeedWidth(min=1e-12) = 0.5
+  parameter Units.AngularVelocity speedWidth(min=1e-12) = 0.5
     "Width of the smooth sign of the Coulomb friction, in motor speed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   parameter Real positionGain(unit="1/s") = 30 "Gain of the position controllers"
@@ -41,9 +41,10 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
     annotation (Dialog(group="Control"));
   parameter Units.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  parameter Units.Position toolStart[3] = {0, 0, -0.4002943} "Position of the tool at the start"
+  parameter Units.Position toolPosition_start[3] = {0, 0, -0.4002943} "Position of the tool at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  parameter Units.Position driveStart[3] = {0, 0, 0} "Positions of the drives at the start, in travel of the rails"
+  parameter Units.Position drivePosition_start[3] = {0, 0, 0}
+    "Positions of the drives at the start, in travel of the rails"
     annotation (Dialog(tab="Initialization", group="Start values"));
   Mechanisms.Interfaces.RealInput s_ref[3](each final quantity="Length", each final unit="m", each start=0)
     "Reference positions of the rails"
@@ -68,7 +69,7 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
   Mechanisms.Interfaces.RealOutput toolPosition[3](
     each final quantity="Length",
     each final unit="m",
-    start=toolStart, each fixed=true, each nominal=0.1) "Position of the tool, z upwards"
+    start=toolPosition_start, each fixed=true, each nominal=0.1) "Position of the tool, z upwards"
     annotation (Placement(transformation(extent={{100,-50},{120,-30}})));
   Mechanisms.Interfaces.RealOutput toolVelocity[3](
     each final quantity="Velocity",
@@ -95,16 +96,18 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
     each torqueWidth=torqueWidth) "Controllers"
     annotation (Placement(transformation(extent={{-76,-12},{-52,12}})));
   Friction.RotationalCoulombViscous friction[3](
-    each Tc=coulombTorque,
-    each d=viscousFriction,
-    each width=frictionSpeedWidth) "Friction of the drives"
+    each coulombTorque=coulombTorque,
+    each viscousFriction=viscousFriction,
+    each speedWidth=speedWidth) "Friction of the drives"
     annotation (Placement(transformation(extent={{-74,-70},{-54,-50}})));
 protected
   constant Real railDirection[3, 2] = {{1, 0}, {-0.5, 0.5*sqrt(3)}, {-0.5, -0.5*sqrt(3)}}
     "Directions of the rails at 0, 120 and 240 degrees, one per row";
-  Units.Mass equivalentMass "Drive inertia as a mass on the rail, m_e";
-  Units.TranslationalDampingConstant gearDamping "Damping between drive and carriage, d_G";
-  Units.Angle driveAngle[3](start=gearFactor*driveStart, each fixed=true) "Angles of the drives";
+  final parameter Units.Mass equivalentMass = driveInertia*gearFactor^2 "Drive inertia as a mass on the rail, m_e";
+  final parameter Units.TranslationalDampingConstant gearDamping = 2*gearDampingRatio*sqrt(
+    gearStiffness*equivalentMass*carriageMass/(equivalentMass + carriageMass))
+    "Damping between drive and carriage, d_G";
+  Units.Angle driveAngle[3](start=gearFactor*drivePosition_start, each fixed=true) "Angles of the drives";
   Units.AngularVelocity driveSpeed[3](each start=0, each fixed=true) "Speeds of the drives";
   Units.AngularAcceleration driveAcceleration[3] "Accelerations of the drives";
   Units.Acceleration toolAcceleration[3] "Acceleration of the tool";
@@ -137,8 +140,6 @@ equation
   connect(controller.tau, driveTorque) annotation (Line(
       points={{-50.8,7.2},{-44,7.2},{-44,92},{96,92},{96,80},{110,80}}, color={0,0,127}));
   friction.w = driveSpeed;
-  equivalentMass = driveInertia*gearFactor^2;
-  gearDamping = 2*gearDampingRatio*sqrt(gearStiffness*equivalentMass*carriageMass/(equivalentMass + carriageMass));
   assert(rodHeight2[1] > 1e-6*rodLength^2,
     "Tripod: the tool is out of reach of the rod of rail 1: it is farther from the rail than rodLength.");
   assert(rodHeight2[2] > 1e-6*rodLength^2,
@@ -168,19 +169,19 @@ equation
     stretchRate[i] = carriageVelocity[i] - driveSpeed[i]/gearFactor;
     gearForce[i] = -gearStiffness*stretch[i] - gearDamping*stretchRate[i];
     driveInertia*driveAcceleration[i] = driveTorque[i] - friction[i].tau - gearForce[i]/gearFactor;
-    carriageForce[i] = gearForce[i] - carriageMass*(carriageBias[i] + g);
+    carriageForce[i] = gearForce[i] - carriageMass*(carriageBias[i] + gravity);
     // Energies and powers
     railKineticEnergy[i] = 0.5*carriageMass*carriageVelocity[i]^2 + 0.5*driveInertia*driveSpeed[i]^2;
-    railPotentialEnergy[i] = carriageMass*g*carriagePosition[i] + 0.5*gearStiffness*stretch[i]^2;
+    railPotentialEnergy[i] = carriageMass*gravity*carriagePosition[i] + 0.5*gearStiffness*stretch[i]^2;
     railInputPower[i] = driveTorque[i]*driveSpeed[i];
     railLossPower[i] = friction[i].lossPower + gearDamping*stretchRate[i]^2;
   end for;
   // Tool
   massMatrix = toolMass*identity(3) + carriageMass*transpose(jacobian)*jacobian;
-  toolForce = transpose(jacobian)*carriageForce - {0, 0, toolMass*g};
+  toolForce = transpose(jacobian)*carriageForce - {0, 0, toolMass*gravity};
   massMatrix*toolAcceleration = toolForce;
   kineticEnergy = 0.5*toolMass*(toolVelocity*toolVelocity) + sum(railKineticEnergy);
-  potentialEnergy = toolMass*g*toolPosition[3] + sum(railPotentialEnergy);
+  potentialEnergy = toolMass*gravity*toolPosition[3] + sum(railPotentialEnergy);
   inputPower = sum(railInputPower);
   dissipatedPower = sum(railLossPower);
   annotation (
@@ -240,21 +241,17 @@ equation
 <img src=\"modelica://Mechanisms/Resources/Images/Robots/Tripod.svg\" alt=\"Tripod\">
 </p>
 <p>
-Three vertical rails at 0, 120 and 240 degrees carry one carriage each; massless rods of equal length join the
-carriages to
-the tool point, which hangs below them. The rail coordinate of a carriage is its height over the world's origin; with
-all
-carriages at height 0 the tool is at <code>z = -sqrt(rodLength^2 - railRadius^2)</code>, here -0.4 m.
+Three vertical rails at 0, 120 and 240 degrees carry one carriage each; massless rods of equal length join the carriages
+to the tool point, which hangs below them. The rail coordinate of a carriage is its height over the world's origin; with
+all carriages at height 0 the tool is at <code>z = -sqrt(rodLength^2 - railRadius^2)</code>, here -0.4 m.
 </p>
 <p>
 Each drive has an inertia with friction, a gear from rotation to translation, and a spring and damper to its carriage.
-The
-damping is <code>d_G = 2*zeta_G*sqrt(c_G*m_e*m_rail/(m_e + m_rail))</code> with <code>m_e = J_D*i_G^2</code>, which the
-source prints without the root. A
-<a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per
-drive measures angle and speed of the drive. The inputs are reference position, speed and acceleration of each rail,
-which
-must fit together; zero inputs hold the tool where it starts.
+The damping is <code>d_G = 2*zeta_G*sqrt(c_G*m_e*m_rail/(m_e + m_rail))</code> with <code>m_e = J_D*i_G^2</code>, which
+the source prints without the root. A
+<a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per drive measures angle and speed
+of the drive. The inputs are reference position, speed and acceleration of each rail, which must fit together; zero
+inputs hold the tool where it starts.
 </p>
 <h4>Assumptions</h4>
 <ul>
@@ -266,24 +263,20 @@ must fit together; zero inputs hold the tool where it starts.
 <p>
 The tool's x, y and z are the minimal coordinates: with the height <code>h[i]</code> of carriage i over the tool the
 carriages' velocities are <code>J*v</code>, <code>J[i, :] = {-dx[i]/h[i], -dy[i]/h[i], 1}</code>, and
-<code>(m_t*I + m_rail*J'*J)*a = J'*(F - m_rail*(b + g)) - {0, 0, m_t*g}</code>. The default start is the equilibrium
-for the
-default values, with the springs loaded by the weight; with another geometry <code>toolStart</code> and
-<code>driveStart</code> must be set to match, or the springs start with a large deflection. Geometry, gains and masses
-are a
-choice in the range of a small pick-and-place robot; only <code>J_D</code> is given by the source. With these values
-the least
-damped mode of the controlled robot lies, friction aside, near 27 Hz with a damping ratio of 0.35, inside the band
-from 0 to
-50 Hz that the source evaluates. A delay of the measured torque belongs to the measurement, not to this model.
+<code>(m_t*I + m_rail*J'*J)*a = J'*(F - m_rail*(b + g)) - {0, 0, m_t*g}</code>. The default start is the equilibrium for
+the default values, with the springs loaded by the weight; with another geometry <code>toolPosition_start</code> and
+<code>drivePosition_start</code> must be set to match, or the springs start with a large deflection. Geometry, gains and
+masses are a choice in the range of a small pick-and-place robot; only <code>J_D</code> is given by the source. With
+these values the least damped mode of the controlled robot lies, friction aside, near 27 Hz with a damping ratio of
+0.35, inside the band from 0 to 50 Hz that the source evaluates. A delay of the measured torque belongs to the
+measurement, not to this model.
 </p>
 <h4>Limitations</h4>
 <p>The tool must stay inside the workspace: horizontally nearer to every rail than <code>rodLength</code>.</p>
 <h4>References</h4>
 <p>
 <em>Special Genetic Identification Algorithm with smoothing in the frequency domain</em> (study of a tripod robot;
-drive,
-equivalent mass and identified parameters).
+drive, equivalent mass and identified parameters).
 </p>
 </html>"));
 end Tripod;

@@ -44,14 +44,13 @@ equation
     Documentation(info="<html>
 <p>
 <code>q = offset + sum(sine[k]*sin(k*omega*t) + cosine[k]*cos(k*omega*t))</code> over six harmonics, and its first and
-second
-derivative. The usual excitation of identification: periodic, smooth and of limited bandwidth.
+second derivative. The usual excitation of identification: periodic, smooth and of limited bandwidth.
 </p>
 <h4>Implementation</h4>
 <p>
 Speed and acceleration are differentiated on paper. The outputs carry no unit, because the block serves angles and
-lengths. For a start at rest choose
-<code>sum(k*sine[k]) = 0</code>, for a start at zero <code>offset = -sum(cosine)</code>.
+lengths. For a start at rest choose <code>sum(k*sine[k]) = 0</code>, for a start at zero
+<code>offset = -sum(cosine)</code>.
 </p>
 <h4>Limitations</h4>
 <p>Six harmonics; set the amplitudes that are not wanted to zero.</p>

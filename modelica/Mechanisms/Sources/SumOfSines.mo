@@ -30,9 +30,8 @@ equation
           thickness=0.5, smooth=Smooth.Bezier)}),
     Documentation(info="<html>
 <p>
-<code>y = offset + sum(amplitude[k]*sin(omega[k]*t + phase[k]))</code>: a force or a reference of a few frequencies
-that need
-not be multiples of each other.
+<code>y = offset + sum(amplitude[k]*sin(omega[k]*t + phase[k]))</code>: a force or a reference of a few frequencies that
+need not be multiples of each other.
 </p>
 <h4>Implementation</h4>
 <p>The output carries no unit, because the block serves several quantities.</p>
@@ -41,8 +40,7 @@ not be multiples of each other.
 <h4>References</h4>
 <p>
 L. Ljung: <em>System Identification: Theory for the User</em>, 2nd edition, Prentice Hall, 1999, chapter 13 (choice of
-the
-input).
+the input).
 </p>
 </html>"));
 end SumOfSines;

@@ -36,8 +36,8 @@ package Units "Types of physical quantities with SI units"
         Text(extent={{-80,40},{80,-84}}, textColor={64,64,64}, textString="SI")}),
     Documentation(info="<html>
 <p>
-The quantities that the library uses, under the names of <code>Modelica.Units.SI</code> where the
-standard library has them, so that a model can be moved from one to the other by its import alone.
+The quantities that the library uses, under the names of <code>Modelica.Units.SI</code> where the standard library has
+them, so that a model can be moved from one to the other by its import alone.
 </p>
 </html>"));
 end Units;

@@ -14,14 +14,12 @@ Machines connect by signals: <a href=\"modelica://Mechanisms.Interfaces.RealInpu
 <ol>
 <li>A machine becomes a Functional Mock-up Unit. Its interface is causal: inputs and outputs, with units.</li>
 <li>Two bodies that are joined by rigid flanges share a position; the equations then have index three and a tool must
-choose
-    states. Here every machine is written in its minimal coordinates and has index one, with the states that its class
-    declares, for every compiler.</li>
+    choose states. Here every machine is written in its minimal coordinates and has index one, with the states that its
+    class declares, for every compiler.</li>
 <li>Machines with flanges exist: the library <code>MechanismsMSL</code> assembles the same machines from
     <code>Modelica.Mechanics</code>, and its friction elements wrap the laws of
     <a href=\"modelica://Mechanisms.Friction\">Friction</a> with the flanges, support and heat port of the standard
-library.
-    The two libraries check each other.</li>
+    library. The two libraries check each other.</li>
 </ol>
 <p>
 To put a friction law of this library between flanges of your own, connect speed and force:

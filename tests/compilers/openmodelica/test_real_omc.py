@@ -79,7 +79,15 @@ def test_ramps_are_linear_inputs(tmp_path: Path, recorded) -> None:
 
 def test_parameters_of_the_wrapped_class_act(tmp_path: Path) -> None:
     fmu = build(SLIDE, MECHANISMS, tmp_path)
-    names = ["m", "sigma0", "sigma1", "sigma2", "Fc", "Fs", "vs"]
+    names = [
+        "m",
+        "sigma0",
+        "sigma1",
+        "viscousFriction",
+        "coulombForce",
+        "staticForce",
+        "stribeckSpeed",
+    ]
     assert check_interface(read_description(fmu), names) == ()
     times = np.linspace(0.0, 1.0, 1001)
     force = 1.7 * np.sin(5 * times) + 0.5 * np.sin(1.7 * times)

@@ -21,9 +21,9 @@ DATA = Path(
 CLASS = "Mechanisms.DriveTrains.PositioningAxisInverse"
 
 PUBLISHED = {
-    "M": (95.1089, 0.1085),
-    "Fv": (203.5034, 1.1460),
-    "Fc": (20.3935, 0.1012),
+    "m": (95.1089, 0.1085),
+    "viscousFriction": (203.5034, 1.1460),
+    "coulombForce": (20.3935, 0.1012),
     "offset": (-3.1648, 0.0444),
 }
 

@@ -6,11 +6,12 @@ variability, initial); FMI specification 3.0.1, section 2.4.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fmident.errors import Code, FmuError, did_you_mean
+from fmident.errors import Code, FmuError, did_you_mean, nearest
 from fmident.fmu.interfaces import (
     OPENMODELICA,
     Capabilities,
@@ -21,6 +22,9 @@ from fmident.fmu.interfaces import (
 from fmident.fmu.ramps import InputRamps
 from fmident.fmu.variables import Declaration, Variable
 
+INDEX = re.compile(r"\[[\d,]+\]")
+SYMBOLS_SHOWN = 3
+"""With more variables than these a name is too common to be a symbol."""
 OPENMODELICA_TOLERANCE = 1e-6
 """Of OpenModelica's integrator where the class has no ``experiment``."""
 
@@ -265,7 +269,31 @@ class ModelDescription:
                 )
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",
-                hint=did_you_mean(name, self.by_name, kind="variable"),
+                hint=self._nearest(name),
                 code=Code.UNKNOWN_NAME,
             )
         return found
+
+    def _nearest(self, name: str) -> str:
+        """Return a hint at variables: by a symbol in their descriptions, or by their names.
+
+        Modellers write the symbol of a paper behind a comma or in parentheses, "Coulomb
+        friction force, Fc". Of the variables with that symbol those of the outer components are
+        meant. Of an array one element is named: that with the index in `name`, or the first.
+        """
+        base, _, index = name.partition("[")
+        symbol = re.compile(rf"(, |\(){re.escape(base)}(\)|$)")
+        one: dict[str, str] = {}
+        for known in self.by_name:
+            plain = INDEX.sub("", known)
+            if plain not in one or (index and known == f"{plain}[{index}"):
+                one[plain] = known
+        meant = [v for v in one.values() if symbol.search(self.by_name[v].description)]
+        depth = min((v.count(".") for v in meant), default=0)
+        meant = [v for v in meant if v.count(".") == depth]
+        if base and 0 < len(meant) <= SYMBOLS_SHOWN:
+            found = ", ".join(f"'{v}' ({self.by_name[v].description})" for v in meant)
+            return f"'{base}' is a symbol of {found}"
+        if close := nearest(base, one):
+            return "nearest variable: " + ", ".join(f"'{one[v]}'" for v in close)
+        return did_you_mean(base, one.values(), kind="variable")

@@ -19,8 +19,8 @@ algorithm
 </p>
 <h4>Implementation</h4>
 <p>
-The form <code>v*tanh(v/width)</code> vanishes at rest, as the magnitude does, so that a deflected bristle
-at rest stays deflected. <code>sqrt(v^2 + width^2)</code> does not vanish there, and the deflection creeps.
+The form <code>v*tanh(v/width)</code> vanishes at rest, as the magnitude does, so that a deflected bristle at rest stays
+deflected. <code>sqrt(v^2 + width^2)</code> does not vanish there, and the deflection creeps.
 </p>
 </html>"));
 end lugreDeflectionRate;

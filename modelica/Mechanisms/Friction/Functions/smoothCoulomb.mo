@@ -12,8 +12,8 @@ algorithm
     smoothOrder=10,
     Documentation(info="<html>
 <p>
-<code>f = level*tanh(v/width)</code>. At rest the body creeps instead of sticking: a load below the
-level moves it with a speed of the order of <code>width</code>.
+<code>f = level*tanh(v/width)</code>. At rest the body creeps instead of sticking: a load below the level moves it with
+a speed of the order of <code>width</code>.
 </p>
 </html>"));
 end smoothCoulomb;

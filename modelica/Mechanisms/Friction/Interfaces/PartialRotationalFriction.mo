@@ -15,8 +15,8 @@ partial model PartialRotationalFriction "Friction between a shaft and its bearin
   annotation (
     Documentation(info="<html>
 <p>
-Signals of a friction law between a shaft and its bearing. A subclass gives <code>tau</code>,
-<code>storedEnergy</code> and <code>lossPower</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.
+Signals of a friction law between a shaft and its bearing. A subclass gives <code>tau</code>, <code>storedEnergy</code>
+and <code>lossPower</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialRotationalFriction;

@@ -14,8 +14,8 @@ partial model PartialTranslationalFriction "Friction between a slide and its gui
   annotation (
     Documentation(info="<html>
 <p>
-Signals of a friction law between a slide and its guide. A subclass gives <code>f</code>,
-<code>storedEnergy</code> and <code>lossPower</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.
+Signals of a friction law between a slide and its guide. A subclass gives <code>f</code>, <code>storedEnergy</code> and
+<code>lossPower</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialTranslationalFriction;
