@@ -18,7 +18,6 @@ from pictures.tree import Class
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"
 PAGES = ROOT / "docs" / "libraries"
-FIGURES = MODELICA / "Mechanisms" / "Resources" / "Images"
 INTRODUCTIONS = {
     "Mechanisms": "The classes of `Mechanisms` as a Modelica tool shows them.",
     "MechanismsMSL": "The classes of `MechanismsMSL` as a Modelica tool shows them, with the\n"
@@ -47,9 +46,10 @@ def pictures(libraries: Libraries, name: str) -> dict[Path, str]:
                 file = f"{it.full_name}.{kind}.svg"
                 files[PAGES / file] = picture
                 cells.append(f"![{kind} of {it.name}]({file}){{ width={width} }}")
-                if kind == "diagram" and name == "Mechanisms" and is_machine(it):
+                if kind == "diagram" and is_machine(it):
+                    figures = MODELICA / name / "Resources" / "Images"
                     parts = it.full_name.split(".")[1:]
-                    files[FIGURES.joinpath(*parts).with_suffix(".svg")] = picture
+                    files[figures.joinpath(*parts).with_suffix(".svg")] = picture
             if any(cells):
                 rows.append(f"| `{it.name}`<br>{it.description} | {cells[0]} | {cells[1]} |")
         if rows:
@@ -69,12 +69,11 @@ def packages(root: Class) -> Iterator[Class]:
 def is_machine(it: Class) -> bool:
     """Whether the documentation of a class shows its diagram."""
     inside = it.full_name.split(".")[1]
-    return it.kind == "model" and inside in (
-        "Oscillators",
-        "Friction",
-        "DriveTrains",
-        "Linkages",
-        "Robots",
+    return (
+        it.kind in ("model", "block")
+        and "partial" not in it.prefixes
+        and ".Examples." not in it.full_name
+        and inside in ("Oscillators", "Friction", "DriveTrains", "Linkages", "Robots", "Components")
     )
 
 

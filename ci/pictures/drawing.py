@@ -31,6 +31,13 @@ HATCHES = {
     "Cross": ((0, 4, 8, 4), (4, 0, 4, 8)),
     "CrossDiag": ((0, 8, 8, 0), (0, 0, 8, 8)),
 }
+WIDTHS = {
+    **dict.fromkeys("MWmw@%", 0.95),
+    **dict.fromkeys("ABCDEGHKNOQRUVXYZ=+<>", 0.75),
+    **dict.fromkeys("il.,:;'|!IjJ", 0.33),
+    **dict.fromkeys("ftr()[]{} -/*", 0.42),
+}
+"""Of letters, over the size of the font; others have 0.62."""
 DASHES = {"Dash": "6 3", "Dot": "1.5 2.5", "DashDot": "6 3 1.5 3", "DashDotDot": "6 3 1.5 3 1.5 3"}
 
 
@@ -48,6 +55,11 @@ class Matrix:
     def point(self, x: float, y: float) -> tuple[float, float]:
         """Map a point."""
         return self.a * x + self.c * y + self.e, self.b * x + self.d * y + self.f
+
+    @property
+    def scale(self) -> float:
+        """Length of a picture over that in the coordinates of the source, in the mean."""
+        return math.sqrt(abs(self.a * self.d - self.b * self.c))
 
     def after(self, first: Matrix) -> Matrix:
         """Return this matrix applied to what `first` gives."""
@@ -259,7 +271,8 @@ class Painter:
                 (short(arrows.items[1]), points[-1], points[-2]),
             ):
                 if kind not in ("", "None"):
-                    canvas.elements.append(arrow(item, tip, tail, stroke, kind))
+                    head = arrow(item, tip, tail, stroke, kind, min(1.0, matrix.scale))
+                    canvas.elements.append(head)
 
     def _rectangle(self, canvas: Canvas, item: Call, matrix: Matrix, values: Values) -> None:
         x1, y1, x2, y2 = numbers(part(item, "extent"), values)
@@ -321,7 +334,7 @@ class Painter:
         lines = text.split("\n")
         size = numbers(part(item, "fontSize") or 0.0, values)[0] * 1.25
         if not size:
-            widest = max(len(line) for line in lines) * 0.56
+            widest = max(map(width_of, lines))
             size = min(height / (1.15 * len(lines)), width / widest if width else height)
         if size < 0.5:
             return
@@ -331,7 +344,7 @@ class Painter:
         if align in ("Left", "Right"):
             xs = [p[0] for p in flat]
             cx = min(xs) if align == "Left" else max(xs)
-        widest_line = max(len(line) for line in lines) * 0.56 * size
+        widest_line = max(map(width_of, lines)) * size
         shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * widest_line
         upright = abs(matrix.a) < 1e-6 < abs(matrix.b)
         if upright:
@@ -411,6 +424,11 @@ class Painter:
         return name
 
 
+def width_of(text: str) -> float:
+    """Width of a line over the size of the font, for the wide ones of the sans-serif fonts."""
+    return sum(WIDTHS.get(letter, 0.62) for letter in text)
+
+
 def bezier(points: list[tuple[float, float]], closed: bool) -> str:
     """Quadratic curves through the middles between the points."""
     chain = [*points, points[1]] if closed and points[0] == points[-1] else points
@@ -425,11 +443,16 @@ def bezier(points: list[tuple[float, float]], closed: bool) -> str:
 
 
 def arrow(
-    item: Call, tip: tuple[float, float], tail: tuple[float, float], stroke: str, kind: str
+    item: Call,
+    tip: tuple[float, float],
+    tail: tuple[float, float],
+    stroke: str,
+    kind: str,
+    scale: float,
 ) -> str:
-    """Head of an arrow; its size is ``arrowSize``, by default 3."""
+    """Head of an arrow; its size is ``arrowSize``, by default 3, less in small icons."""
     (size,) = numbers(part(item, "arrowSize") or 3.0)
-    length = 2.5 * size
+    length = 2.5 * size * scale
     norm = math.dist(tip, tail) or 1.0
     ux, uy = (tip[0] - tail[0]) / norm, (tip[1] - tail[1]) / norm
     left = (tip[0] - length * ux - 0.4 * length * uy, tip[1] - length * uy + 0.4 * length * ux)

@@ -19,6 +19,8 @@ from pictures.source import read_library
 from pictures.tree import Call, Class, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
+GREY = (128.0, 128.0, 128.0)
+"""Of the names of signals in icons."""
 SHOWN = ("model", "block", "function", "package", "class", "connector")
 
 
@@ -122,6 +124,41 @@ def connector_box(it: Class, name: str) -> tuple[float, float, float, float] | N
     corners = [matrix.point(x, y) for x in (-100, 100) for y in (-100, 100)]
     xs, ys = [c[0] for c in corners], [c[1] for c in corners]
     return min(xs), min(ys), max(xs), max(ys)
+
+
+@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
+def test_no_diagram_is_blank(it: Class) -> None:
+    """Beside connectors there is a part, a connection or a drawing."""
+    drawn = any(graphics(owner, "Diagram") for owner in libraries().lineage(it))
+    parts = [
+        p.component
+        for p in libraries().components(it)
+        if is_placeable(p.owner, p.component) and not libraries().is_connector(p.kind)
+    ]
+    assert drawn or parts or ".Icons." in it.full_name
+
+
+@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
+def test_names_of_signals_do_not_overlap_the_picture_of_an_icon(it: Class) -> None:
+    names, shapes = [], []
+    for owner in libraries().lineage(it):
+        for item in graphics(owner, "Icon"):
+            points = part(item, "points")
+            flat = numbers(points if points is not None else part(item, "extent"))
+            box = (min(flat[::2]), min(flat[1::2]), max(flat[::2]), max(flat[1::2]))
+            text = part(item, "textString")
+            if text == "%name" or box == (-100.0, -100.0, 100.0, 100.0):
+                continue
+            if numbers(part(item, "textColor")) == GREY:
+                names.append((text, box))
+            else:
+                shapes.append(box)
+    overlapped = {
+        text
+        for text, (x1, y1, x2, y2) in names
+        if any(x1 < c and a < x2 and y1 < d and b < y2 for a, b, c, d in shapes)
+    }
+    assert overlapped == set()
 
 
 @pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)

@@ -71,11 +71,11 @@ equation
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{82,85},{98,75}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{82,45},{98,35}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{74,5},{98,-5}}, textColor={128,128,128}, textString="qdd"),
-        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="voltage"),
-        Text(extent={{58,-75},{98,-85}}, textColor={128,128,128}, textString="force")}),
+        Text(extent={{91.8,85.8},{98,74.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{85.6,45.8},{98,34.2}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{79.4,5.8},{98,-5.8}}, textColor={128,128,128}, textString="qdd"),
+        Text(extent={{54.6,-34.2},{98,-45.8}}, textColor={128,128,128}, textString="voltage"),
+        Text(extent={{67,-74.2},{98,-85.8}}, textColor={128,128,128}, textString="force")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-83.6,36.2},{-48.4,-2.6}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.HorizontalCylinder),
@@ -92,7 +92,7 @@ equation
         Line(points={{58.1,20.3},{62.5,13.3}}, color={64,64,64}),
         Rectangle(extent={{-12.3,48.5},{31.7,2.7}}, lineColor={64,64,64}, fillColor={220,228,240},
           fillPattern=FillPattern.Solid),
-        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="M"),
+        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="m"),
         Line(points={{-48.4,-4.3},{79.2,-4.3}}, color={64,64,64}),
         Line(points={{-41.4,-4.3},{-48.4,-11.4}}, color={64,64,64}),
         Line(points={{-30.8,-4.3},{-37.8,-11.4}}, color={64,64,64}),

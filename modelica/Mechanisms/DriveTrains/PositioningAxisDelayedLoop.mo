@@ -88,12 +88,12 @@ equation
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{82,85},{98,75}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{82,53},{98,43}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{74,21},{98,11}}, textColor={128,128,128}, textString="qdd"),
-        Text(extent={{50,-11},{98,-21}}, textColor={128,128,128}, textString="voltage"),
-        Text(extent={{58,-43},{98,-53}}, textColor={128,128,128}, textString="force"),
-        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="driveForce")}),
+        Text(extent={{92.8,84.8},{98,75.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{87.6,52.8},{98,43.2}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{82.4,20.8},{98,11.2}}, textColor={128,128,128}, textString="qdd"),
+        Text(extent={{61.5,-11.2},{98,-20.8}}, textColor={128,128,128}, textString="voltage"),
+        Text(extent={{72,-43.2},{98,-52.8}}, textColor={128,128,128}, textString="force"),
+        Text(extent={{45.9,-75.2},{98,-84.8}}, textColor={128,128,128}, textString="driveForce")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-83.6,36.2},{-48.4,-2.6}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.HorizontalCylinder),
@@ -110,7 +110,7 @@ equation
         Line(points={{58.1,20.3},{62.5,13.3}}, color={64,64,64}),
         Rectangle(extent={{-12.3,48.5},{31.7,2.7}}, lineColor={64,64,64}, fillColor={220,228,240},
           fillPattern=FillPattern.Solid),
-        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="M"),
+        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="m"),
         Line(points={{-48.4,-4.3},{79.2,-4.3}}, color={64,64,64}),
         Line(points={{-41.4,-4.3},{-48.4,-11.4}}, color={64,64,64}),
         Line(points={{-30.8,-4.3},{-37.8,-11.4}}, color={64,64,64}),

@@ -43,9 +43,9 @@ equation
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{-98,66},{-80,54}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{-98,6},{-80,-6}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{-98,-54},{-71,-66}}, textColor={128,128,128}, textString="qdd")}),
+        Text(extent={{-98,65.8},{-91.8,54.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{-98,5.8},{-85.6,-5.8}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{-98,-54.2},{-79.4,-65.8}}, textColor={128,128,128}, textString="qdd")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-83.6,36.2},{-48.4,-2.6}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.HorizontalCylinder),
@@ -62,7 +62,7 @@ equation
         Line(points={{58.1,20.3},{62.5,13.3}}, color={64,64,64}),
         Rectangle(extent={{-12.3,48.5},{31.7,2.7}}, lineColor={64,64,64}, fillColor={220,228,240},
           fillPattern=FillPattern.Solid),
-        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="M"),
+        Text(extent={{0,37.9},{21.1,15}}, textColor={64,64,64}, textString="m"),
         Line(points={{-48.4,-4.3},{79.2,-4.3}}, color={64,64,64}),
         Line(points={{-41.4,-4.3},{-48.4,-11.4}}, color={64,64,64}),
         Line(points={{-30.8,-4.3},{-37.8,-11.4}}, color={64,64,64}),
@@ -78,8 +78,8 @@ equation
         Line(points={{74.8,-4.3},{67.8,-11.4}}, color={64,64,64}),
         Line(points={{31.7,60.8},{-12.3,60.8}}, color={0,0,127}, thickness=0.44, arrow={Arrow.None,Arrow.Filled}),
         Line(points={{-12.3,60.8},{31.7,60.8}}, color={0,0,127}, thickness=0.44, arrow={Arrow.None,Arrow.Filled}),
-        Text(extent={{-38.7,83.7},{58.1,66.1}}, textColor={0,0,127}, textString="q, qd, qdd"),
-        Text(extent={{-83.6,62.6},{-48.4,43.2}}, textColor={0,0,127}, textString="force")}),
+        Text(extent={{-20.3,77},{39.7,65}}, textColor={0,0,127}, textString="q, qd, qdd"),
+        Text(extent={{-83.6,52},{-48.4,40}}, textColor={0,0,127}, textString="force")}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/DriveTrains/PositioningAxisInverse.svg\"

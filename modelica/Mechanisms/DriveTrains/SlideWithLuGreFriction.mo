@@ -67,11 +67,11 @@ equation
   annotation (
     experiment(StopTime=5, Tolerance=1e-9, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{82,85},{98,75}}, textColor={128,128,128}, textString="x"),
-        Text(extent={{82,45},{98,35}}, textColor={128,128,128}, textString="v"),
-        Text(extent={{82,5},{98,-5}}, textColor={128,128,128}, textString="a"),
-        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="frictionForce"),
-        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="bristleDeflection")}),
+        Text(extent={{90,84},{98,76}}, textColor={128,128,128}, textString="x"),
+        Text(extent={{90,44},{98,36}}, textColor={128,128,128}, textString="v"),
+        Text(extent={{90,4},{98,-4}}, textColor={128,128,128}, textString="a"),
+        Text(extent={{41.6,-36},{98,-44}}, textColor={128,128,128}, textString="frictionForce"),
+        Text(extent={{24.2,-76},{98,-84}}, textColor={128,128,128}, textString="bristleDeflection")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-79.2,-36},{79.2,-36}}, color={64,64,64}),
         Line(points={{-72.2,-36},{-79.2,-43}}, color={64,64,64}),

@@ -4,11 +4,11 @@ model CompareFriction "Three equal masses under the same force with three fricti
   parameter Units.Mass m(min=1e-12) = 1 "Mass of each slide"
     annotation (Dialog(group="Mass and load"));
   Friction.TranslationalCoulombViscous coulombViscous(speedWidth=1e-4) "Smooth Coulomb friction"
-    annotation (Placement(transformation(extent={{0,30},{40,70}})));
+    annotation (Placement(transformation(extent={{0,44},{36,80}})));
   Friction.TranslationalStribeck stribeck "Stribeck friction"
-    annotation (Placement(transformation(extent={{0,-20},{40,20}})));
+    annotation (Placement(transformation(extent={{0,-18},{36,18}})));
   Friction.TranslationalLuGre luGre "LuGre friction"
-    annotation (Placement(transformation(extent={{0,-70},{40,-30}})));
+    annotation (Placement(transformation(extent={{0,-80},{36,-44}})));
   output Units.Position s[3](each start=0, each fixed=true, each nominal=1e-4) "Positions";
   output Units.Velocity v[3](each start=0, each fixed=true, each nominal=1e-3) "Velocities";
   output Units.Force force "Driving force";
@@ -25,10 +25,10 @@ equation
   m*der(v[3]) = force - luGre.f;
   annotation (
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-48,0},{-30,0},{-30,50},{-6,50}}, color={128,128,128}, pattern=LinePattern.Dash),
+        Line(points={{-48,0},{-30,0},{-30,62},{-6,62}}, color={128,128,128}, pattern=LinePattern.Dash),
         Line(points={{-30,0},{-6,0}}, color={128,128,128}, pattern=LinePattern.Dash),
-        Line(points={{-30,0},{-30,-50},{-6,-50}}, color={128,128,128}, pattern=LinePattern.Dash),
-        Text(extent={{-62,92},{62,82}}, textColor={128,128,128},
+        Line(points={{-30,0},{-30,-62},{-6,-62}}, color={128,128,128}, pattern=LinePattern.Dash),
+        Text(extent={{-100,110},{40,100}}, textColor={128,128,128},
           textString="m*der(v) = force - friction, for each slide")}),
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
     Documentation(info="<html>

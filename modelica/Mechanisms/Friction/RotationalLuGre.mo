@@ -52,8 +52,6 @@ equation
         Line(points={{46.4,-41.6},{40,-48}}, color={64,64,64}),
         Line(points={{56,-41.6},{49.6,-48}}, color={64,64,64})}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
         Line(points={{-68,-50.4},{-34,-31.7},{-17,-31.7},{-6.8,-48.7},{-1.7,-30},{1.7,38},{6.8,56.7},{17,39.7},
           {34,39.7},{68,58.4}}, color={0,0,127}, thickness=0.425),
         Rectangle(extent={{13.6,-16.4},{64.6,-24.9}}, lineColor={64,64,64}, fillColor={220,228,240},
@@ -69,9 +67,7 @@ equation
         Line(points={{28.9,-40.2},{22.1,-47}}, color={64,64,64}),
         Line(points={{39.1,-40.2},{32.3,-47}}, color={64,64,64}),
         Line(points={{49.3,-40.2},{42.5,-47}}, color={64,64,64}),
-        Line(points={{59.5,-40.2},{52.7,-47}}, color={64,64,64}),
-        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="w"),
-        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="tau")}),
+        Line(points={{59.5,-40.2},{52.7,-47}}, color={64,64,64})}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalLuGre.svg\" alt=\"RotationalLuGre\">

@@ -18,12 +18,8 @@ equation
         Line(points={{-64,-51.2},{-12.8,-35.2},{-4,-27.2},{4,27.2},{12.8,35.2},{64,51.2}}, color={0,0,127},
           thickness=0.4)}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
         Line(points={{-68,-50.4},{-13.6,-33.4},{-4.2,-24.9},{4.2,32.9},{13.6,41.4},{68,58.4}}, color={0,0,127},
-          thickness=0.425),
-        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="v"),
-        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="f")}),
+          thickness=0.425)}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/TranslationalCoulombViscous.svg\"

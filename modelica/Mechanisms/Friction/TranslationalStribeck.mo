@@ -24,12 +24,8 @@ equation
         Line(points={{-64,-51.2},{-32,-33.6},{-16,-33.6},{-6.4,-49.6},{-1.6,-32},{1.6,32},{6.4,49.6},{16,33.6},
           {32,33.6},{64,51.2}}, color={0,0,127}, thickness=0.4)}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
         Line(points={{-68,-50.4},{-34,-31.7},{-17,-31.7},{-6.8,-48.7},{-1.7,-30},{1.7,38},{6.8,56.7},{17,39.7},
-          {34,39.7},{68,58.4}}, color={0,0,127}, thickness=0.425),
-        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="v"),
-        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="f")}),
+          {34,39.7},{68,58.4}}, color={0,0,127}, thickness=0.425)}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/Friction/TranslationalStribeck.svg\" alt=\"TranslationalStribeck\">

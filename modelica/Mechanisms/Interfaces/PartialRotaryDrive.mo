@@ -82,11 +82,11 @@ equation
     + motorFriction.lossPower + loadFriction.lossPower;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{50,85},{98,75}}, textColor={128,128,128}, textString="motorAngle"),
-        Text(extent={{50,45},{98,35}}, textColor={128,128,128}, textString="motorSpeed"),
-        Text(extent={{50,5},{98,-5}}, textColor={128,128,128}, textString="loadAngle"),
-        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="loadSpeed"),
-        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="shaftTorque")}),
+        Text(extent={{50.9,84.4},{98,75.6}}, textColor={128,128,128}, textString="motorAngle"),
+        Text(extent={{50.9,44.4},{98,35.6}}, textColor={128,128,128}, textString="motorSpeed"),
+        Text(extent={{55.6,4.4},{98,-4.4}}, textColor={128,128,128}, textString="loadAngle"),
+        Text(extent={{55.6,-35.6},{98,-44.4}}, textColor={128,128,128}, textString="loadSpeed"),
+        Text(extent={{46.2,-75.6},{98,-84.4}}, textColor={128,128,128}, textString="shaftTorque")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-83.6,30.9},{-52.8,-14.9}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.HorizontalCylinder),

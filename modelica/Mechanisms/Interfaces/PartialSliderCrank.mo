@@ -124,12 +124,12 @@ equation
   dissipatedPower = frictionForce*sliderSpeed;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{50,25},{98,15}}, textColor={128,128,128}, textString="rodAngle"),
-        Text(extent={{50,5},{98,-5}}, textColor={128,128,128}, textString="rodSpeed"),
-        Text(extent={{50,-15},{98,-25}}, textColor={128,128,128}, textString="pinAngle"),
-        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="pinSpeed"),
-        Text(extent={{50,-55},{98,-65}}, textColor={128,128,128}, textString="sliderPosition"),
-        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="sliderSpeed")}),
+        Text(extent={{68.2,23.4},{98,16.6}}, textColor={128,128,128}, textString="rodAngle"),
+        Text(extent={{68.2,3.4},{98,-3.4}}, textColor={128,128,128}, textString="rodSpeed"),
+        Text(extent={{68.2,-16.6},{98,-23.4}}, textColor={128,128,128}, textString="pinAngle"),
+        Text(extent={{68.2,-36.5},{98,-43.5}}, textColor={128,128,128}, textString="pinSpeed"),
+        Text(extent={{45.9,-56.5},{98,-63.5}}, textColor={128,128,128}, textString="sliderPosition"),
+        Text(extent={{57.1,-76.5},{98,-83.5}}, textColor={128,128,128}, textString="sliderSpeed")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{26.4,-7},{83.6,-7}}, color={64,64,64}),
         Line(points={{33.4,-7},{26.4,-14}}, color={64,64,64}),

@@ -30,9 +30,9 @@ equation
   annotation (
     experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{82,95},{98,85}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{82,75},{98,65}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{74,55},{98,45}}, textColor={128,128,128}, textString="qdd")}),
+        Text(extent={{91.8,95.8},{98,84.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{85.6,75.8},{98,64.2}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{79.4,55.8},{98,44.2}}, textColor={128,128,128}, textString="qdd")}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/Linkages/SliderCrankForward.svg\" alt=\"SliderCrankForward\">

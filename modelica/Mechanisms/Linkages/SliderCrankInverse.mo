@@ -19,9 +19,9 @@ equation
   annotation (
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{-98,66},{-80,54}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{-98,6},{-80,-6}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{-98,-54},{-71,-66}}, textColor={128,128,128}, textString="qdd")}),
+        Text(extent={{-98,65.8},{-91.8,54.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{-98,5.8},{-85.6,-5.8}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{-98,-54.2},{-79.4,-65.8}}, textColor={128,128,128}, textString="qdd")}),
     Documentation(info="<html>
 <p>
 <img src=\"modelica://Mechanisms/Resources/Images/Linkages/SliderCrankInverse.svg\" alt=\"SliderCrankInverse\">

@@ -47,9 +47,9 @@ equation
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{82,65},{98,55}}, textColor={128,128,128}, textString="x"),
-        Text(extent={{82,5},{98,-5}}, textColor={128,128,128}, textString="v"),
-        Text(extent={{82,-55},{98,-65}}, textColor={128,128,128}, textString="a")}),
+        Text(extent={{91.8,65.8},{98,54.2}}, textColor={128,128,128}, textString="x"),
+        Text(extent={{91.8,5.8},{98,-5.8}}, textColor={128,128,128}, textString="v"),
+        Text(extent={{91.8,-54.2},{98,-65.8}}, textColor={128,128,128}, textString="a")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-70.4,-36},{-70.4,60.8}}, color={64,64,64}),
         Line(points={{-70.4,-29},{-77.4,-36}}, color={64,64,64}),

@@ -177,11 +177,11 @@ equation
   annotation (
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.01),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{-98,66},{-80,54}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{-98,6},{-80,-6}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{-98,-54},{-71,-66}}, textColor={128,128,128}, textString="qdd"),
-        Text(extent={{74,65},{98,55}}, textColor={128,128,128}, textString="tau"),
-        Text(extent={{82,-55},{98,-65}}, textColor={128,128,128}, textString="r")}),
+        Text(extent={{-98,65.8},{-91.8,54.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{-98,5.8},{-85.6,-5.8}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{-98,-54.2},{-79.4,-65.8}}, textColor={128,128,128}, textString="qdd"),
+        Text(extent={{79.4,65.8},{98,54.2}}, textColor={128,128,128}, textString="tau"),
+        Text(extent={{91.8,-54.2},{98,-65.8}}, textColor={128,128,128}, textString="r")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-44,66.1},{44,55.5}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.Solid),

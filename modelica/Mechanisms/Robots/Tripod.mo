@@ -187,14 +187,14 @@ equation
   annotation (
     experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Text(extent={{-98,66},{-53,54}}, textColor={128,128,128}, textString="s_ref"),
-        Text(extent={{-98,6},{-53,-6}}, textColor={128,128,128}, textString="v_ref"),
-        Text(extent={{-98,-54},{-53,-66}}, textColor={128,128,128}, textString="a_ref"),
-        Text(extent={{50,85},{98,75}}, textColor={128,128,128}, textString="driveTorque"),
-        Text(extent={{50,45},{98,35}}, textColor={128,128,128}, textString="drivePosition"),
-        Text(extent={{50,5},{98,-5}}, textColor={128,128,128}, textString="carriagePosition"),
-        Text(extent={{50,-35},{98,-45}}, textColor={128,128,128}, textString="toolPosition"),
-        Text(extent={{50,-75},{98,-85}}, textColor={128,128,128}, textString="toolVelocity")}),
+        Text(extent={{-98,65.8},{-67,54.2}}, textColor={128,128,128}, textString="s_ref"),
+        Text(extent={{-98,5.8},{-67,-5.8}}, textColor={128,128,128}, textString="v_ref"),
+        Text(extent={{-98,-54.2},{-67,-65.8}}, textColor={128,128,128}, textString="a_ref"),
+        Text(extent={{62.5,83},{98,77}}, textColor={128,128,128}, textString="driveTorque"),
+        Text(extent={{56.1,43},{98,37}}, textColor={128,128,128}, textString="drivePosition"),
+        Text(extent={{46.4,3},{98,-3}}, textColor={128,128,128}, textString="carriagePosition"),
+        Text(extent={{59.3,-37},{98,-43}}, textColor={128,128,128}, textString="toolPosition"),
+        Text(extent={{59.3,-77},{98,-83}}, textColor={128,128,128}, textString="toolVelocity")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-33.8,-48.1},{77.8,-48.1}}, color={64,64,64}),
         Line(points={{-28.8,-48.1},{-33.8,-53}}, color={64,64,64}),

@@ -34,9 +34,9 @@ equation
         Line(points={{-72,0},{48,0}}, color={160,160,160}),
         Line(points={{-72,0},{-60,33},{-51,15},{-40.5,43.5},{-27,-4.5},{-18,10.5},{-6,-37.5},{6,-15},{18,-45},
           {30,7.5},{39,-10.5},{48,0}}, color={0,0,127}, thickness=0.375, smooth=Smooth.Bezier),
-        Text(extent={{82,65},{98,55}}, textColor={128,128,128}, textString="q"),
-        Text(extent={{82,5},{98,-5}}, textColor={128,128,128}, textString="qd"),
-        Text(extent={{74,-55},{98,-65}}, textColor={128,128,128}, textString="qdd")}),
+        Text(extent={{91.8,65.8},{98,54.2}}, textColor={128,128,128}, textString="q"),
+        Text(extent={{85.6,5.8},{98,-5.8}}, textColor={128,128,128}, textString="qd"),
+        Text(extent={{79.4,-54.2},{98,-65.8}}, textColor={128,128,128}, textString="qdd")}),
     Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-90,0},{70,0}}, color={160,160,160}),
         Line(points={{-90,0},{-74,44},{-62,20},{-48,58},{-30,-6},{-18,14},{-2,-50},{14,-20},{30,-60},{46,10},

@@ -33,6 +33,8 @@ One thing has one name, in every class and in both libraries. The conversion scr
 <li>The arguments <code>Fc</code>, <code>Fs</code> and <code>vs</code> of
     <a href=\"modelica://Mechanisms.Friction.Functions.stribeckLevel\">stribeckLevel</a> are <code>coulombLevel</code>,
     <code>staticLevel</code> and <code>stribeckSpeed</code>.</li>
+<li>Icons fill their frames, and no name of a signal overlaps them; the cascade controller is drawn with its
+    signals.</li>
 </ul>
 <h4>Version 0.2.0, 2026-11-22</h4>
 <p>

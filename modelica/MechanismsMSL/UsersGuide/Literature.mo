@@ -22,6 +22,9 @@ Identification Benchmarks, 2019.</dd>
 Conference, Prague, 2017.</dd>
 <dt>[Ljung1999]</dt>
 <dd>L. Ljung: <em>System Identification: Theory for the User</em>, 2nd edition, Prentice Hall, 1999.</dd>
+<dt>[Otter2003]</dt>
+<dd>M. Otter, H. Elmqvist, S. E. Mattsson: <em>The New Modelica MultiBody Library</em>, 3rd International Modelica
+Conference, Link&ouml;ping, 2003.</dd>
 <dt>[Pelchen2002]</dt>
 <dd>C. Pelchen, C. Schweiger, M. Otter: <em>Modeling and Simulating the Efficiency of Gearboxes and of Planetary
 Gearboxes</em>, 2nd International Modelica Conference, Oberpfaffenhofen, 2002.</dd>

@@ -27,6 +27,10 @@ One thing has one name, in every class and in both libraries. The conversion scr
 <tr><td>Start values of the tripod</td><td><code>toolStart</code>, <code>driveStart</code></td>
 <td><code>toolPosition_start</code>, <code>drivePosition_start</code></td></tr>
 </table>
+<ul>
+<li>Examples of the delta robot, of the tripod and of the slider-crank; all examples are wired.</li>
+<li>The documentation shows the diagrams, and every class says its assumptions.</li>
+</ul>
 <h4>Version 0.2.0, 2026-11-22</h4>
 <ul>
 <li>Diagrams: every component has a place and every connection a line. Icons show the machine.</li>
