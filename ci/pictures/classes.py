@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pictures.tree import (
+    BINDING,
     Call,
     Choice,
     Class,
@@ -163,10 +164,30 @@ def text_of(value: Expression) -> str:
     if isinstance(value, Items):
         return "{" + ",".join(text_of(v) for v in value.items) + "}"
     if isinstance(value, Operation):
-        return value.sign.join(text_of(v) for v in value.operands)
+        sign = f" {value.sign} " if value.sign.isalpha() else value.sign
+        binding = _binding(value)
+        if len(value.operands) == 1:
+            return sign.lstrip() + _bound(value.operands[0], binding)
+        left, right = value.operands
+        return _bound(left, binding) + sign + _bound(right, binding + 1)
     if isinstance(value, Call):
         return f"{value.name}({', '.join(text_of(v) for v in value.arguments)})"
     return "..."
+
+
+def _bound(value: Expression, least: int) -> str:
+    """Text of an operand, in brackets where it binds less than `least`."""
+    text = text_of(value)
+    return f"({text})" if _binding(value) < least else text
+
+
+def _binding(value: Expression) -> int:
+    """How strongly what holds an expression together binds; a sign does as a product."""
+    if not isinstance(value, Operation):
+        return max(BINDING.values()) + 1
+    if len(value.operands) == 1 and value.sign in "+-":
+        return BINDING["*"]
+    return BINDING.get(value.sign, BINDING["and"] + 1)
 
 
 def evaluate(value: Expression, values: Values) -> Expression:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pictures.scanner import Token, tokens, unquote
 from pictures.tree import (
+    BINDING,
     Base,
     Call,
     Choice,
@@ -150,13 +151,16 @@ class Parser:
                 return Choice(condition, yes, self.expression())
             self.expect("else")
             return Choice(condition, yes, self.expression())
+        return self._operation(0)
+
+    def _operation(self, least: int) -> Expression:
+        """Read operands with operators that bind at least as strongly as `least`."""
         left = self.operand()
-        while self.tokens[self.at].kind != "string" and (
-            self.word in (":", "or", "and")
-            or (self.tokens[self.at].kind == "sign" and self.word not in ("=", ":=", *"()[]{},;"))
-        ):
-            sign = self.next().text
-            left = Operation(sign, (left, self.operand()))
+        while self.tokens[self.at].kind != "string":
+            binding = BINDING.get(self.word, -1)
+            if binding < least:
+                break
+            left = Operation(self.next().text, (left, self._operation(binding + 1)))
         return left
 
     def operand(self) -> Expression:
@@ -209,11 +213,12 @@ class Parser:
         arguments: list[Expression] = []
         named: dict[str, Expression] = {}
         while not self.accept(")"):
-            while self.accept("each", "final", "function"):
+            while self.accept("each", "final"):
                 pass
+            passed = self.accept("function")
             if self.word in ("redeclare", "replaceable"):
                 self.skip_redeclaration()
-            elif self._names_argument():
+            elif not passed and self._names_argument():
                 key, item = self.named_argument()
                 named[key] = item
             else:

@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+BINDING = {
+    ":": 0,
+    "or": 1,
+    "and": 2,
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "<>"), 3),
+    **dict.fromkeys(("+", "-", ".+", ".-"), 4),
+    **dict.fromkeys(("*", "/", ".*", "./"), 5),
+    **dict.fromkeys(("^", ".^"), 6),
+}
+"""How strongly operators bind."""
+
 
 @dataclass(frozen=True)
 class Ref:
