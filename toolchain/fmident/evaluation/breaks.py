@@ -66,14 +66,15 @@ def find_breaks(times: F64, values: F64, *, faint: bool = False) -> npt.NDArray[
     right[: n - 3] = _defects(-times[::-1], values[::-1])[::-1]
     both = np.minimum(left, right)
     both[~np.isfinite(both)] = 0.0
-    found = []
-    for k in np.flatnonzero(both > floor):
-        before = left[max(k - _CALM, 2) : k]
-        after = right[k + 1 : min(k + 1 + _CALM, n - 3)]
-        calm = max(float(before.max(initial=0.0)), float(after.max(initial=0.0)))
-        if both[k] > stands_out * calm and before.size and after.size:
-            found.append(int(k))
-    return np.array(found, dtype=np.intp) if found else none
+    k = np.flatnonzero(both > floor)
+    k = k[(k > 2) & (k < n - 4)]  # a neighbour on either side
+    left[:2] = right[n - 3 :] = 0.0
+    before = np.max([left[k - i] for i in range(1, 1 + _CALM)], axis=0)
+    after = np.max([right[k + i] for i in range(1, 1 + _CALM)], axis=0)
+    # Where the defects after a sample are not numbers, those before it decide.
+    calm = np.where(after > before, after, before)
+    found: npt.NDArray[np.intp] = k[both[k] > stands_out * calm]
+    return found
 
 
 def _defects(times: F64, values: F64) -> F64:
