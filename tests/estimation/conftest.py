@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fmident.estimation import Estimate, Estimator
-from fmident.evaluation import python_problem
+from fmident.estimation import Estimate, EstimationResult, Estimator, run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 
 TIMES = np.linspace(0.0, 3.0, 61)
+
+GOOD = np.array([2.0, 1.3])
+"""Where the model of these tests has its least cost."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +59,24 @@ def estimator_of() -> Callable[[Callable[..., Any]], Estimator[NoOptions]]:
         return Scripted()
 
     return make
+
+
+@pytest.fixture
+def run(problem: Problem, model: Any, estimator_of: Any) -> Callable[..., EstimationResult]:
+    def run_it(
+        function: Callable[..., Any],
+        observers: Any = (),
+        model: Any = model,
+        problem: Problem = problem,
+        options: Any = None,
+    ) -> EstimationResult:
+        evaluator = Evaluator(problem, PythonExecutor(problem, model))
+        return run_estimation(problem, evaluator, estimator_of(function), options or {}, observers)
+
+    return run_it
+
+
+def answer(problem, evaluator, monitor) -> Estimate:
+    monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+    monitor.iteration(GOOD, evaluator.cost(GOOD), extra=1)
+    return Estimate(GOOD, "converged", "found it")

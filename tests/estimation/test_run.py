@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from fmident.errors import Diagnostic, EstimationError, ProblemError, SimulationError
 from fmident.estimation import (
     Estimate,
-    EstimationResult,
     RunMonitor,
     StopEstimation,
-    run_estimation,
 )
 from fmident.estimation.diagnostics.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
-from fmident.statistics import ResidualScores
 
-from .conftest import TIMES
-
-GOOD = np.array([2.0, 1.3])
-
-
-@pytest.fixture
-def run(problem: Problem, model: Any, estimator_of: Any) -> Callable[..., EstimationResult]:
-    def run_it(
-        function: Callable[..., Any],
-        observers: Any = (),
-        model: Any = model,
-        problem: Problem = problem,
-        options: Any = None,
-    ) -> EstimationResult:
-        evaluator = Evaluator(problem, PythonExecutor(problem, model))
-        return run_estimation(problem, evaluator, estimator_of(function), options or {}, observers)
-
-    return run_it
-
-
-def answer(problem, evaluator, monitor) -> Estimate:
-    monitor.iteration(problem.initial, evaluator.cost(problem.initial))
-    monitor.iteration(GOOD, evaluator.cost(GOOD), extra=1)
-    return Estimate(GOOD, "converged", "found it")
+from .conftest import GOOD, answer
 
 
 def test_a_good_run_has_everything(run: Any, problem: Problem) -> None:
@@ -324,54 +294,6 @@ def test_a_parameter_whose_change_fails_is_not_refused(run: Any) -> None:
     assert run(answer, model=fragile).values["k"] == 1.3
 
 
-def test_a_bug_in_an_estimator_names_the_plugin_and_keeps_the_cause(run: Any) -> None:
-    def buggy(problem, evaluator, monitor):
-        return {}["missing"]
-
-    with pytest.raises(EstimationError, match=r"'scripted'.*KeyError.*missing") as caught:
-        run(buggy)
-    assert isinstance(caught.value.__cause__, KeyError)
-    assert caught.value.location is not None
-    assert re.search(r"test_run\.py:\d+|conftest\.py:\d+", str(caught.value.location))
-
-
-def test_an_estimator_cannot_end_the_program(run: Any) -> None:
-    def leaves(problem, evaluator, monitor):
-        sys.exit(3)
-
-    with pytest.raises(EstimationError, match=r"'scripted'.*SystemExit: 3"):
-        run(leaves)
-
-
-def test_an_iteration_of_a_wrong_shape_is_the_plugins_mistake(run: Any) -> None:
-    def search(problem, evaluator, monitor):
-        monitor.iteration(np.zeros(5), 1.0)
-        raise KeyboardInterrupt
-
-    with pytest.raises(EstimationError, match=r"'scripted'.*shape \(5,\), but there are 2"):
-        run(search)
-
-
-def test_keys_of_details_become_texts(run: Any) -> None:
-    found = run(lambda p, e, m: Estimate(GOOD, "converged", "x", {1: "one", (2, 3): "pair"}))
-    assert found.settings["1"] == "one"
-    assert found.settings["(2, 3)"] == "pair"
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (None, "returned NoneType"),
-        (Estimate(np.ones(3), "converged", ""), "2 finite numbers"),
-        (Estimate(np.array([1.0, np.nan]), "converged", ""), "2 finite numbers"),
-        (Estimate(np.array([1.0, 9.0]), "converged", ""), r"k = 9.0, outside of its bounds"),
-    ],
-)
-def test_an_unusable_answer_is_refused(run: Any, found: Any, words: str) -> None:
-    with pytest.raises(EstimationError, match=words):
-        run(lambda p, e, m: found)
-
-
 def test_a_jacobian_that_cannot_be_computed_ends_with_the_best_point(run: Any, model: Any) -> None:
     def fragile(times, inputs, a, k):
         if abs(k - 1.3) < 0.2 and k != 1.3:
@@ -390,164 +312,9 @@ def test_a_jacobian_that_cannot_be_computed_ends_with_the_best_point(run: Any, m
     assert result.identifiability is None
 
 
-def test_failures_are_counted_in_a_note(run: Any, model: Any) -> None:
-    def fragile(times, inputs, a, k):
-        if k > 4.0:
-            raise SimulationError("too fast")
-        return model(times, inputs, a, k)
-
-    def search(problem, evaluator, monitor):
-        evaluator.cost(np.array([1.0, 4.5]))
-        evaluator.cost(np.array([1.0, 4.6]))
-        return answer(problem, evaluator, monitor)
-
-    result = run(search, model=fragile)
-    assert any("2 simulations of" in n and "too fast" in n for n in result.notes)
-
-
-def test_notes_of_the_estimator_come_first_and_once(run: Any) -> None:
-    def search(problem, evaluator, monitor):
-        monitor.note("mind this")
-        monitor.note("mind this")
-        return answer(problem, evaluator, monitor)
-
-    assert run(search).notes[0] == "mind this"
-    assert run(search).notes.count("mind this") == 1
-
-
-def test_coloured_residuals_are_noted(run: Any) -> None:
-    result = run(lambda p, e, m: Estimate(np.array([2.0, 0.9]), "limit", "not there"))
-    assert any("correlated" in note and "'y'" in note for note in result.notes)
-    assert any("larger than the given sigma allows" in note for note in result.notes)
-    assert not any("correlated" in note for note in run(answer).notes)
-
-
-def test_the_misfit_is_part_of_the_result(run: Any) -> None:
-    good, bad = run(answer), run(lambda p, e, m: Estimate(np.array([2.0, 0.9]), "limit", ""))
-    assert good.residuals.noise_ratio == pytest.approx(1.0, abs=0.2)
-    assert good.residuals.autocorrelation == 0.0
-    assert bad.residuals.noise_ratio > 3.0
-    assert bad.residuals.autocorrelation > 0.5
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (Estimate(np.array([2.0, 1.3]), "konvergiert", "x"), "status 'konvergiert'"),  # type: ignore[arg-type]
-        (Estimate(np.array([2.0, 1.3]), "limit", "x", ended_by="Ende"), "ended by 'Ende'"),  # type: ignore[arg-type]
-        (Estimate(np.array([2.0, 1.3]), "converged", None), "not a text"),  # type: ignore[arg-type]
-        (Estimate(["a", "b"], "converged", "x"), "not numbers"),  # type: ignore[arg-type]
-        (Estimate(np.array([[2.0, 1.3]]), "converged", "x"), r"shape \(1, 2\)"),
-        (Estimate(np.array([2.0, np.nan]), "converged", "x"), "2 finite numbers"),
-        (
-            Estimate(np.array([2.0, 1.3]), "converged", "x", residual_weights=np.ones(3)),
-            r"residual weights of shape \(3,\)",
-        ),
-        (Estimate(np.array([2.0, 1.3]), "converged", "x", [1]), "details of type list"),  # type: ignore[arg-type]
-    ],
-)
-def test_an_unusable_estimate_names_the_plugin(run: Any, found: Estimate, words: str) -> None:
-    with pytest.raises(EstimationError, match=words) as caught:
-        run(lambda p, e, m: found)
-    assert "'scripted'" in str(caught.value)
-    assert "report it to its authors" in str(caught.value)
-
-
-def test_a_result_prints_its_parameters_with_uncertainty(run: Any) -> None:
-    result = run(answer)
-    text = str(result)
-    assert text.startswith("scripted: converged")
-    row = next(line for line in text.splitlines() if line.startswith("k"))
-    assert f"{result.values['k']:.6g}" in row
-    assert f"{result.parameters.loc['k', 'standard_error']:.6g}" in row
-    assert "All 2 parameters are identifiable." in text
-    assert len(text.splitlines()) < 15
-    assert list(result.parameters)[:4] == [
-        "value",
-        "standard_error",
-        "interval_95_low",
-        "interval_95_high",
-    ]
-
-
-def test_unknown_noise_is_estimated_and_said(run: Any, problem: Problem) -> None:
-    experiment = problem.experiments[0]
-    bare = dataclasses.replace(experiment.measurements[0], sigma=None)
-    unknown = dataclasses.replace(
-        problem, experiments=(dataclasses.replace(experiment, measurements=(bare,)),)
-    )
-    result = run(answer, problem=unknown)
-    assert any("noise is not given" in note for note in result.notes)
-    assert result.fits[0].sigma[0] == pytest.approx(0.05, rel=0.25)
-    known = run(answer).parameters["standard_error"]
-    np.testing.assert_allclose(result.parameters["standard_error"], known, rtol=0.25)
-
-
-def test_a_poorly_determined_parameter_is_noted(run: Any, problem: Problem) -> None:
-    def weak(times, inputs, a, k):
-        return {"y": 2.0 * np.exp(-1.3 * times) * (1.0 + 1e-4 * a) + 0.01 * k}
-
-    result = run(answer, model=weak)
-    assert any("'a' is poorly determined" in note for note in result.notes)
-
-
-def test_parameters_at_a_bound_have_no_interval(run: Any, problem: Problem) -> None:
-    result = run(lambda p, e, m: Estimate(np.array([1.9, 5.0]), "converged", ""))
-    table = result.parameters
-    assert bool(table.loc["k", "at_bound"])
-    assert np.isnan(table.loc["k", "standard_error"])
-    assert np.isnan(result.covariance[1]).all()
-    assert np.isfinite(table.loc["a", "standard_error"])
-    assert any("'k' lies on a bound" in note for note in result.notes)
-
-
 def test_wrong_options_are_refused_before_anything_runs(run: Any) -> None:
     def never(times, inputs, a, k):
         raise AssertionError
 
     with pytest.raises(ProblemError, match="no option 'x'"):
         run(answer, model=never, options={"x": 1})
-
-
-def test_a_parameter_of_the_measurement_model_can_be_estimated(run: Any, problem: Problem) -> None:
-    experiment = problem.experiments[0]
-    shifted = dataclasses.replace(
-        experiment.measurements[0],
-        values=experiment.measurements[0].values + 0.4,
-        offset="shift",
-    )
-    extended = dataclasses.replace(
-        problem,
-        parameters=(*problem.parameters, Parameter("shift", 0.0, -1.0, 1.0)),
-        experiments=(dataclasses.replace(experiment, measurements=(shifted,)),),
-    )
-    found = np.array([2.0, 1.3, 0.4])
-    result = run(lambda p, e, m: Estimate(found, "converged", ""), problem=extended)
-    assert result.fits[0].rms == pytest.approx(0.05, rel=0.2)
-    assert result.parameters.loc["shift", "interval_95_low"] < 0.4
-
-
-def test_values_away_from_the_minimum_are_told_in_standard_errors(
-    run: Callable[..., EstimationResult], problem: Problem, model: Any
-) -> None:
-    def at(point: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        found = run(lambda *_: Estimate(point, "converged", "found"))
-        errors = found.parameters["standard_error"].to_numpy()
-        return errors, [n for n in found.notes if "where the cost is least" in n]
-
-    measured = problem.experiments[0].measurements[0].values
-    best = optimize.least_squares(lambda p: model(TIMES, {}, *p)["y"] - measured, GOOD).x
-    errors, notes = at(best)
-    assert notes == []
-    assert at(best + errors * [0.2, 0.0])[1] == []
-    (note,) = at(best + errors * [3.0, 0.0])[1]
-    assert "'a' by 3" in note
-    assert "'k'" not in note
-
-
-def test_scores_of_a_wrong_shape_are_the_plugins_mistake(
-    run: Callable[..., EstimationResult],
-) -> None:
-    scores = ResidualScores(np.ones(3), np.ones(3))
-    with pytest.raises(EstimationError, match="residual scores of shapes"):
-        run(lambda *_: Estimate(GOOD, "converged", "x", residual_scores=scores))

@@ -1,0 +1,1 @@
+"""The cases of ``ci/fuzz``: how sound inputs are changed, and which inputs there are."""
