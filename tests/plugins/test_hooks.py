@@ -17,6 +17,7 @@ from fmident.estimation.contract import Iteration, StopEstimation
 from fmident.estimation.result import EstimationResult
 from fmident.plugins import Host, Run, hookspecs, load_plugins
 from fmident.plugins.observers import PluginObserver
+from fmident.report.sections import content
 
 MakePlugin = Callable[[str, str], EntryPoint]
 
@@ -223,6 +224,23 @@ def test_fmident_report_sections(make_plugin: MakePlugin) -> None:
     assert "<p>&lt;b&gt;</p>" in html
     assert 'alt="a &lt;figure&gt;"' in html
     assert '<td class="n">0.5</td>' in html
+
+
+def test_report_sections_are_made_once(
+    make_plugin: MakePlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def fragment(*_: object, title: str, **__: object) -> str:
+        made.append(title)
+        return title
+
+    monkeypatch.setattr(content, "fragment", fragment)
+    host = load(make_plugin, SECTION.format(who="own"))
+    (section,), _ = host.report_sections(FITTED, PROBLEM)
+    assert made == ["own & others"]  # what cannot be shown is found by the host
+    assert section.html() == section.html() == "own & others"
+    assert made == ["own & others"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 from fmident.report.sections.html import fragment, image_of
@@ -89,5 +90,9 @@ class Section:
     blocks: Sequence[Block]
 
     def html(self) -> str:
-        """Return the section as HTML."""
+        """Return the section as HTML; it is made once."""
+        return self._html
+
+    @cached_property
+    def _html(self) -> str:
         return fragment("blocks", title=self.title, blocks=self.blocks)
