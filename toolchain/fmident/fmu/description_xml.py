@@ -21,7 +21,7 @@ from fmident.fmu.interfaces import (
 )
 from fmident.fmu.ramps import InputRamps
 from fmident.fmu.variables import Variable, VariableType
-from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
+from fmident.fmu.xml_reader import SUPPORTED, Reader, flag, identifier, only_once
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
@@ -216,23 +216,14 @@ class _Reader(Reader):
         if typed is None:
             self.fail(f"variable '{name}' has no type (one of {', '.join(TYPES)})")
         kind = cast(VariableType, typed.tag)
-        declared = typed.get("declaredType")
-        attributes = {**types.get(declared or "", {}), **typed.attrib}
-        causality = element.get("causality", "local")
-        variability = element.get("variability", "continuous" if kind == "Real" else "discrete")
-
+        attributes = {**types.get(typed.get("declaredType", ""), {}), **typed.attrib}
         start = typed.get("start")
         return Variable(
-            name=name,
-            value_reference=self.reference(name, element),
             type=kind,
-            causality=causality,
-            variability=variability,
-            initial=element.get("initial", DEFAULT_INITIAL.get((variability, causality), "")),
             start=None if start is None else self.start(name, kind, start),
-            description=element.get("description", ""),
-            declared_type=declared,
-            **self.bounds(name, attributes),
+            **self.fields(
+                name, element, attributes, "continuous" if kind == "Real" else "discrete"
+            ),
         )
 
     def _read_dependencies(self, variables: tuple[Variable, ...]) -> dict[str, frozenset[str]]:

@@ -18,12 +18,14 @@ INTERFACE_TAGS: tuple[tuple[str, InterfaceKind], ...] = (
     ("ModelExchange", "model-exchange"),
 )
 
-# FMI 2.0.4, section 2.2.7: default of `initial` by (variability, causality).
+# Default of `initial` by (variability, causality): FMI 2.0.4, section 2.2.7; FMI 3.0.1, 2.4.7.5.
 DEFAULT_INITIAL = {
     ("constant", "output"): "exact",
     ("constant", "local"): "exact",
     ("fixed", "parameter"): "exact",
     ("tunable", "parameter"): "exact",
+    ("fixed", "structuralParameter"): "exact",
+    ("tunable", "structuralParameter"): "exact",
     ("fixed", "calculatedParameter"): "calculated",
     ("tunable", "calculatedParameter"): "calculated",
     ("fixed", "local"): "calculated",
@@ -144,15 +146,39 @@ class Reader:
             self.fail(f"{what} is {digits}, which is more than {most}")
         return int(digits)
 
-    def bounds(self, name: str, attributes: Mapping[str, str]) -> dict[str, Any]:
-        """Return unit, minimum, maximum and nominal value of a variable."""
+    def fields(
+        self, name: str, element: ElementTree.Element, typed: Mapping[str, str], default: str
+    ) -> dict[str, Any]:
+        """Return the fields of a Variable that all versions declare in the same way.
+
+        Parameters
+        ----------
+        name
+            Of the variable.
+        element
+            With its reference, causality and variability.
+        typed
+            Attributes of its type, those that the variable itself declares first.
+        default
+            Variability of what is not a parameter, where none is given.
+        """
 
         def number(key: str) -> float | None:
-            text = attributes.get(key)
+            text = typed.get(key)
             return None if text is None else self.number(text, f"variable '{name}': {key}")
 
+        causality = element.get("causality", "local")
+        variability = element.get("variability", default)
+        initial = DEFAULT_INITIAL.get((variability, causality), "")
         return {
-            "unit": attributes.get("unit"),
+            "name": name,
+            "value_reference": self.reference(name, element),
+            "causality": causality,
+            "variability": variability,
+            "initial": element.get("initial", initial),
+            "description": element.get("description", ""),
+            "declared_type": typed.get("declaredType"),
+            "unit": typed.get("unit"),
             "minimum": number("min"),
             "maximum": number("max"),
             "nominal": number("nominal"),

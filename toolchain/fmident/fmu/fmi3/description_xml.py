@@ -14,7 +14,7 @@ from fmident.fmu.interfaces import (
     sees_events_late,
 )
 from fmident.fmu.variables import Declaration, Value, Variable, VariableType
-from fmident.fmu.xml_reader import DEFAULT_INITIAL, SUPPORTED, Reader, flag, identifier, only_once
+from fmident.fmu.xml_reader import SUPPORTED, Reader, flag, identifier, only_once
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
 TYPES: dict[str, VariableType] = {
@@ -146,32 +146,22 @@ class _Reader(Reader):
 
     def declaration(self, name: str, element: ElementTree.Element) -> Declaration:
         native = element.tag
-        declared = element.get("declaredType")
-        attributes = {**self.types.get(declared or "", {}), **element.attrib}
-        causality = element.get("causality", "local")
+        attributes = {**self.types.get(element.get("declaredType", ""), {}), **element.attrib}
         default = "continuous" if native.startswith("Float") else "discrete"
-        if causality.lower().endswith("parameter"):
+        if element.get("causality", "").lower().endswith("parameter"):
             default = "fixed"
-        variability = element.get("variability", default)
         dimensions = tuple(self.dimension(name, d) for d in element.iterfind("Dimension"))
         starts = self.starts(name, element)
         if len(starts) > 1 and not dimensions:
             self.fail(f"variable '{name}' is a scalar, but has {len(starts)} start values")
 
         variable = Variable(
-            name=name,
-            value_reference=self.reference(name, element),
             type=TYPES[native],
-            causality=causality,
-            variability=variability,
-            initial=element.get("initial", self.default_initial(variability, causality)),
             start=starts[0] if starts and not dimensions else None,
-            description=element.get("description", ""),
-            declared_type=declared,
             display_unit=attributes.get("displayUnit"),
             native_type="Int64" if native == "Enumeration" else native,
             intermediate=flag(element, "intermediateUpdate"),
-            **self.bounds(name, attributes),
+            **self.fields(name, element, attributes, default),
         )
         aliases = tuple(
             (a.get("name", ""), a.get("description", variable.description),
@@ -179,11 +169,6 @@ class _Reader(Reader):
             for a in element.iterfind("Alias")
         )  # fmt: skip
         return Declaration(variable, dimensions, starts, aliases)
-
-    def default_initial(self, variability: str, causality: str) -> str:
-        if causality == "structuralParameter":
-            return "exact"
-        return DEFAULT_INITIAL.get((variability, causality), "")
 
     def dimension(self, name: str, element: ElementTree.Element) -> int | str:
         start, reference = element.get("start"), element.get("valueReference")
