@@ -225,14 +225,6 @@ def test_ctrl_c_is_served_while_a_slow_fmu_runs(simulator: Simulator) -> None:
     assert np.isfinite(simulator.simulate(SETUP)).all()
 
 
-def test_a_terminate_that_fails_costs_nothing_but_the_instance(types: Builder) -> None:
-    with open_fmu(types("FAIL_TERMINATE")) as fmu, fmu.simulator() as simulator:
-        setup = SimulationSetup(np.arange(3.0), output_names=("out",))
-        assert simulator.simulate(setup)[-1, 0] == 6.0
-        assert "fmi2Terminate returned Error" in simulator.log[-1].message
-        assert simulator.simulate(setup)[-1, 0] == 6.0
-
-
 def test_influence(trouble: Path, feedthrough: Builder) -> None:
     setup = SimulationSetup(np.linspace(0, 1, 5), ("u",), np.ones((5, 1)), ("z", "q"))
     with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:

@@ -134,15 +134,6 @@ def test_once_per_process_means_once(
         np.testing.assert_array_equal(found, reference("cs2", given, {"k": 3.0}))
 
 
-def test_never_means_a_new_instance_for_each_run(fmu_folder: Path) -> None:
-    path = forgetful(fmu_folder, "cs2", "NOTHING")
-    given = setup()
-    with open_fmu(path) as fmu, fmu.simulator(reuse="never") as simulator:
-        for _ in range(3):
-            simulator.simulate(given)
-        assert simulator.statistics.instantiations == 3
-
-
 def test_a_new_instance_that_is_not_clean_either_needs_a_new_process(fmu_folder: Path) -> None:
     path = forgetful(fmu_folder, "cs2", "STATES", "GLOBAL")
     with open_fmu(path) as fmu, fmu.simulator(input_update="after_step") as simulator:

@@ -128,24 +128,6 @@ def test_linear_is_refused_where_it_is_not_offered(feedthrough: Builder) -> None
         run(feedthrough(), interpolation="linear")
 
 
-@pytest.mark.parametrize("defines", [(), ("KEEP_PARAMETERS",), ("NO_RESET",)])
-def test_every_run_starts_from_the_defaults(feedthrough: Builder, defines: tuple[str, ...]) -> None:
-    """Also where the FMU keeps values over a reset, or cannot be reset at all."""
-    setup = SimulationSetup(TIMES, ("u",), U, ("z", "q"), start_values={"x": 1.0})
-    with open_fmu(feedthrough(*defines)) as fmu, fmu.simulator() as simulator:
-        first = simulator.simulate(setup)
-        np.testing.assert_array_equal(first[:, 0], 2.0 * U[:, 0])
-        assert first[0, 1] == 1.0
-        changed = simulator.simulate(setup, {"k": 5.0, "x": -1.0})
-        np.testing.assert_array_equal(changed[:, 0], 5.0 * U[:, 0])
-        assert changed[0, 1] == -1.0
-        np.testing.assert_array_equal(simulator.simulate(setup), first)
-        statistics = simulator.statistics
-    assert statistics.runs == 3
-    assert statistics.steps == 3 * (TIMES.size - 1)
-    assert (statistics.instantiations == 1) == ("NO_RESET" not in defines)
-
-
 def test_setup_experiment_gets_stop_time_and_tolerance(feedthrough: Builder) -> None:
     with open_fmu(feedthrough()) as fmu, fmu.simulator() as simulator:
         for given, expected in ((None, 1e-6), (1e-9, 1e-9)):

@@ -114,15 +114,14 @@ class StepPlan2(Plan):
     def stopped(self, state: I64) -> Stop:
         """Say which call stopped the loop."""
         step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
-        row = self.program[int(state[FAILED_CALL])]
+        call = int(state[FAILED_CALL])
+        failed = failed_call(self.library, int(self.program[call, FUNCTION]), status)
+        stepped = int(np.argmax(self.program[:, KIND] == STEP))
         time, after = float(self.times[step]), float(self.times[step + 1])
-        where = (
-            f" at t = {time!r} s (step of {after - time:g} s)"
-            if row[KIND] == STEP
-            else f" at t = {after!r} s"
-        )
-        failed = failed_call(self.library, int(row[FUNCTION]), status)
-        return Stop(failed, time, where)
+        if call > stepped:
+            return Stop(failed, after, f" at t = {after!r} s")
+        size = f" (step of {after - time:g} s)" if call == stepped else ""
+        return Stop(failed, time, f" at t = {time!r} s{size}")
 
     def _ends_here(self, instance: BaseInstance, state: I64) -> bool:
         """Whether the FMU discarded the last step to request termination at the stop time.
