@@ -72,10 +72,10 @@ equation
           fillPattern=FillPattern.Solid),
         Line(points={{52.8,12.4},{83.6,12.4}}, color={0,0,127}, thickness=0.44, arrow={Arrow.None,Arrow.Filled}),
         Line(points={{8.8,-46.6},{52.8,-46.6}}, color={64,64,64}, arrow={Arrow.None,Arrow.Filled}),
-        Text(extent={{56.3,32.6},{83.6,16.8}}, textColor={0,0,127}, textString="F"),
-        Text(extent={{-52.8,60.8},{-8.8,46.7}}, textColor={64,64,64}, textString="k"),
-        Text(extent={{-52.8,-21.9},{-8.8,-36}}, textColor={64,64,64}, textString="d"),
-        Text(extent={{17.6,25.6},{44,-0.8}}, textColor={64,64,64}, textString="m"),
+        Text(extent={{56.3,32.6},{83.6,16.8}}, textColor={0,0,127}, textString="u"),
+        Text(extent={{-66,60.8},{4.4,46.7}}, textColor={64,64,64}, textString="omega0^2"),
+        Text(extent={{-62,-21.9},{0.4,-36}}, textColor={64,64,64}, textString="2*zeta*omega0"),
+        Text(extent={{17.6,25.6},{44,-0.8}}, textColor={64,64,64}, textString="1"),
         Text(extent={{54.6,-39.5},{70.4,-53.6}}, textColor={64,64,64}, textString="x")}),
     Documentation(info="<html>
 <p>
