@@ -22,7 +22,7 @@ from fmident.errors import (
 )
 from fmident.evaluation.journal.records import Kind, outcome_of, outcome_record
 from fmident.evaluation.tasks import SimulationFailure
-from fmident.fmu.exchange import ErrorFacts
+from fmident.fmu.processes.exchange import ErrorFacts
 from fmident.options import OptionError
 from fmident.toml_file.section import Section, Source
 from fmident.units import parse_unit
@@ -30,7 +30,7 @@ from fmident.units import parse_unit
 from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of
 
 FOREIGN = {
-    "toolchain/fmident/fmu/library.py",
+    "toolchain/fmident/fmu/native_code/library.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/complaints.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/syntax_complaints.py",
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import EstimationError
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 from fmident_dask.connection import import_distributed
 
 START_SECONDS = 60.0

@@ -161,7 +161,7 @@ def test_local_variables_stand_in_for_outputs(folder: Path, capsys: Capture) -> 
 def test_results_outlive_a_failure_to_free(
     folder: Path, capsys: Capture, define: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fmident.fmu import apart
+    from fmident.fmu.processes import apart
 
     stood = apart._stood_still
     monkeypatch.setattr(apart, "_stood_still", lambda child, trace, _: stood(child, trace, 2.0))

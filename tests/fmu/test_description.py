@@ -8,7 +8,7 @@ import pytest
 
 from fmident.errors import FmuError
 from fmident.fmu import ModelDescription
-from fmident.fmu.description_xml import parse_description
+from fmident.fmu.model_description.description_xml import parse_description
 
 from .build import Fixture, description, real, scalar
 

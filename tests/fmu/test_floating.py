@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fmident.fmu import open_fmu
-from fmident.fmu.floating import protected
+from fmident.fmu.native_code.floating import protected
 
 from .test_reuse import KINDS, forgetful, setup
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from fmident.fmu import scratch
-from fmident.fmu.scratch import PREFIX, ScratchFolder
+from fmident.fmu.processes import scratch
+from fmident.fmu.processes.scratch import PREFIX, ScratchFolder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
 
 MAKE = """\
 import time
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 folder = ScratchFolder()
 (folder.path / "content").write_text("x")
 print(folder.path, flush=True)

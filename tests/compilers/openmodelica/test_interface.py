@@ -14,8 +14,8 @@ from fmident.compilers.openmodelica.interface import (
     integration_notes,
 )
 from fmident.fmu import ModelDescription
-from fmident.fmu.description_xml import parse_description
-from fmident.fmu.interfaces import Capabilities
+from fmident.fmu.model_description.description_xml import parse_description
+from fmident.fmu.model_description.interfaces import Capabilities
 
 
 @pytest.fixture(params=["Good", "Wrapper"])

@@ -12,8 +12,9 @@ from fmident.errors import FmuError, SimulationError
 from fmident.evaluation import ProcessExecutor
 from fmident.evaluation.executors.processes import executor as processes
 from fmident.evaluation.executors.processes import worker
-from fmident.fmu import SimulationSetup, apart, check_survives, guard
-from fmident.fmu.apart import simulate_apart
+from fmident.fmu import SimulationSetup, check_survives
+from fmident.fmu.processes import apart, guard
+from fmident.fmu.processes.apart import simulate_apart
 from fmident.validation import children as checks
 from fmident.validation import validate_fmu
 

@@ -9,7 +9,7 @@ import pytest
 
 from fmident.evaluation import Executor, InProcessExecutor, ProcessExecutor
 from fmident.fmu import open_fmu
-from fmident.fmu.reset_test import LONGEST, try_reset
+from fmident.fmu.life_cycle.reset_test import LONGEST, try_reset
 from fmident.fmu.setup import SimulationSetup
 
 from . import faults

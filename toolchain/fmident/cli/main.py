@@ -90,7 +90,7 @@ def _leave(code: int) -> None:
     That code can crash, as in FMUs that bring an interpreter of their own: the command was done
     long before, and its exit code must say so.
     """
-    library = sys.modules.get("fmident.fmu.library")
+    library = sys.modules.get("fmident.fmu.native_code.library")
     if library is None or not library.loaded:
         return
     atexit._run_exitfuncs()

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pandas as pd
 
     from fmident.fmu import SimulationSetup, read_description, resized
-    from fmident.fmu.apart import simulate_apart
+    from fmident.fmu.processes.apart import simulate_apart
 
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
     named = assignments(arguments.inputs, "--inputs")

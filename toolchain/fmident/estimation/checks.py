@@ -258,7 +258,7 @@ def check_survives(problem: Problem) -> None:
         It crashes or hangs.
     """
     from fmident.evaluation.setups import simulation_setups
-    from fmident.fmu import guard
+    from fmident.fmu.processes import guard
     from fmident.problem.residuals import parameter_values_for
 
     if not problem.evaluation.check:

@@ -20,8 +20,8 @@ from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables, simulation_setup
 from fmident.fmu.fmu import read_description
+from fmident.fmu.processes.trial import decide_in_child
 from fmident.fmu.setup import Interpolation
-from fmident.fmu.trial import decide_in_child
 from fmident.problem.model import Problem
 from fmident.problem.residuals import parameter_values_for
 

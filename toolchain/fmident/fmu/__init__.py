@@ -2,24 +2,25 @@
 
 FMI 2.0 and 3.0, Co-Simulation and Model Exchange. The package knows nothing of estimation.
 Reading order:
-``fmu`` (open a file), ``description``, ``setup`` (what to simulate), ``simulator`` (life
-cycle and failures), ``driver`` and ``plan`` (what all versions and interfaces of FMI do),
-``values`` and ``tables`` (how values move), ``program`` (what happens in a step), ``fmi2.loop``
-(a compiled loop).
+``fmu`` (open a file), ``model_description`` (what it says of itself), ``setup`` (what to simulate),
+``simulator`` (life cycle and failures), ``driver`` and ``plan`` (what all versions and interfaces
+of FMI do), ``values`` and ``tables`` (how values move), ``fmi2.loop`` (a compiled loop). Rooms:
+``native_code`` (calls by address, log, output), ``life_cycle`` (instances and whether they can be
+used again), ``processes`` (child processes).
 """
 
 from fmident.fmu.archive import ArchiveLimits
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi3.declarations import resized
 from fmident.fmu.fmu import Fmu, open_fmu, read_description
-from fmident.fmu.guard import Survival, check_survives
-from fmident.fmu.log import LogRecord
-from fmident.fmu.probe import Influence, influence, interpolates_inputs
+from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code.log import LogRecord
+from fmident.fmu.processes.guard import Survival, check_survives
 from fmident.fmu.ramps import InputRamps, with_ramps
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
 from fmident.fmu.statistics import Statistics
-from fmident.fmu.variables import Value, Variable
 
 __all__ = [
     "ArchiveLimits",

@@ -11,20 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi2.instance import Instance2
 from fmident.fmu.fmi3.declarations import configure, size_parameters
 from fmident.fmu.fmi3.instance import Instance3
-from fmident.fmu.input_trial import Trial, trial_of
-from fmident.fmu.instance import BaseInstance
-from fmident.fmu.instances import TrialInstances
-from fmident.fmu.library import Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.life_cycle.input_trial import Trial, trial_of
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.life_cycle.instances import TrialInstances
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.log import LogBuffer
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import prefix_of
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value, Variable
 
 UpdateChoice = Literal["auto", "after_step", "before_step"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import Driver, UpdateChoice
-from fmident.fmu.library import Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.log import LogBuffer
 
 
 def make_driver(

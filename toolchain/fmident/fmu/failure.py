@@ -8,7 +8,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, SimulationError
-from fmident.fmu.log import LogRecord
+from fmident.fmu.native_code.log import LogRecord
 
 
 class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError

@@ -17,15 +17,15 @@ from fmident.fmu.archive import (
     library_suffix,
     platform_folder,
 )
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.description_xml import parse_description
 from fmident.fmu.driver import UpdateChoice
-from fmident.fmu.functions import functions_of
-from fmident.fmu.interfaces import InterfaceChoice, InterfaceKind
-from fmident.fmu.library import Library
-from fmident.fmu.log import LogBuffer
-from fmident.fmu.reuse import Reuse
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.life_cycle.reuse import Reuse
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.description_xml import parse_description
+from fmident.fmu.model_description.interfaces import InterfaceChoice, InterfaceKind
+from fmident.fmu.native_code.functions import functions_of
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.log import LogBuffer
+from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.fmu.simulator import Simulator
 from fmident.fmu.tables import I64
 

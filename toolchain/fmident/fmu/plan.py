@@ -11,15 +11,15 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.instance import BaseInstance, CallFailed
-from fmident.fmu.library import Library
-from fmident.fmu.program import WHY
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.program import WHY
 from fmident.fmu.setup import Interpolation, SimulationSetup
 from fmident.fmu.tables import I64, InputTable, OutputTable, address_of, failed_call
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value, Variable
 
 InputUpdate = Literal["after_step", "before_step"]
 
@@ -28,7 +28,7 @@ class Runner(Protocol):
     """Runs communication steps `begin` to `end`; False when it was stopped."""
 
     def __call__(self, begin: int, end: int, state: I64, /) -> bool:
-        """Run them; `state` tells what stopped the run, see :mod:`fmident.fmu.program`."""
+        """Run them; `state` says what stopped them, see :mod:`fmident.fmu.native_code.program`."""
 
 
 @dataclass(frozen=True)

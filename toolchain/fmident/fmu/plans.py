@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fmident.fmu.driver import Driver
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value
 
 TryInputs = Callable[
     [Driver, SimulationSetup, Plan, Assignment, Mapping[str, Value]], tuple[InputUpdate, str]

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.variables import Value
+from fmident.fmu.model_description.variables import Value
 
 Interpolation = Literal["auto", "hold", "linear", "mean"]
 INTERPOLATIONS = ("auto", "hold", "linear", "mean")

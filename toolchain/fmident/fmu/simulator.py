@@ -13,8 +13,6 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.capture import Capture
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.drivers import make_driver
 from fmident.fmu.failure import (
@@ -25,22 +23,24 @@ from fmident.fmu.failure import (
     output_records,
     simulation_error,
 )
-from fmident.fmu.floating import protected
-from fmident.fmu.holder import InstanceHolder
-from fmident.fmu.instance import BaseInstance, CallFailed, status_word
-from fmident.fmu.interfaces import InterfaceChoice
-from fmident.fmu.library import DISCARD, Library
-from fmident.fmu.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
+from fmident.fmu.life_cycle.holder import InstanceHolder
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.life_cycle.reuse import Reuse, ReuseCheck
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.variables import Value
+from fmident.fmu.native_code.capture import Capture
+from fmident.fmu.native_code.floating import protected
+from fmident.fmu.native_code.library import DISCARD, Library
+from fmident.fmu.native_code.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
+from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE, WARNINGS
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.plans import Plans, Prepared
-from fmident.fmu.program import FAILED_STEP, STATE_SIZE, WARNINGS
-from fmident.fmu.reuse import Reuse, ReuseCheck
+from fmident.fmu.processes.trial import decide_in_child
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.statistics import Statistics
 from fmident.fmu.tables import I64
-from fmident.fmu.trial import decide_in_child
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value
 
 CHUNK_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C about this often."""
@@ -86,7 +86,7 @@ class Simulator:
         whether the FMU computes its outputs anew when its inputs change. Most do.
     capture_output
         Keep what the FMU's code prints off the terminal and put it into the log. This
-        concerns the whole process, see :mod:`fmident.fmu.capture`.
+        concerns the whole process, see :mod:`fmident.fmu.native_code.capture`.
     debug_logging
         Let the FMU log everything that it can; slow.
     progress

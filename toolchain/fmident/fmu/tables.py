@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.instance import U32, BaseInstance, CallFailed
-from fmident.fmu.library import Library
-from fmident.fmu.program import ADDRESS, COLUMNS, VALUES
-from fmident.fmu.signals import input_variable, output_variable
-from fmident.fmu.variables import Value, Variable
+from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.signals import input_variable, output_variable
+from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.program import ADDRESS, COLUMNS, VALUES
 
 I64 = npt.NDArray[np.int64]
 

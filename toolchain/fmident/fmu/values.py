@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fmident.errors import FmuError, shown
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.instance import BaseInstance
-from fmident.fmu.library import Library
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code.library import Library
 from fmident.fmu.tables import Group, Mover, make_groups, native_type, prefix_of
-from fmident.fmu.variables import Value, Variable
 
 
 class Assignment:

@@ -13,7 +13,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
-from fmident.fmu.interfaces import InterfaceChoice
+from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
 

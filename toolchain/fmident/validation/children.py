@@ -20,8 +20,8 @@ from typing import IO, Any
 from fmident._child import command
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
-from fmident.fmu.family import end_family
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.family import end_family
+from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.by_name import SIMULATION, checks_of
 from fmident.validation.checks.description import check_description

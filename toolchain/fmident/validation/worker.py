@@ -19,7 +19,7 @@ def main(life: str) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     from fmident.errors import FmidentError
-    from fmident.fmu.child import prepare
+    from fmident.fmu.processes.child import prepare
 
     prepare(int(life))
     plan, first = pickle.load(sys.stdin.buffer)

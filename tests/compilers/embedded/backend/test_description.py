@@ -16,7 +16,7 @@ from fmident.compilers.embedded.backend.description import model_identifier
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.errors import CompilationError
 from fmident.fmu import read_description
-from fmident.fmu.description import FrozenParameter
+from fmident.fmu.model_description.description import FrozenParameter
 
 from .conftest import MODELS, Builder, make_model, oscillator, variable
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from fmident.fmu.description import FrozenParameter
+from fmident.fmu.model_description.description import FrozenParameter
 
 Function: TypeAlias = Any
 """A ``casadi.Function`` (CasADi ships no types)."""

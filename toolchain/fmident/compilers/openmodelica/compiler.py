@@ -64,7 +64,7 @@ from fmident.compilers.openmodelica.wrapper import (
 )
 from fmident.compilers.staleness import encode_record, make_record
 from fmident.errors import CompilationError, Diagnostic
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 
 
 class OpenModelicaCompiler(Compiler):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element
 
 from fmident.errors import Diagnostic, did_you_mean
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.variables import Variable
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Variable
 
 Sources = Mapping[str, tuple[str, ...]]
 """Calculated parameter -> the parameters that it is calculated from."""

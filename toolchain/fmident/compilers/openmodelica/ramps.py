@@ -31,7 +31,7 @@ from fmident.compilers.openmodelica.wrapper import (
     slope_name,
 )
 from fmident.errors import CompilationError
-from fmident.fmu.names import structured_name
+from fmident.fmu.model_description.names import structured_name
 
 TOOL = "fmident"
 PREFIX = "fmident."

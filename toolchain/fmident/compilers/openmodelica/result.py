@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 from fmident._whole_file import whole_file
 from fmident.compilers.staleness import RECORD_PATH
 from fmident.errors import CompilationError, Diagnostic, FmuError
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.description_xml import parse_description
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.description_xml import parse_description
 
 DESCRIPTION = "modelDescription.xml"
 

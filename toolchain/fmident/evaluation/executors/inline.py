@@ -21,7 +21,7 @@ from fmident.fmu.fmu import open_fmu
 
 if TYPE_CHECKING:
     from fmident.fmu import Fmu, Simulator
-    from fmident.fmu.reset_test import ResetVerdict
+    from fmident.fmu.life_cycle.reset_test import ResetVerdict
     from fmident.problem.model import Problem
 
 _ADVICE = (
@@ -134,7 +134,7 @@ class InProcessExecutor(PreparedExecutor):
     def _try_reset(self) -> None:
         """Find out once whether the FMU can be reset."""
         if self._verdict is None:
-            from fmident.fmu.reset_test import try_reset
+            from fmident.fmu.life_cycle.reset_test import try_reset
 
             limit = self._settings.timeout
             trials = [(prepared.setup, prepared.values) for prepared in self._table.own]

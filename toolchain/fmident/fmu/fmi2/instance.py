@@ -9,11 +9,11 @@ from ctypes import byref, c_double, c_int, c_void_p
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.instance import U32, BaseInstance, CallFailed
-from fmident.fmu.interfaces import InterfaceKind
-from fmident.fmu.library import FATAL, LIBC, CallbackFunctions, Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.interfaces import InterfaceKind
+from fmident.fmu.native_code.library import FATAL, LIBC, CallbackFunctions, Library
+from fmident.fmu.native_code.log import LogBuffer
 
 _TYPES: dict[InterfaceKind, int] = {"model-exchange": 0, "co-simulation": 1}
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3

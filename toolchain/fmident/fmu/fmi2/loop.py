@@ -14,9 +14,9 @@ from typing import Any
 from llvmlite import ir
 
 from fmident.arrays import F64
-from fmident.fmu.floating import emit_standard
-from fmident.fmu.machine_code import compile_module
-from fmident.fmu.program import (
+from fmident.fmu.native_code.floating import emit_standard
+from fmident.fmu.native_code.machine_code import compile_module
+from fmident.fmu.native_code.program import (
     ADDRESS,
     COLUMNS,
     COUNT,
@@ -50,7 +50,7 @@ def run_steps(
     component
         Address of the FMU instance; ``None`` for 0.
     program
-        The calls of one step, shape (calls, 7), see :mod:`fmident.fmu.program`.
+        The calls of one step, shape (calls, 7), see :mod:`fmident.fmu.native_code.program`.
     times
         Communication points, s.
     begin, end

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi2.loop import run_steps
-from fmident.fmu.instance import BaseInstance
-from fmident.fmu.library import DISCARD, Library
-from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
-from fmident.fmu.program import (
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.library import DISCARD, Library
+from fmident.fmu.native_code.program import (
     COLUMNS,
     DERIVATIVES,
     FAILED_CALL,
@@ -23,6 +22,7 @@ from fmident.fmu.program import (
     ORDERS,
     STEP,
 )
+from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Group, failed_call
 

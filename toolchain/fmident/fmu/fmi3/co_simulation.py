@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.fmi3.step_plan import StepPlan3
-from fmident.fmu.input_trial import Trial
-from fmident.fmu.instance import CallFailed
-from fmident.fmu.library import Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.life_cycle.input_trial import Trial
+from fmident.fmu.life_cycle.instance import CallFailed
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.log import LogBuffer
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value
 
 HELD = (
     "inputs are held from instant to instant: FMI 3.0 can have them on straight lines only"

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.variables import Declaration, Value, Variable
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Declaration, Value, Variable
 
 LARGEST = 100_000
 """Arrays with more elements keep their start values; their elements have no names."""

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi3.declarations import take_apart
-from fmident.fmu.interfaces import (
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.interfaces import (
     Capabilities,
     InterfaceKind,
     choose_interface,
     sees_events_late,
 )
-from fmident.fmu.variables import Declaration, Value, Variable, VariableType
-from fmident.fmu.xml_reader import SUPPORTED, Reader, flag, identifier, only_once
+from fmident.fmu.model_description.variables import Declaration, Value, Variable, VariableType
+from fmident.fmu.model_description.xml_reader import (
+    SUPPORTED,
+    Reader,
+    flag,
+    identifier,
+    only_once,
+)
 
 _INTEGERS = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
 TYPES: dict[str, VariableType] = {
@@ -33,7 +39,8 @@ def read_description(
 ) -> ModelDescription:
     """Turn the tree of a model description into data.
 
-    Arguments and errors are those of :func:`fmident.fmu.description_xml.parse_description`.
+    Arguments and errors are those of
+    :func:`fmident.fmu.model_description.description_xml.parse_description`.
     """
     return _Reader(root, file).read(platforms)
 

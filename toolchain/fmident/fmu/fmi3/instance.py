@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_double
 
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.instance import U32, BaseInstance, CallFailed
-from fmident.fmu.library import DISCARD, FATAL, Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.library import DISCARD, FATAL, Library
+from fmident.fmu.native_code.log import LogBuffer
 
 
 class Instance3(BaseInstance):

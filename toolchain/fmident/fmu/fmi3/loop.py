@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import (
+from fmident.fmu.native_code.native import (
     PROGRAM,
     START,
     TABLE,
@@ -243,7 +243,7 @@ def run_steps(
     begin, end
         First step, and the one after the last.
     state
-        int64, shape (4,), see :mod:`fmident.fmu.program`; element 0 is why it stopped.
+        int64, shape (4,), see :mod:`fmident.fmu.native_code.program`; element 0 is why it stopped.
 
     Returns
     -------

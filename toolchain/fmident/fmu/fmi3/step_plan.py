@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.fmi3 import loop
-from fmident.fmu.instance import BaseInstance
-from fmident.fmu.library import Library
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.program import FAILED_STEP
 from fmident.fmu.plan import EventPlan, InputUpdate, Runner, Stop
-from fmident.fmu.program import FAILED_STEP
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Group
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.driver import Driver
-from fmident.fmu.library import Library
-from fmident.fmu.log import LogBuffer
+from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import make_sundials
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.log import LogBuffer
 from fmident.fmu.plan import InputUpdate
 from fmident.fmu.setup import SimulationSetup
 

@@ -9,15 +9,15 @@ from time import perf_counter
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.instance import BaseInstance
-from fmident.fmu.library import DISCARD, Library
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
+from fmident.fmu.native_code.library import DISCARD, Library
+from fmident.fmu.native_code.program import FAILED_STEP, WHY
 from fmident.fmu.plan import EventPlan, Runner, Stop
-from fmident.fmu.program import FAILED_STEP, WHY
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, prefix_of
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fmident.fmu.native import (
+from fmident.fmu.native_code.native import (
     PROGRAM,
     START,
     TABLE,
@@ -55,7 +55,7 @@ MOST_STEPS, MOST_EVENTS, MOST_ITERATIONS = 2_000_000, 10_000, 1_000
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
 _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
 
-# Columns of a program, as in fmident.fmu.program.
+# Columns of a program, as in fmident.fmu.native_code.program.
 _FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
@@ -458,7 +458,7 @@ def run_steps(
     begin, end
         First step, and the one after the last.
     state
-        int64, shape (4,), see :mod:`fmident.fmu.program`; element 0 is why it stopped.
+        int64, shape (4,), see :mod:`fmident.fmu.native_code.program`; element 0 is why it stopped.
         When that is a pause, since the integrator's steps in ``table[BUDGET]`` are used up,
         the same call goes on where it stopped.
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, get_args
 import numpy as np
 
 from fmident.errors import Location
-from fmident.fmu.interfaces import CHOICES
+from fmident.fmu.model_description.interfaces import CHOICES
 from fmident.fmu.setup import INTERPOLATIONS
 from fmident.options import OptionError
 from fmident.problem.model import DifferenceScheme, EvaluationSettings

@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from fmident.fmu.names import structured_name
+from fmident.fmu.model_description.names import structured_name
 from fmident.validation.check import Check
 
 

@@ -12,7 +12,7 @@ from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
 from fmident.compilers.embedded.backend.unit_definitions import shows, unit_definitions
 from fmident.compilers.embedded.backend.xml_text import number, tag
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
-from fmident.fmu.description import FrozenParameter
+from fmident.fmu.model_description.description import FrozenParameter
 
 GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
 """What stands for the GUID while the content that it is a hash of is collected."""

@@ -22,7 +22,7 @@ from fmident.compilers.embedded.backend.toolchain import (
 )
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import CompilationError
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 
 DEFAULT_TOLERANCE = 1e-6
 

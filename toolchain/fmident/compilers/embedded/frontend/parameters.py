@@ -16,7 +16,7 @@ from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 from fmident.compilers.embedded.model import ScalarVariable
-from fmident.fmu.description import FrozenParameter
+from fmident.fmu.model_description.description import FrozenParameter
 
 
 def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fmident.evaluation.executors.processes.protocol import Slots
     from fmident.fmu import Fmu, Simulator
-    from fmident.fmu.exchange import EngineSettings
+    from fmident.fmu.processes.exchange import EngineSettings
 
 
 def main(*descriptors: str) -> None:
     """Serve commands until the other end of the pipe is closed."""
     commands, replies, life, slots, log = map(int, descriptors)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from fmident.fmu import family, lifeline
+    from fmident.fmu.processes import family, lifeline
 
     lifeline.tie(life)
     family.adopt()
@@ -66,7 +66,7 @@ class _Server:
         """Take one command after the other."""
         from fmident.errors import FmuError
         from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
-        from fmident.fmu.exchange import ErrorFacts
+        from fmident.fmu.processes.exchange import ErrorFacts
 
         act = {
             Command.OPEN: self.open,
@@ -90,7 +90,7 @@ class _Server:
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
         """Answer, after everything that the FMU printed is out."""
         from fmident.evaluation.executors.processes.protocol import frame
-        from fmident.fmu.library import LIBC
+        from fmident.fmu.native_code.library import LIBC
 
         LIBC.fflush(None)
         data = memoryview(frame(kind, slot, self.memory(), body))
@@ -104,8 +104,8 @@ class _Server:
         from fmident.evaluation.executors.processes.protocol import STATE_AT, TRACE_BYTES, Reply
         from fmident.fmu.fmi2.loop import run_steps
         from fmident.fmu.fmu import open_fmu
-        from fmident.fmu.log import LogBuffer
-        from fmident.fmu.program import STATE_SIZE
+        from fmident.fmu.native_code.log import LogBuffer
+        from fmident.fmu.native_code.program import STATE_SIZE
 
         assert run_steps is not None
         settings: EngineSettings = pickle.loads(body)
@@ -153,8 +153,8 @@ class _Server:
         """Run one simulation."""
         from fmident.errors import SimulationError
         from fmident.evaluation.executors.processes.protocol import Reply
-        from fmident.fmu.exchange import ErrorFacts
-        from fmident.fmu.log import BUFFER_BYTES
+        from fmident.fmu.native_code.log import BUFFER_BYTES
+        from fmident.fmu.processes.exchange import ErrorFacts
 
         assert self.simulator is not None
         assert self.slots is not None
@@ -179,7 +179,7 @@ class _Server:
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Try whether the FMU can be reset."""
         from fmident.evaluation.executors.processes.protocol import TRIAL_AT, Reply
-        from fmident.fmu.reset_test import try_reset
+        from fmident.fmu.life_cycle.reset_test import try_reset
 
         assert self.simulator is not None
         trace, trials = self.trace, [self.setups[number] for number in json.loads(body)]

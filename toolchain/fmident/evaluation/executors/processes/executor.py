@@ -23,10 +23,10 @@ from fmident.evaluation.tasks import (
     Simulated,
     refuse_not_finite,
 )
-from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
-from fmident.fmu.reset_test import ResetVerdict
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.life_cycle.reset_test import ResetVerdict
+from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
+from fmident.fmu.processes.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

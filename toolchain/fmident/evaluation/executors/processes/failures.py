@@ -10,11 +10,11 @@ from typing import Literal
 from fmident.errors import Code
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import SimulationFailure
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.exchange import ErrorFacts
 from fmident.fmu.failure import output_records, own_words
-from fmident.fmu.guard import end_of_process
-from fmident.fmu.log import decode
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.log import decode
+from fmident.fmu.processes.exchange import ErrorFacts
+from fmident.fmu.processes.guard import end_of_process
 
 _CRASH_HINT = (
     "this is an error in the FMU: try other parameter values, narrower bounds, or export it"

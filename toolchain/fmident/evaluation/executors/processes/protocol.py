@@ -17,8 +17,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.log import BUFFER_BYTES
-from fmident.fmu.program import STATE_SIZE
+from fmident.fmu.native_code.log import BUFFER_BYTES
+from fmident.fmu.native_code.program import STATE_SIZE
 
 HEADER = struct.Struct("<iiqq")
 """Kind, slot, a number, the length of the payload."""
@@ -41,7 +41,10 @@ class Command(enum.IntEnum):
     """From the executor to the worker."""
 
     OPEN = 1
-    """Payload: pickled :class:`~fmident.fmu.exchange.EngineSettings`. Answer: READY, or REFUSED."""
+    """Payload: pickled :class:`~fmident.fmu.processes.exchange.EngineSettings`.
+
+    Answer: READY, or REFUSED.
+    """
     SETUP = 2
     """Number; payload: pickled setup, values, whether the trial has found that a reset does for it.
     Answer: DONE, or REFUSED."""

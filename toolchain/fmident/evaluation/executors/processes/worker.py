@@ -31,9 +31,9 @@ from fmident.evaluation.executors.processes.protocol import (
     memory_file,
 )
 from fmident.evaluation.executors.resident import ResidentSize
-from fmident.fmu.family import end_family
-from fmident.fmu.log import BUFFER_BYTES
-from fmident.fmu.program import FAILED_STEP
+from fmident.fmu.native_code.log import BUFFER_BYTES
+from fmident.fmu.native_code.program import FAILED_STEP
+from fmident.fmu.processes.family import end_family
 
 _MODULE = "fmident.evaluation.executors.processes.child"
 _EXIT_TIMEOUT = 2.0

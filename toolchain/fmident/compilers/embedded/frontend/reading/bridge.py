@@ -18,7 +18,7 @@ from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
 from fmident.compilers.embedded.frontend.reading.sources import SourceMap, SourceTree
 from fmident.errors import CompilationError
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fmident.errors import FmuError
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.variables import Variable
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Variable
 
 
 def input_variable(description: ModelDescription, name: str) -> Variable:

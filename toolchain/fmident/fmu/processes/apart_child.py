@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.apart`; called with a folder's name."""
+"""The child process of :mod:`fmident.fmu.processes.apart`; called with a folder's name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
-    from fmident.fmu.child import REQUEST, RESULT, prepare
+    from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
     prepare(int(life))
     from fmident.errors import FmidentError
-    from fmident.fmu.exchange import ErrorFacts
-    from fmident.fmu.guard import TRACE, Trace
+    from fmident.fmu.processes.exchange import ErrorFacts
+    from fmident.fmu.processes.guard import TRACE, Trace
 
     place = Path(folder)
     trace = Trace(place / TRACE)
@@ -37,7 +37,7 @@ def main(folder: str, life: str) -> None:
 
 def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, Any]:
     from fmident.fmu.fmu import open_fmu
-    from fmident.fmu.log import LogBuffer
+    from fmident.fmu.native_code.log import LogBuffer
 
     settings, setup, values = request
     fmu = open_fmu(settings.fmu)
@@ -60,6 +60,6 @@ def _run(trace: Any, place: Path, request: Any, opened: list[Any]) -> dict[str, 
 def _save(place: Path, outputs: Any) -> None:
     import numpy as np
 
-    from fmident.fmu.apart import OUTPUTS
+    from fmident.fmu.processes.apart import OUTPUTS
 
     np.save(place / OUTPUTS, np.empty((0, 0)) if outputs is None else outputs)

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from fmident._child import command
-from fmident.fmu.family import end_family
+from fmident.fmu.processes.family import end_family
 
 OUTPUT = "output.txt"
 """What the child, and the FMU in it, print."""
@@ -28,7 +28,7 @@ class Child:
     ----------
     module
         Its name. Its ``main`` gets the folder's name and the number of a pipe's end, to
-        be tied to by :func:`fmident.fmu.lifeline.tie`.
+        be tied to by :func:`fmident.fmu.processes.lifeline.tie`.
     folder
         A private folder of the child: what it unpacks goes with it, however the child ends.
     """
@@ -89,7 +89,7 @@ class Child:
 
 def prepare(life: int) -> None:
     """Begin as a child: end with the parent, adopt orphans, write no core file."""
-    from fmident.fmu import family, lifeline
+    from fmident.fmu.processes import family, lifeline
 
     lifeline.tie(life)
     family.adopt()

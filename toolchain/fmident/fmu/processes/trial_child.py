@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.trial`; called with a folder's name."""
+"""The child process of :mod:`fmident.fmu.processes.trial`; called with a folder's name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 def main(folder: str, life: str) -> None:
     """Serve one request; the answer is written to the result file."""
-    from fmident.fmu.child import REQUEST, RESULT, prepare
+    from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
     prepare(int(life))
     from fmident.fmu.drivers import make_driver
     from fmident.fmu.fmu import open_fmu
-    from fmident.fmu.instances import forked
-    from fmident.fmu.log import borrow_buffer
+    from fmident.fmu.life_cycle.instances import forked
+    from fmident.fmu.native_code.log import borrow_buffer
 
     place = Path(folder)
     settings, setup, values = pickle.loads((place / REQUEST).read_bytes())

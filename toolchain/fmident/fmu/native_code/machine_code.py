@@ -9,7 +9,7 @@ from llvmlite import binding, ir
 
 
 def allow_assembly() -> None:
-    """Let LLVM take assembly, such as :mod:`fmident.fmu.floating` emits, in this process."""
+    """Let LLVM take assembly in this process, such as that of the module ``floating``."""
     binding.initialize_native_asmparser()
 
 

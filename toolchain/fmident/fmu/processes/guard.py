@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from fmident.errors import Code, SimulationError
-from fmident.fmu.child import OUTPUT, REQUEST, RESULT, START_LIMIT, Child
-from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.fmu import read_description
-from fmident.fmu.interfaces import InterfaceChoice
-from fmident.fmu.log import BUFFER_BYTES, LogRecord, decode
-from fmident.fmu.program import FAILED_STEP, STATE_SIZE
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.variables import Value
+from fmident.fmu.native_code.log import BUFFER_BYTES, LogRecord, decode
+from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE
+from fmident.fmu.processes.child import OUTPUT, REQUEST, RESULT, START_LIMIT, Child
+from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
+from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.variables import Value
 
 _STATE_AT = BUFFER_BYTES + 64
 TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
@@ -118,7 +118,7 @@ def check_survives(
         request = (settings, setup, dict(values or {}), budget)
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("fmident.fmu.guard_child", place)
+        child = Child("fmident.fmu.processes.guard_child", place)
         try:
             limit = _exceeded(child, Trace(place / TRACE), timeout)
         finally:

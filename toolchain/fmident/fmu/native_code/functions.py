@@ -11,7 +11,7 @@ from ctypes import c_bool, c_char_p, c_double, c_int, c_size_t, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from fmident.fmu.interfaces import InterfaceKind
+from fmident.fmu.model_description.interfaces import InterfaceKind
 
 Signature = tuple[Any, tuple[Any, ...]]
 """Result and arguments, as ctypes has them."""

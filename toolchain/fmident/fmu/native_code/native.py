@@ -12,8 +12,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from fmident.fmu.floating import emit_read, emit_standard, emit_write
-from fmident.fmu.machine_code import allow_assembly
+from fmident.fmu.native_code.floating import emit_read, emit_standard, emit_write
+from fmident.fmu.native_code.machine_code import allow_assembly
 
 allow_assembly()
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu.failure import RunFailed, note
-from fmident.fmu.holder import InstanceHolder
+from fmident.fmu.life_cycle.holder import InstanceHolder
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.variables import Value
 
 Reuse = Literal["checked", "trusted", "never"]
 Outcome = F64 | RunFailed

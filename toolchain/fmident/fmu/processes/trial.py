@@ -12,16 +12,16 @@ import pickle
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fmident.fmu.child import REQUEST, RESULT, START_LIMIT, Child
-from fmident.fmu.exchange import EngineSettings
-from fmident.fmu.input_trial import UNKNOWN
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.life_cycle.input_trial import UNKNOWN
+from fmident.fmu.processes.child import REQUEST, RESULT, START_LIMIT, Child
+from fmident.fmu.processes.exchange import EngineSettings
+from fmident.fmu.processes.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.variables import Value
     from fmident.fmu.plan import InputUpdate
     from fmident.fmu.setup import SimulationSetup
-    from fmident.fmu.variables import Value
 
 
 def decide_in_child(
@@ -45,7 +45,7 @@ def decide_in_child(
         place = scratch.path
         request = (EngineSettings(os.fspath(path), interface), setup, dict(values))
         (place / REQUEST).write_bytes(pickle.dumps(request))
-        child = Child("fmident.fmu.trial_child", place)
+        child = Child("fmident.fmu.processes.trial_child", place)
         try:
             child.wait(START_LIMIT)
         finally:

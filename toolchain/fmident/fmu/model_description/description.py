@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fmident.errors import Code, FmuError, did_you_mean, nearest
-from fmident.fmu.interfaces import (
+from fmident.fmu.model_description.interfaces import (
     OPENMODELICA,
     Capabilities,
     InterfaceChoice,
     choose_interface,
     sees_events_late,
 )
+from fmident.fmu.model_description.variables import Declaration, Variable
 from fmident.fmu.ramps import InputRamps
-from fmident.fmu.variables import Declaration, Variable
 
 INDEX = re.compile(r"\[[\d,]+\]")
 SYMBOLS_SHOWN = 3

@@ -12,16 +12,22 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.description import FrozenParameter, ModelDescription
-from fmident.fmu.interfaces import (
+from fmident.fmu.model_description.description import FrozenParameter, ModelDescription
+from fmident.fmu.model_description.interfaces import (
     Capabilities,
     InterfaceKind,
     choose_interface,
     sees_events_late,
 )
+from fmident.fmu.model_description.variables import Variable, VariableType
+from fmident.fmu.model_description.xml_reader import (
+    SUPPORTED,
+    Reader,
+    flag,
+    identifier,
+    only_once,
+)
 from fmident.fmu.ramps import InputRamps
-from fmident.fmu.variables import Variable, VariableType
-from fmident.fmu.xml_reader import SUPPORTED, Reader, flag, identifier, only_once
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from llvmlite import binding, ir
 
-from fmident.fmu.machine_code import compile_module
+from fmident.fmu.native_code.machine_code import compile_module
 
 STATUS_NAMES = ("ok", "warning", "discard", "error", "fatal", "pending")
 RECORDS = 1000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fmident.errors import FmidentError, FmuError, SimulationError
 
 if TYPE_CHECKING:
-    from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.interfaces import InterfaceChoice
 
 
 @dataclass(frozen=True)

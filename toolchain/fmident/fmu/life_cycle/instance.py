@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription
-from fmident.fmu.library import ERROR, WARNING, Library
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.library import ERROR, WARNING, Library
 
 _STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
 _STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")

@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.guard`; called with a folder's name."""
+"""The child process of :mod:`fmident.fmu.processes.guard`; called with a folder's name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fmident.fmu.exchange import EngineSettings
+    from fmident.fmu.processes.exchange import EngineSettings
 
 
 def main(folder: str, life: str) -> None:
     """Serve one request; every outcome that can be told is written to the result file."""
-    from fmident.fmu.child import REQUEST, RESULT, prepare
+    from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
     prepare(int(life))
     from fmident.errors import FmidentError
-    from fmident.fmu.exchange import ErrorFacts
-    from fmident.fmu.guard import TRACE, Trace
+    from fmident.fmu.processes.exchange import ErrorFacts
+    from fmident.fmu.processes.guard import TRACE, Trace
 
     place = Path(folder)
     trace = Trace(place / TRACE)
@@ -53,7 +53,7 @@ def _run(
     trace: Any, settings: EngineSettings, setup: Any, values: Any, budget: float
 ) -> dict[str, Any]:
     from fmident.fmu.fmu import open_fmu
-    from fmident.fmu.log import LogBuffer
+    from fmident.fmu.native_code.log import LogBuffer
 
     deadline: float | None = None
     reached = float(setup.times[0])

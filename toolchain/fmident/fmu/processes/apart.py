@@ -1,7 +1,7 @@
 """Simulate an FMU in a child process: what native code does there, it does to the child only.
 
-The child leaves its trace in files that survive it, as in :mod:`fmident.fmu.guard`. It is ended
-when it stands still: no stage and no communication step begins for a while, wherever it hangs, in
+The child leaves its trace in files that survive it, as in the module ``guard``. It is ended when
+it stands still: no stage and no communication step begins for a while, wherever it hangs, in
 the loader, in a call, or when the FMU is freed.
 """
 
@@ -18,10 +18,10 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
-from fmident.fmu.child import OUTPUT, REQUEST, START_LIMIT, Child
-from fmident.fmu.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.failure import output_records
-from fmident.fmu.guard import (
+from fmident.fmu.processes.child import OUTPUT, REQUEST, START_LIMIT, Child
+from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
+from fmident.fmu.processes.guard import (
     TRACE,
     Trace,
     end_of_process,
@@ -29,14 +29,14 @@ from fmident.fmu.guard import (
     make_trace,
     read_result,
 )
-from fmident.fmu.scratch import ScratchFolder
+from fmident.fmu.processes.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fmident.fmu.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.variables import Value
     from fmident.fmu.setup import SimulationSetup
-    from fmident.fmu.variables import Value
 
 OUTPUTS = "outputs.npy"
 _POLL = 0.02
@@ -82,7 +82,7 @@ def simulate_apart(
         What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
     patience
         Wall-clock seconds without progress after which the child is ended; for loading,
-        :data:`~fmident.fmu.child.START_LIMIT` holds where it is longer.
+        :data:`~fmident.fmu.processes.child.START_LIMIT` holds where it is longer.
     interface
         As for :class:`fmident.fmu.Simulator`.
 
@@ -104,7 +104,7 @@ def simulate_apart(
         request = (settings, setup, dict(values or {}))
         (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("fmident.fmu.apart_child", place)
+        child = Child("fmident.fmu.processes.apart_child", place)
         try:
             stood = _stood_still(child, Trace(place / TRACE), patience)
         finally:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.floating import protected, standard_maker
-from fmident.fmu.functions import Functions
+from fmident.fmu.native_code.floating import protected, standard_maker
+from fmident.fmu.native_code.functions import Functions
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 

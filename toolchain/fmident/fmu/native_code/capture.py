@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fmident.fmu.library import LIBC
+from fmident.fmu.native_code.library import LIBC
 
 LIMIT = 64 * 1024
 """About this many bytes of the latest output are kept, per run."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.simulator import Simulator
-from fmident.fmu.variables import Value
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.instance import BaseInstance, CallFailed
-from fmident.fmu.instances import TrialInstances, directly
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
+from fmident.fmu.life_cycle.instances import TrialInstances, directly
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.values import Assignment
-from fmident.fmu.variables import Value
 
 _SHORT_STEP = 1e-3  # of the communication step
 _FEEDTHROUGH_SHARE = 0.1
@@ -147,7 +147,7 @@ class Trial:
         ----------
         apart
             Runs a part of the trial that needs an instance, as :func:`directly` or
-            :func:`fmident.fmu.instances.forked` does.
+            :func:`fmident.fmu.life_cycle.instances.forked` does.
 
         Returns
         -------

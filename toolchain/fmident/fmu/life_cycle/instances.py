@@ -8,8 +8,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fmident.fmu.instance import BaseInstance, CallFailed
-from fmident.fmu.library import ERROR, FATAL
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
+from fmident.fmu.native_code.library import ERROR, FATAL
 
 Result = TypeVar("Result")
 

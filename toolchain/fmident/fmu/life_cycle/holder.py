@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fmident.errors import FmuError
-from fmident.fmu.capture import Capture
-from fmident.fmu.description import ModelDescription
 from fmident.fmu.failure import note, output_records, own_words
-from fmident.fmu.instance import BaseInstance, CallFailed, status_word
-from fmident.fmu.library import FATAL
-from fmident.fmu.log import LogRecord
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code.capture import Capture
+from fmident.fmu.native_code.library import FATAL
+from fmident.fmu.native_code.log import LogRecord
 
 
 class InstanceHolder:

@@ -1,0 +1,1 @@
+"""Child processes in which an FMU may do what it wants, and what they leave."""
