@@ -19,7 +19,7 @@ import pytest
 
 from fmident.api.builds import find_library
 from fmident.compilers.base import Compiler
-from fmident.fmu import guard
+from fmident.fmu.processes import guard
 
 from .kept import VARIABLE, library_fmu
 from .study import NOISE, OSCILLATOR, PROBLEM, TRUE, Study
@@ -157,7 +157,7 @@ def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
         survived: guard.Survival = _SURVIVED[key]
         return survived
 
-    monkeypatch.setattr("fmident.fmu.guard.check_survives", check_survives)
+    monkeypatch.setattr("fmident.fmu.processes.guard.check_survives", check_survives)
 
 
 @pytest.fixture
