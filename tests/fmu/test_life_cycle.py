@@ -16,7 +16,7 @@ import pytest
 
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
-from fmident.fmu.library import DISCARD, ERROR, FATAL, WARNING
+from fmident.fmu.native_code.library import DISCARD, ERROR, FATAL, WARNING
 
 from .build import Fixture, build, real
 from .exchange import Exchange, Signal, build_exchange
