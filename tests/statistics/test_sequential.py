@@ -126,6 +126,7 @@ def test_the_same_data_with_noise_of_unknown_size() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_level_of_the_noise_is_right_whatever_was_held(shared: bool) -> None:
     """The held values err ten times as much as the noise of the second data would have them."""

@@ -11,7 +11,7 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -435,7 +435,13 @@ def _origin(point: EntryPoint) -> Origin:
     distribution = point.dist
     if distribution is None:
         return Origin(point.name, point.value)
-    return Origin(point.name, point.value, distribution.name, distribution.version)
+    return Origin(point.name, point.value, *_name_and_version(distribution))
+
+
+@functools.lru_cache(maxsize=8)
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """Read the metadata of a distribution, which many entry points of it share."""
+    return distribution.name, distribution.version
 
 
 def _loading_order(origin: Origin) -> tuple[bool, str, str]:
