@@ -3,14 +3,14 @@
 Residuals of the delta study (each from a simulation of 6250 samples of three outputs, 150 kB) are
 computed on one instance of the FMU as `fmident.estimate` does it, without and with a journal, in
 pairs of small batches, in turns which comes first. A batch with a journal has ended when its last
-record is in the file, so that nothing is left over that others would pay for. Two ratios are told,
-each of wall time and of the CPU time of all threads: of the smallest times, since whatever else
-the machine does only adds to them, and the median over the pairs, whose halves ran under nearly
-the same load.
+record is in the file, so that nothing is left over that others would pay for. Two ratios are
+printed, each of wall time and of the CPU time of all threads: of the smallest times, since whatever
+else the machine does only adds to them, and the median over the pairs, whose halves ran under
+nearly the same load.
 
 With a second processor the writing thread works beside the simulations, and the wall time is what
 a run feels. CPU time is what it feels where no processor is free. Most of it is the system's time
-for the write itself: compare with a copy of the same bytes into a file, which is told, too.
+for the write itself: compare with a copy of the same bytes into a file, which is printed, too.
 
 Then each simulation is asked for again: by another executor, which finds it in the files of the
 first, and once more, from memory.

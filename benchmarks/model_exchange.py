@@ -109,7 +109,7 @@ class Theirs:
         """Simulate once."""
         self.instance.reset()
         times = self.setup.times
-        with contextlib.redirect_stdout(io.StringIO()):  # it tells of inputs that have no data
+        with contextlib.redirect_stdout(io.StringIO()):  # it reports inputs that have no data
             found = self._simulate(times)
         return np.column_stack(
             [np.interp(times, found["time"], found[n]) for n in self.setup.output_names]

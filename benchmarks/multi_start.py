@@ -128,13 +128,13 @@ def compare(
         for k, kind in enumerate(kinds):
             took, result = estimate(kind, problem, executor, starts)
             results.append(result)
-            same &= told(result) == told(results[0])
+            same &= compared(result) == compared(results[0])
             if turn:  # the first one warms up
                 best[k] = min(best[k], took)
     return best.tolist(), results[0], same
 
 
-def told(result: EstimationResult) -> object:
+def compared(result: EstimationResult) -> object:
     """Return what must agree to the last bit."""
     return result.values, result.settings["local_results"], result.simulations
 

@@ -61,7 +61,7 @@ class Answer:
         ``None`` when its process died or had to be killed.
     text
         All that was written.
-    told
+    stderr
         Standard error.
     seconds, memory
         What it took.
@@ -71,7 +71,7 @@ class Answer:
 
     code: int | None
     text: str
-    told: str
+    stderr: str
     seconds: float
     memory: int
     stopped: bool = False
@@ -185,7 +185,7 @@ def finding(answer: Answer, before: set[str], folder: Path) -> str | None:
         return f"exit code {answer.code}: {named[0][:150]}"
     if answer.code == 2 and "error: " not in answer.text and "usage" not in answer.text:
         return f"exit code 2 without a message: {last[0][:100]}"
-    shown = re.sub(r"(?s)Traceback \(most.*?(?=\nerror: |\Z)", "", answer.told)
+    shown = re.sub(r"(?s)Traceback \(most.*?(?=\nerror: |\Z)", "", answer.stderr)
     if (echo := _ECHO.search(shown)) is not None:
         start = shown[: echo.start()].splitlines()[-1:] or [""]
         return f"a value of {len(echo[0])} letters is echoed: {start[0][-80:]}"

@@ -86,13 +86,13 @@ class Study:
             cwd=self.folder,
             env=environment(TMPDIR=str(self.temporary)),
             stdout=subprocess.DEVNULL,
-            stderr=(self.folder / "told.txt").open("ab"),
+            stderr=(self.folder / "stderr.txt").open("ab"),
             start_new_session=True,
         )
 
-    def told(self) -> str:
+    def written(self) -> str:
         """Return what went to standard error."""
-        return (self.folder / "told.txt").read_text(errors="replace")
+        return (self.folder / "stderr.txt").read_text(errors="replace")
 
     def left(self) -> list[str]:
         """Return what no run should leave."""
@@ -159,10 +159,10 @@ def killed(
     process = study.start(setting, *resume)
     code = process.wait(LIMIT_S)
     groups.append(process.pid)
-    told = study.told()
+    written = study.written()
     if code != 0:
-        return f"the last run ends with {code}: {told.strip().splitlines()[-1:]}"
-    if "Traceback" in told or "defect of fmident" in told:
+        return f"the last run ends with {code}: {written.strip().splitlines()[-1:]}"
+    if "Traceback" in written or "defect of fmident" in written:
         return "a traceback"
     found = study.result(setting)
     if found is None:
@@ -336,8 +336,8 @@ def busy_worker(study: Study) -> str | None:
         time.sleep(0.3)
     if kills == 0:
         return "no worker was seen"
-    if process.returncode not in (0, 2) or "Traceback" in study.told():
-        return f"exit code {process.returncode}: {study.told().strip().splitlines()[-2:]}"
+    if process.returncode not in (0, 2) or "Traceback" in study.written():
+        return f"exit code {process.returncode}: {study.written().strip().splitlines()[-2:]}"
     return None if process.returncode == 0 else resumed(study)
 
 

@@ -139,7 +139,7 @@ class Kinds:
         path = folder / "oscillator.fmu"
         if random.random() < 0.6:
             content = path.read_bytes()
-            # The directory and the end record stand at the end; the library is in front.
+            # The directory and the end record are at the end; the library is in front.
             tail = random.choice((22, 400, 1200))
             path.write_bytes(content[:-tail] + changed_bytes(content[-tail:], random))
         else:

@@ -6,7 +6,7 @@
     python examples/lugre/study.py tenth                # 10 000 simulations a run; an hour
     python examples/lugre/study.py figures              # the pictures of what is there
 
-Tables go to ``results/``; runs that stand there already are not repeated.
+Tables go to ``results/``; runs that are there already are not repeated.
 """
 
 from __future__ import annotations

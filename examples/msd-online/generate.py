@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent
 class Oscillator:
     """The paper's system, section 5: ``x'' + c/m x' + k/m x = A1 sin(omega1 t)``.
 
-    The input of equation 22 is an acceleration: A1 stands beside x'' there. As a force it is
+    The input of equation 22 is an acceleration: A1 is beside x'' there. As a force it is
     ``m*A1``.
     """
 

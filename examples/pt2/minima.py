@@ -1,7 +1,7 @@
 """Count the minima of the cost over (k, m), and see what they do to the search.
 
 Oscillations that hardly decay, the sets 'fading' and 'ringing', under four kinds of cost. Each map
-is simulated once for all costs. Searches that stand in the table already are not repeated.
+is simulated once for all costs. Searches that are in the table already are not repeated.
 
     python examples/pt2/minima.py [--set NAME] [--seeds 3] [--figures]
 """

@@ -1,7 +1,7 @@
 """Run the PT2 study: what smoothing the spectrum does to a genetic search.
 
 Every nominal set, smoothing 0 to 8 lines, several seeds; each run is the problem file with
-other data, bounds, smoothing and seed. Runs that stand in the table already are not repeated.
+other data, bounds, smoothing and seed. Runs that are in the table already are not repeated.
 
     python examples/pt2/study.py [--seeds 10] [--figures]
 """

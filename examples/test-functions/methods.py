@@ -107,7 +107,7 @@ class Silent:
 
 def _run(estimator: Estimator[Any], options: object, seed: int, counted: Counted) -> None:
     limit = counted.function.limit
-    # The initial point is drawn like any other, so that it tells nothing of the minimum.
+    # The initial point is drawn like any other, so that it says nothing of the minimum.
     start = np.random.default_rng(10_000_000 + seed).uniform(-limit, limit, 2)
     parameters = [
         Parameter(name, float(value), -limit, limit, variable=name)

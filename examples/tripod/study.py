@@ -1,6 +1,6 @@
 """Run the tripod study: smoothing 0 to 20 lines, and the hand-over to least squares.
 
-Each run is the problem file with another smoothing, seed and population. Runs that stand in the
+Each run is the problem file with another smoothing, seed and population. Runs that are in the
 table already are not repeated. With ``--fixed-step`` the genetic search runs on fixed_step.c,
 for statistics over many seeds.
 

@@ -71,7 +71,7 @@ class Batch:
     explain
         Raises a better error for one that the cluster gives, if there is one.
     done
-        Told of each outcome when its chunk has come back.
+        Receives each outcome when its chunk has come back.
     name_of
         Names the experiment of a task.
 

@@ -26,7 +26,7 @@ _ADDRESS = re.compile(
 
 
 class TroubleTimeout:
-    """Bears with trouble that may pass, tells of it once, and gives up after a while.
+    """Bears with trouble that may pass, reports it once, and gives up after a while.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class TroubleTimeout:
     """
 
     QUIET = 2.0
-    """Trouble shorter than this is not told of, s."""
+    """Trouble shorter than this is not reported, s."""
 
     def __init__(self, limit: float, report: Callable[[Diagnostic], None]) -> None:
         self._limit = limit
@@ -180,7 +180,7 @@ def ask_workers(
         if isinstance(answer, OSError):
             continue
         if isinstance(answer, BaseException):
-            # What cannot be imported there is told as a bare exception with the words of another.
+            # What cannot be imported there arrives as a bare exception with the words of another.
             raise _misfit([f"worker {worker} cannot load fmident {__version__}: {answer}"], place)
         version, lacking[worker] = answer
         if version != __version__:

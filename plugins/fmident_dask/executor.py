@@ -145,7 +145,7 @@ class DaskExecutor(Executor):
         return max(1, self._count_slots())
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks; `done` is told after each chunk of them.
+        """Run all tasks; `done` is called after each chunk of them.
 
         Raises
         ------
@@ -329,7 +329,7 @@ class DaskExecutor(Executor):
 
 
 class _Quiet:
-    """Keeps Dask's client from logging, from now on: the executor tells of trouble itself."""
+    """Keeps Dask's client from logging, from now on: the executor reports trouble itself."""
 
     _held = 0
     _before = logging.NOTSET

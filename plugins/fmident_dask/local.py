@@ -154,7 +154,7 @@ class LocalCluster:
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **single, "TMPDIR": str(folder)},  # removed with the folder
-                start_new_session=True,  # Ctrl-C is for this process, which tells the workers
+                start_new_session=True,  # Ctrl-C is for this process, which ends the workers
             )
         self._workers.append(_Worker(process, folder))
 

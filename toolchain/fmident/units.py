@@ -145,7 +145,7 @@ def si_symbols(unit: Unit) -> str:
     """Return the SI unit that a unit is converted to, close to how it was written.
 
     ``kJ/mol`` becomes ``J/mol`` and ``mm2`` becomes ``m2``; where that does not do, the base
-    units stand.
+    units are returned.
     """
     text = unit.text.strip()
     if text in _SI_ALONE:

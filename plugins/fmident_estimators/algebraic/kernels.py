@@ -240,7 +240,7 @@ def spread(
     """Propagate white noise on y to the coefficients, to first order.
 
     The residual of row i answers to the noise with the weights ``w_i0 + sum_j a_j w_ij``; the
-    pseudo-inverse stands in the last columns of `work`.
+    pseudo-inverse is in the last columns of `work`.
     """
     r = theta.size
     rows = gram.shape[0]
@@ -315,7 +315,7 @@ def solve_all(
     covariances: Any,
     flags: Any,
 ) -> None:
-    """Solve all windows of a record; results of window k stand at its last sample."""
+    """Solve all windows of a record; results of window k are at its last sample."""
     length = weights_y.shape[2]
     for k in range(length - 1, y.size):
         flags[k] = solve_window(

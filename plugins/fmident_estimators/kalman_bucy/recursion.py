@@ -23,7 +23,7 @@ class KalmanBucy:
     """The recursion of eq. 3 on filtered signals and derivatives.
 
     The regression of a second-order equation is ``u - x'' = theta1 x' + theta2 x`` (eq. 2); in
-    general all known terms stand on the left.
+    general all known terms are on the left.
 
     Parameters
     ----------

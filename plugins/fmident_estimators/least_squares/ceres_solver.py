@@ -25,8 +25,8 @@ def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
 
     Ceres asks for a Jacobian at each accepted point and only there. An exception must not
-    cross its C++ code: it is kept, the solver is told that all is well, since it complains
-    aloud when it is told to give up, and the exception is raised afterwards.
+    cross its C++ code: it is kept, the solver learns that all is well, since it complains
+    aloud when it is asked to give up, and the exception is raised afterwards.
 
     Raises
     ------

@@ -244,7 +244,7 @@ class LocalSearch:
     def _settle(self, z: F64) -> LocalResult:
         """Take the last steps where they change the cost by less than it is known.
 
-        Near the minimum the cost is flat, and the gradient tells it far better.
+        Near the minimum the cost is flat, and the gradient shows it far better.
         """
         for _ in range(_LAST_STEPS):
             if self._rest is None or not np.array_equal(self._rest[0], z):

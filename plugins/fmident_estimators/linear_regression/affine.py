@@ -2,7 +2,7 @@
 
 A function that is affine in the parameters, ``f(p) = f(p0) + A (p - p0)``, is known from
 ``n + 1`` evaluations; differences with large steps are exact but for rounding. Whether it is
-affine, superposition at random points tells.
+affine, superposition at random points shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluation of one generation after the other, and what is told of it."""
+"""Evaluation of one generation after the other, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class PopulationSearch:
         """
         self.generations += 1
         finite = costs[np.isfinite(costs)]
-        told = {"failed": float(costs.size - finite.size)}
+        figures = {"failed": float(costs.size - finite.size)}
         if finite.size:
-            told["generation_best"] = float(finite.min())
-            told["generation_median"] = float(np.median(finite))
-            told["generation_worst"] = float(finite.max())
-        self._monitor.iteration(self.best, self.cost, **told, **details)
+            figures["generation_best"] = float(finite.min())
+            figures["generation_median"] = float(np.median(finite))
+            figures["generation_worst"] = float(finite.max())
+        self._monitor.iteration(self.best, self.cost, **figures, **details)
 
     def finish(
         self, status: Status, message: str, ended_by: Ending | None = None, **details: object

@@ -1,4 +1,4 @@
-"""From the name of a Modelica class to its FMU: where sources and FMUs stand, when to build."""
+"""From the name of a Modelica class to its FMU: where sources and FMUs are, when to build."""
 
 from __future__ import annotations
 

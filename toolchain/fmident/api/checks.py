@@ -72,7 +72,7 @@ def _check_one(
     report: Report,
     whole: Problem | None = None,
 ) -> CheckReport:
-    """Check a problem, or a stage of one whose estimator stands in `table`."""
+    """Check a problem, or a stage of one whose estimator is in `table`."""
     from fmident.checking import check_problem
     from fmident.estimation.choices import estimator_options
     from fmident.evaluation import make_executor

@@ -87,12 +87,12 @@ def estimate(
     host
         Plugins; loaded when not given.
     observers
-        Told of each iteration, before the plugins are.
+        Receives each iteration, before the plugins are.
     report
         Takes warnings of plugins; Python warnings by default.
     folder
         Where the result folder is written; a journal is kept beside it during the run. A result
-        that stands there is kept as ``NAME.1``.
+        that is there is kept as ``NAME.1``.
     resume
         With `folder`: go on from the journal of a run that was interrupted or killed.
     workspace
@@ -214,11 +214,11 @@ def _look_at_stages(
     from fmident.checking import data_findings, refuse, start_findings
     from fmident.fmu.fmu import read_description
 
-    told: set[Diagnostic] = set()
+    reported: set[Diagnostic] = set()
 
     def tell(found: Iterable[Diagnostic]) -> None:
-        new = [d for d in found if d.severity == "warning" and d not in told]
-        told.update(new)
+        new = [d for d in found if d.severity == "warning" and d not in reported]
+        reported.update(new)
         report(new)
 
     def look(asked: Problem, evaluator: Evaluator) -> None:

@@ -116,9 +116,9 @@ def profile(
     host
         Plugins; loaded when not given.
     observers
-        Told of the iterations where the problem is estimated first.
+        Receives the iterations where the problem is estimated first.
     listener
-        Told of each point of a profile.
+        Receives each point of a profile.
     report
         Takes warnings and notes; Python warnings by default.
     folder
@@ -183,9 +183,9 @@ def profile(
         about = executor.report()
     settings = {**profiles.settings, "evaluation": about.settings()}
     stored = _standard_errors(part, found)
-    profiles, told = compared_with(profiles, stored)
+    profiles, differing = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)
-    return with_notes(profiles, [*notes, *told, *about.doubts, *about.notes])
+    return with_notes(profiles, [*notes, *differing, *about.doubts, *about.notes])
 
 
 def _estimated(

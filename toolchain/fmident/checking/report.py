@@ -170,7 +170,7 @@ class EffortCheck:
     workers
         Simulations at once.
     most
-        Runs of the FMU that a slow search takes; ``None`` when that cannot be told.
+        Runs of the FMU that a slow search takes; ``None`` when that is not known.
     events
         Whether outputs jump or bend at instants that may move with the parameters: the search
         then takes many times the simulations.

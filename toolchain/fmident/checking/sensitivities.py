@@ -1,4 +1,4 @@
-"""What the sensitivities promise: rank, predicted errors, and which output tells of what."""
+"""What the sensitivities promise: rank, predicted errors, and which output depends on what."""
 
 from __future__ import annotations
 

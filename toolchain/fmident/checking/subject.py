@@ -1,4 +1,4 @@
-"""What is checked, and where in the problem file a thing stands."""
+"""What is checked, and where in the problem file a thing is."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.problem,
         host=host,
         overrides=overrides,
-        # The problem's own notes stand among the findings.
+        # The problem's own notes are among the findings.
         report=lambda found: tell_all(d for d in found if d.rule is None),
     )
     report = api.check(problem, host=host, quick=arguments.quick)

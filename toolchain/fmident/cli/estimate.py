@@ -29,7 +29,7 @@ EXAMPLE = """\
   logger | fmident estimate problem.toml --follow -
 
 The result folder holds result.json, report.html, parameters.csv, fit.csv,
-history.csv and problem.toml. It appears when it is complete. A result that stands
+history.csv and problem.toml. It appears when it is complete. A result that is
 there already is kept as NAME.1, NAME.2, ...; --force replaces it."""
 
 

@@ -16,7 +16,7 @@ EXAMPLE = """\
 
 The modifier is a declaration to be put into a model; the record is a class with units,
 descriptions and standard errors. Both hold all digits. Where single elements of arrays
-were identified, --fmu tells the others."""
+were identified, --fmu has the others."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

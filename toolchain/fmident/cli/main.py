@@ -187,7 +187,7 @@ def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
 
 
 def _explain(error: FmidentError) -> str:
-    """Return the message; findings of a compiler stand above it, each with its own severity."""
+    """Return the message; findings of a compiler are above it, each with its own severity."""
     findings = error.diagnostics if isinstance(error, CompilationError) else ()
     return "\n".join([*map(str, findings), f"error: {FmidentError.__str__(error)}"])
 

@@ -19,10 +19,10 @@ _SHORTEST_PAUSE = 0.1
 """A terminal line is rewritten at most this often, s: writing must not slow the run."""
 
 _LONGEST_PAUSE = 5.0
-"""Where lines stay, one that tells nothing new is written this often, s."""
+"""Where lines stay, one that says nothing new is written this often, s."""
 
 _PATIENCE = 1.0
-"""What comes between iterations is only told of when it takes longer, s."""
+"""What comes between iterations is shown only when it takes longer, s."""
 
 
 State = TypeVar("State")
@@ -155,7 +155,7 @@ class Progress:
         self._line.finish()
 
     def _begin(self) -> None:
-        """Write the header before the first line, behind what was told before the run."""
+        """Write the header before the first line, behind what was written before the run."""
         if not self._begun:
             self._begun = True
             put(self._line.stream, _HEADER + "\n")

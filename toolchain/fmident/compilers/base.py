@@ -18,7 +18,7 @@ class BuildRequest:
     class_name
         Full Modelica name, such as ``Mechanisms.Robots.DeltaInverse``.
     sources
-        Where the Modelica source stands: files, or folders with ``package.mo``. The first
+        Where the Modelica source is: files, or folders with ``package.mo``. The first
         one that holds the class's top-level package is used.
     output
         The FMU to write. Written atomically; an existing file is replaced only by a good one.

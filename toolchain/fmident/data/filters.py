@@ -1,7 +1,7 @@
 """Filters for measured signals: low-pass, differentiation, decimation, resampling.
 
 All are zero-phase: they shift nothing in time. All but :func:`resample` take samples at
-equal steps; :func:`check_equidistant` tells whether they are.
+equal steps; :func:`check_equidistant` checks whether they are.
 """
 
 from __future__ import annotations

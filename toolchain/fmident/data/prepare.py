@@ -210,10 +210,10 @@ def prepare(
     design = preparation.low_pass
     if isinstance(design, Edges):
         design = design.low_pass(step, preparation.padding)
-    told: list[str] = []
+    texts: list[str] = []
     if isinstance(design, Automatic):
         columns = {name: table.column(name) for name in preparation.columns}
-        design, told = design.low_pass(columns, step)
+        design, texts = design.low_pass(columns, step)
     if design is not None:
         padding = design.padding_for(step, times.size)
         for name in preparation.columns:
@@ -237,7 +237,7 @@ def prepare(
         values = frame[source].to_numpy() if source in frame else table.column(source)
         frame[new] = differentiate(values, times)
         units[new] = None if units[source] is None else f"{units[source]}/s"
-    notes = tuple(Diagnostic("note", text, place) for text in told)
+    notes = tuple(Diagnostic("note", text, place) for text in texts)
     warnings = _warnings(preparation, design, step, place)
     return replace(table, frame=frame, units=units), (*notes, *warnings)
 

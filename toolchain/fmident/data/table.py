@@ -1,6 +1,6 @@
 """Read measured data from CSV files.
 
-Column names are free; a unit may stand behind the name in brackets or parentheses. The
+Column names are free; a unit may follow the name in brackets or parentheses. The
 separator is a comma, a semicolon or a tab; with the latter two, a decimal comma is
 understood. Empty cells and ``NaN`` are gaps. Lines that start with ``#`` are comments.
 Every error names the line.
@@ -45,7 +45,7 @@ class Table:
     lines
         Line of the file for each row, counted from 1; row numbers for formats without lines.
     errors
-        Columns that are not numbers, with what stands in the way; nobody minds until one of
+        Columns that are not numbers, with the reason; nobody minds until one of
         them is used.
     """
 
@@ -128,13 +128,13 @@ def split_header(cell: str) -> tuple[str, str | None]:
     """Return name and unit of a header cell.
 
     ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, for an index is not a unit.
-    What stands in brackets after a space is taken for a unit in any case, so that a mistake
-    in it is noticed; what stands in parentheses only if it is one: ``force (measured)``.
+    What is in brackets after a space is taken for a unit in any case, so that a mistake
+    in it is noticed; what is in parentheses only if it is one: ``force (measured)``.
 
     Parameters
     ----------
     cell
-        As it stands in the file.
+        As it is in the file.
     """
     text = cell.strip()
     spaced = _SPACED_UNIT.match(text)

@@ -93,7 +93,7 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
     """Return the free parameters that change no residual around the initial point.
 
     An FMU may take a parameter without using it, or freeze it when it is built. The choice of
-    the finite-difference steps tells, which the run needs anyway; a parameter that does
+    the finite-difference steps shows, which the run needs anyway; a parameter that does
     nothing then is tried with larger changes, and at last at other points inside the bounds.
     Parameters of the measurement model alone cost no simulation.
     """

@@ -73,7 +73,7 @@ def check_estimators(problem: Problem, find: Find) -> None:
 def _check_estimator(
     problem: Problem, find: Find, owner: Keys, *, solves: bool = True
 ) -> type[Estimator[Any]]:
-    """Return the estimator; its table stands in the table `owner`."""
+    """Return the estimator; its table is in the table `owner`."""
     try:
         estimator = find(problem.estimator.name)
     except PluginError as error:

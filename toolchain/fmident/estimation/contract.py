@@ -257,8 +257,8 @@ class Estimator(ABC, Generic[Options]):
         Returns
         -------
         int or None
-            A rough figure, the least that a search takes; ``None``, the default, when it cannot be
-            told.
+            A rough figure, the least that a search takes; ``None``, the default, when it is not
+            known.
         """
         return None
 
@@ -270,6 +270,6 @@ class Estimator(ABC, Generic[Options]):
         Returns
         -------
         int or None
-            ``None``, the default, when it cannot be told.
+            ``None``, the default, when it is not known.
         """
         return None

@@ -37,7 +37,7 @@ _MANY = 50
 
 _UNEQUAL, _ENOUGH = 2.0, 10
 """Ratio of the noise of two outputs from which one variance for both misleads (88 % of intervals
-of 95 % hold what the louder one tells), and samples that it takes to see it."""
+of 95 % hold what the louder one shows), and samples that it takes to see it."""
 
 _NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""

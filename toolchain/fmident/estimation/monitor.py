@@ -15,7 +15,7 @@ from fmident.evaluation import Evaluator, in_callers_thread
 
 
 class Observer(Protocol):
-    """Who is told of iterations, such as the progress line and the plugins."""
+    """Who receives iterations, such as the progress line and the plugins."""
 
     def iteration(self, state: Iteration) -> None:
         """Take note of an iteration.
@@ -36,14 +36,14 @@ class ActivityObserver(Protocol):
 
 
 class RunMonitor:
-    """Numbers iterations, keeps the history and tells the observers.
+    """Numbers iterations, keeps the history and informs the observers.
 
     Parameters
     ----------
     evaluator
         Whose counters go into the history.
     observers
-        Told in this order.
+        Called in this order.
     """
 
     def __init__(self, evaluator: Evaluator, observers: Sequence[Observer] = ()) -> None:
@@ -97,10 +97,10 @@ class RunMonitor:
                 f"parameters of an iteration have shape {point.shape}, but there are {count}"
             )
         point.flags.writeable = False
-        told = {key: float(value) for key, value in details.items()}
+        numbers = {key: float(value) for key, value in details.items()}
         restored = self._evaluator.served.restored
         if restored:
-            told["restored"] = float(restored)
+            numbers["restored"] = float(restored)
         state = Iteration(
             len(self._history),
             point,
@@ -108,7 +108,7 @@ class RunMonitor:
             self._evaluator.simulations,
             self._evaluator.jacobians,
             self.seconds,
-            told,
+            numbers,
         )
         self._history.append(state)
         for observer in self._observers:

@@ -89,7 +89,7 @@ def run_estimation(
     options
         The estimator's table as written; ``problem.estimator.options`` if ``None``.
     observers
-        Told of each iteration.
+        Receives each iteration.
     fmu
         For the result.
     intervals

@@ -23,7 +23,7 @@ class Activities:
     Attributes
     ----------
     listener
-        Told before the first and after each simulation of an activity, if not ``None``.
+        Called before the first and after each simulation of an activity, if not ``None``.
     """
 
     def __init__(self, experiments: int) -> None:

@@ -97,7 +97,7 @@ class Evaluator(Protocol):
         -------
         numpy.ndarray
             Shape (k, instants, v); NaN where a simulation failed, which
-            :attr:`last_failure` tells of.
+            :attr:`last_failure` is.
 
         Raises
         ------

@@ -100,7 +100,7 @@ class Evaluator:
 
     @property
     def activities(self) -> Activities:
-        """Its listener is told how far simulations are that belong to no iteration."""
+        """Its listener receives how far simulations are that belong to no iteration."""
         return self._runs.activities
 
     @property
@@ -174,8 +174,10 @@ class Evaluator:
 
             return run
 
-        told = _Told(self._executor, self.activities, len(searches))
-        return run_side_by_side([begun(search) for search in searches], told, most or self._most())
+        announced = _Announced(self._executor, self.activities, len(searches))
+        return run_side_by_side(
+            [begun(search) for search in searches], announced, most or self._most()
+        )
 
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are not candidates for the best point."""
@@ -312,7 +314,7 @@ class Evaluator:
         return array
 
 
-class _Told(Share):
+class _Announced(Share):
     """The executor behind searches, whose joint batches the listener to activities hears of."""
 
     def __init__(self, whole: Executor, activities: Activities, searches: int) -> None:

@@ -120,7 +120,7 @@ class Recent(Generic[T]):
 
 @dataclass(frozen=True)
 class Forgotten:
-    """In place of outputs that a journal tells to exist, but does not hold."""
+    """In place of outputs of which a journal knows, but which it does not hold."""
 
 
 @dataclass(frozen=True)

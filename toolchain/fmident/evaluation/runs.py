@@ -65,7 +65,7 @@ class Runs:
     best
         The point of least cost so far that was not a probe, or ``None``.
     activities
-        Its listener is told how far simulations are that belong to no iteration.
+        Its listener receives how far simulations are that belong to no iteration.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -396,7 +396,7 @@ class Runs:
         return self._recall(p, item)
 
     def _recall(self, p: F64, item: Evaluated) -> F64:
-        """Return the residuals at a point of which a journal tells the cost only."""
+        """Return the residuals at a point of which a journal has the cost only."""
         with self.counts.paused():  # it was counted when the cost was restored
             residuals: F64 = self._run(np.atleast_2d(p), remember=False, again=True)[0]
         if self.best is not None and np.array_equal(p, self.best.parameters):

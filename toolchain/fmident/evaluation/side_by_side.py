@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 32
-"""Searches at the same time, unless told otherwise; it does not depend on the workers, since the
+"""Searches at the same time by default; it does not depend on the workers, since the
 order of events would, too."""
 
 

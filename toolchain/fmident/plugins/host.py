@@ -219,7 +219,7 @@ class Host:
     def callers(self, hook: str) -> list[tuple[Origin, Callable[..., Any]]]:
         """Return one caller per plugin that implements `hook`, in order of registration.
 
-        Calling plugins one at a time tells which of them failed.
+        Calling plugins one at a time shows which of them failed.
         """
         everyone = [p for p in self._manager.get_plugins() if id(p) in self._origins]
         everyone.sort(key=lambda p: list(self._origins).index(id(p)))

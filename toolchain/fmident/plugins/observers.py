@@ -26,7 +26,7 @@ class PluginObserver:
     host
         Whose plugins.
     run
-        What they are told about.
+        What they learn about.
     report
         Takes the diagnostic about a plugin that failed.
     """
@@ -47,7 +47,7 @@ class PluginObserver:
         Raises
         ------
         fmident.estimation.contract.StopEstimation
-            When a plugin asks for the end, after all plugins have been told.
+            When a plugin asks for the end, after all plugins have received it.
         """
         self._call("fmident_iteration", run=self._run, state=state)
 

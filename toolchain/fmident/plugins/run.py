@@ -1,4 +1,4 @@
-"""What a plugin is told about a run."""
+"""What a plugin learns about a run."""
 
 from __future__ import annotations
 

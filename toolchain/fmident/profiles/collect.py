@@ -69,7 +69,7 @@ def collected(
 
 
 def not_converged(profiles: Sequence[ParameterProfile]) -> list[str]:
-    """Tell of points where the other parameters may not be at their best."""
+    """Report points where the other parameters may not be at their best."""
     found = []
     for profile in profiles:
         count = sum(not q.converged for q in profile.points)

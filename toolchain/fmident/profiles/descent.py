@@ -33,7 +33,7 @@ _GOOD, _POOR = 0.75, 0.25
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_STEPS = 40
 _TRAVEL = 0.3
-"""Way from where the Jacobian was computed, in sizes of the parameters, up to which it tells
+"""Way from where the Jacobian was computed, in sizes of the parameters, up to which it predicts
 where the minimum is, though the outputs may hardly have moved: along a valley they do not."""
 
 _BENT = 0.05

@@ -38,7 +38,7 @@ estimate, from which the profiles begin anew."""
 
 _RESTARTS = 2
 _MOVED = 0.01
-"""Part of the standard error by which an estimate may be off before the user is told."""
+"""Part of the standard error by which an estimate may be off before a note says so."""
 
 _OTHER = 0.05
 """Logarithm of the ratio of two standard errors of the same parameter that is no accident."""
@@ -99,7 +99,7 @@ def run_profiles(
     accuracy
         Of their ends, in relation to the distance from the estimate.
     listener
-        Told of each point, and of the end of each walk.
+        Called with each walk at each point, and at its end.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def run_profiles(
         plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
         walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
 
-        def told(_: Walk, walks: Sequence[Walk] = walks) -> None:
+        def report(_: Walk, walks: Sequence[Walk] = walks) -> None:
             listener(
                 ProfileProgress(
                     len(walks),
@@ -142,7 +142,7 @@ def run_profiles(
                 )
             )
 
-        searches = [partial(_search, optimum, plan, sizes, walk, told) for walk in walks]
+        searches = [partial(_search, optimum, plan, sizes, walk, report) for walk in walks]
         interrupted = False
         try:
             evaluator.side_by_side(searches)
@@ -191,13 +191,13 @@ def _search(
     plan: Plan,
     sizes: F64,
     walk: Walk,
-    told: Callable[[Walk], None],
+    report: Callable[[Walk], None],
     evaluator: Evaluator,
 ) -> None:
     def reason() -> str:
         return str(evaluator.last_failure or "the simulation fails")
 
-    walk_along(Landscape(evaluator, sizes), optimum, plan, walk, reason, told)
+    walk_along(Landscape(evaluator, sizes), optimum, plan, walk, reason, report)
 
 
 def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int]:

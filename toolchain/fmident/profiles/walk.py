@@ -1,7 +1,7 @@
 """Walking along the profile of one parameter to one side, until the cost has risen enough.
 
 The next value is chosen so that tau grows by a fixed part of its critical value, as its slope at
-the last point tells: along a straight tau, the rule for a good model, the walk needs four points.
+the last point shows: along a straight tau, the rule for a good model, the walk needs four points.
 Where the profile flattens the steps grow, where it bends they shrink (compare the adaptive steps
 of Raue et al., Bioinformatics 25, 2009, which aim at equal rises of the cost). The other
 parameters start where the tangent of the last point leads. The slope costs nothing: along the
@@ -152,7 +152,7 @@ class Walk:
         return max(self.places, key=lambda q: self.side * float(q.state.z[self.index]))
 
 
-Told = Callable[[Walk], None]
+Listener = Callable[[Walk], None]
 """Called after each point of a walk, and at its end."""
 
 
@@ -162,7 +162,7 @@ def walk_along(
     plan: Plan,
     walk: Walk,
     reason: Callable[[], str],
-    told: Told = lambda _: None,
+    listener: Listener = lambda _: None,
 ) -> None:
     """Walk until the cost has risen to the threshold, or it cannot be had.
 
@@ -177,15 +177,15 @@ def walk_along(
     walk
         Receives every point as it is found, and how the walk ended.
     reason
-        Tells why the last simulation failed.
-    told
+        Returns why the last simulation failed.
+    listener
         Called after each point, and at the end.
     """
     try:
-        _Walker(landscape, optimum, plan, walk, reason, told).run()
+        _Walker(landscape, optimum, plan, walk, reason, listener).run()
     except JacobianError as error:
         walk.finish("failure", error.message)
-    told(walk)
+    listener(walk)
 
 
 class _Walker:
@@ -196,10 +196,10 @@ class _Walker:
         plan: Plan,
         walk: Walk,
         reason: Callable[[], str],
-        told: Told,
+        listener: Listener,
     ) -> None:
         self._landscape, self._optimum, self._plan = landscape, optimum, plan
-        self._walk, self._reason, self._told = walk, reason, told
+        self._walk, self._reason, self._listener = walk, reason, listener
         self._index, self._side = walk.index, walk.side
         bound = (landscape.upper if walk.side > 0 else landscape.lower)[walk.index]
         size = float(landscape.sizes[walk.index])
@@ -381,7 +381,7 @@ class _Walker:
         tau = tau_of(state.cost - self._optimum.cost, self._plan.variance)
         place = Place(state, tau, self._slope(state, tau), converged)
         self._walk.places.append(place)
-        self._told(self._walk)
+        self._listener(self._walk)
         return place
 
     def _slope(self, state: State, tau: float) -> float:

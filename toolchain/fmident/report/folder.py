@@ -28,7 +28,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
-    """Return whether the result that stands at `folder` is one of an interrupted run.
+    """Return whether the result at `folder` is one of an interrupted run.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def place_folder(
     marker
         As of :func:`check_target`.
     placing
-        Told the complete folder immediately before it is moved to its place.
+        Called with the complete folder immediately before it is moved to its place.
 
     Returns
     -------

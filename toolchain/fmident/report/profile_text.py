@@ -137,7 +137,7 @@ def interval_text(ends: tuple[float, float], error: float) -> str:
 
 
 def _error(profile: ParameterProfile) -> float:
-    """Return about the standard error: as told by the profile, where it has an end."""
+    """Return about the standard error: from the profile, where it has an end."""
     known = [abs(e - profile.value) for e in profile.interval if math.isfinite(e)]
     if known:
         return min(known) / _HALF_WIDTHS or profile.standard_error

@@ -31,7 +31,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         What the run found.
     width
         Of the terminal, columns. Tables that are wider are wrapped, or lose columns that others
-        tell of, too.
+        imply.
     """
     width = min(max(width, _NARROWEST), _WIDEST)
     judgement = verdict(result)
@@ -128,7 +128,7 @@ def _widest(text: str) -> int:
 
 
 def unit_text(unit: str | None) -> str:
-    """Return a unit to stand behind a number; nothing for a pure number."""
+    """Return a unit to follow a number; nothing for a pure number."""
     return "" if unit in (None, "1") else str(unit)
 
 

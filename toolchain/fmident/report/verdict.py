@@ -72,7 +72,7 @@ def verdict(result: EstimationResult) -> Verdict:
 
     It is good when the estimator converged, the model explains the data, every free parameter
     is identifiable, none lies on a bound and no two are nearly the same to the data. The headline
-    tells the worst that speaks against it, the reasons and the result's notes the rest.
+    says the worst that speaks against it, the reasons and the result's notes the rest.
     """
     worst = max(
         (f for f in result.fits if math.isfinite(f.relative_error)),

@@ -289,7 +289,7 @@ def _whole_rows(rows: F64, same: float, largest: int) -> list[list[int]] | None:
     """Return rows that span the same as whole numbers, or ``None`` if they are none."""
     reduced = rows.copy()
     pivots = []
-    # Numerators read best when the first names stand above the line.
+    # Numerators read best when the first names are above the line.
     for r in range(reduced.shape[0]):
         column = next(
             (

@@ -298,7 +298,7 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
 
     Errors of held values are part of the residuals, whether they come from other data or have
     used up freedom of the same. They move the residuals along the columns of the Jacobian with
-    respect to them only: what stands at right angles to these is noise alone. Where hardly any
+    respect to them only: what is at right angles to these is noise alone. Where hardly any
     residuals are left, the level is that of all.
     """
     size = float(found.residuals @ found.residuals)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ShuffledExecutor(PythonExecutor):
     """Runs tasks in an order of its own, and hands on copies, as worker processes do.
 
-    Tasks and outcomes go through pickle, and the outcomes are told in the order in which they
+    Tasks and outcomes go through pickle, and the outcomes are reported in the order in which they
     were finished, which is not that of the batch.
     """
 

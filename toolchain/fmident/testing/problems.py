@@ -179,7 +179,7 @@ class ConformanceProblem:
         }
 
     def options(self, problem: Problem, required: frozenset[Requirement]) -> dict[str, Any]:
-        """Return what the user of such a problem tells an estimator of it.
+        """Return what the user of such a problem gives an estimator for it.
 
         Parameters
         ----------

@@ -118,8 +118,8 @@ class Subject:
     def table(self, problem: Problem) -> dict[str, Any]:
         """Return the ``[estimator]`` table for a variation of the problem."""
         known = {f.name for f in dataclasses.fields(self.kind.options_type)}
-        told = self.bench.options(problem, self.kind.requires)
-        return {**{k: v for k, v in told.items() if k in known}, **self.options}
+        given = self.bench.options(problem, self.kind.requires)
+        return {**{k: v for k, v in given.items() if k in known}, **self.options}
 
     def run(
         self,
@@ -144,7 +144,7 @@ class Subject:
         executor
             Who simulates; a new :class:`~fmident.evaluation.PythonExecutor` if ``None``.
         observers
-            Told of iterations.
+            Receives iterations.
         options
             Further options.
         """

@@ -164,8 +164,8 @@ def check_estimator(
     wrong += [f"{name}: excused, but passed" for name in sorted(passed)]
     if wrong:
         count = sum(map(len, reasons.values()))
-        told = [f"{kind.name}: {count} of {len(checks)} checks failed", *wrong]
-        raise ConformanceError("\n".join(told))
+        lines = [f"{kind.name}: {count} of {len(checks)} checks failed", *wrong]
+        raise ConformanceError("\n".join(lines))
 
 
 def _expect_options(subject: Subject) -> None:
@@ -187,7 +187,7 @@ def _expect_options(subject: Subject) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what went wrong; where, unless it is told already."""
+    """Return what went wrong; where, unless it is in the message already."""
     if isinstance(error, ConformanceError):
         return str(error)
     where = ""

@@ -223,7 +223,7 @@ def _inside(
 
 
 def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
-    """Return the table of a header; behind the name of an array stands the element's number."""
+    """Return the table of a header; behind the name of an array is the element's number."""
     table: KeyPath = ()
     for depth, name in enumerate(header, 1):
         table = (*table, name)

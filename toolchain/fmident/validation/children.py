@@ -182,7 +182,7 @@ class _Child:
             pickle.dump((plan, first), self._process.stdin)
             self._process.stdin.close()
         except BrokenPipeError:
-            return  # it died at once; collect() tells how
+            return  # it died at once; collect() reports how
 
     def collect(self, done: list[Check], timeout: float) -> str | None:
         """Append what the child answers to `done`; return why the FMU cannot be used.

@@ -101,7 +101,7 @@ class OdeModel:
         Scalar variables, in the order of the vectors.
     calculated_parameters
         ``(p) -> (c)``. Integer, Boolean and String parameters are fixed when the model is
-        compiled and stand in no vector.
+        compiled and are in no vector.
     initial_states
         ``(t, u, p, c) -> (x)``: start values and initial equations.
     rhs
@@ -116,7 +116,7 @@ class OdeModel:
         ``(t, x, u, p, c) -> (a)``; an element not greater than 0 means violated. The front end
         gives 1 where the condition holds and 0 where it does not.
     asserts
-        Messages, in the order of ``a``. What varies with time in a message stands in it as
+        Messages, in the order of ``a``. What varies with time in a message is in it as
         ``<expression>``.
     output_dependencies, derivative_dependencies
         For each output (derivative): names of the states and inputs it depends on.

@@ -59,7 +59,7 @@ KNOWN = (
     _advice(
         r"INCONSISTENT due to specified unit information|need to be equal",
         "unit-error",
-        "correct the unit of one side, or the equation; the numbers are computed as they stand",
+        "correct the unit of one side, or the equation; the numbers are computed as they are",
     ),
     _advice(
         r"requires derivatives of some inputs",

@@ -382,7 +382,7 @@ def _weaker(finding: Diagnostic) -> Diagnostic:
 
 
 def _log_tail(folder: Path, lines: int = 15) -> str:
-    """Return the end of the newest build log, where a compiler's complaint stands."""
+    """Return the end of the newest build log, where a compiler's complaint is."""
     logs = sorted(folder.rglob("*.log"), key=lambda p: p.stat().st_mtime)
     if not logs:
         return ""

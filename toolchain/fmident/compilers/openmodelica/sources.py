@@ -195,7 +195,7 @@ def top_level_classes(text: str) -> tuple[str, ...]:
 
 
 def _behind_class(tokens: Sequence[str], place: int) -> int:
-    """Return the place behind the class whose name stands at `place`."""
+    """Return the place behind the class whose name is at `place`."""
     name = tokens[place]
     if tokens[place + 1 : place + 2] == ["="]:  # short form: type Angle = Real;
         while place < len(tokens) and tokens[place] != ";":

@@ -1,6 +1,6 @@
 """Which combinations of parameters are determined, tested by simulating along the claim.
 
-A Jacobian tells a direction of no effect at one point only. Whether it belongs to a product or to a
+A Jacobian shows a direction of no effect at one point only. Whether it belongs to a product or to a
 sum is seen farther away: along ``R1 -> c R1, R2 -> c R2, C -> C/c`` the outputs stay the same when
 ``R1*C`` and ``R2*C`` are all that acts, and along a straight line when a sum is.
 """

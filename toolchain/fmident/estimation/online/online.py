@@ -226,7 +226,7 @@ def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Mon
     absent = np.isnan([e.values for e in found])
     if not (np.isfinite(errors) | absent).all():
         return
-    # What an experiment does not tell of a parameter has no weight.
+    # What an experiment does not say about a parameter has no weight.
     errors = np.where(absent, np.inf, np.maximum(errors, np.finfo(np.float64).tiny))
     own = 1.0 / np.sqrt(np.sum(1.0 / errors**2, axis=0))
     named = ", ".join(f"{q.name} {e:.2g}" for q, e in zip(problem.free, own, strict=True))

@@ -23,7 +23,7 @@ class Flag(IntEnum):
     MISSING = 3
     """A sample is missing."""
     SKIPPED = 4
-    """The estimator was told to leave this sample out."""
+    """The estimator leaves this sample out, as its options say."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def held_derivatives(
     weights
         Of the whitened residuals, shape (m,); those of weight zero are left out.
     listener
-        Told how far the simulations are.
+        Receives how far the simulations are.
 
     Raises
     ------

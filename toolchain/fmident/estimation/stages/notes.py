@@ -148,6 +148,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _lowered(note: str) -> str:
-    """Return a sentence to stand behind a colon, names left alone."""
+    """Return a sentence to follow a colon, names left alone."""
     head = note[:2]
     return note[:1].lower() + note[1:] if head[:1].isupper() and head[1:].islower() else note

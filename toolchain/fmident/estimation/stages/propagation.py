@@ -121,7 +121,7 @@ class Propagation:
         evaluator, executor
             Of the stage.
         listener
-            Told how far simulations are.
+            Receives how far simulations are.
         """
         free = [q.name for q in problem.free]
         held = [n for n in _fixed(problem) if n in self._searched and n not in stage.starts]

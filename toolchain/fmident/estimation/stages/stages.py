@@ -58,7 +58,7 @@ def run_stages(
     estimator_of
         Name of an estimator to an instance.
     observers
-        Told of each iteration, with the parameters of all stages in the problem's order.
+        Receives each iteration, with the parameters of all stages in the problem's order.
     fmu
         For the result.
     look

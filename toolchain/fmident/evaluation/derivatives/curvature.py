@@ -110,7 +110,7 @@ class _Probe:
 
 @dataclass
 class _Curve:
-    """What the trials so far tell of one column."""
+    """What the trials so far show of one column."""
 
     curvature: float = np.nan
     influence: bool = False
@@ -134,7 +134,7 @@ class _Curve:
         elif 0.0 < probe.peak <= _SMOOTH * before.peak:
             second, self.events = probe.whole, False
         elif probe.peak == 0.0 and _SHRINK**2 * before.peak < _SEEN * floor:
-            # Too small to be seen by now, were it smooth: the trial before tells its curvature.
+            # Too small to be seen by now, were it smooth: the trial before shows its curvature.
             second, self.events = _SHRINK**2 * before.whole, False
         else:
             undecided = probe.peak > 0.0 and len(self._probes) <= _LOOKS

@@ -105,7 +105,7 @@ def difference_columns(
     difference
         Scheme.
     reason
-        Tells why the last simulation failed.
+        Returns why the last simulation failed.
     known
         The smooth derivatives somewhere else, shape (m, n): rows that stand out no more than these
         are not suspected of events.

@@ -68,7 +68,7 @@ class Crossing:
 def jumping(sample: Sample, noise: float, groups: Sequence[slice]) -> Flags:
     """Return the rows that change far more than nearly all others of their group on one side.
 
-    It is as if an event had crossed these samples; the other side tells more.
+    It is as if an event had crossed these samples; the other side shows more.
     """
     return standing_out(sample.change, _DEVIATIONS * noise, _SCREEN, groups)
 

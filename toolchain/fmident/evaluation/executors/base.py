@@ -86,8 +86,8 @@ class Executor(Closes, ABC):
         tasks
             Independent of each other; they may run in any order.
         done
-            Told of each outcome once, as soon as it is known, in any order: what an executor
-            tells early is not lost when this process dies in the middle of the batch.
+            Called with each outcome once, as soon as it is known, in any order: what an executor
+            reports early is not lost when this process dies in the middle of the batch.
 
         Returns
         -------

@@ -52,4 +52,4 @@ class PreparedExecutor(Executor):
 
     @abstractmethod
     def _run(self, work: Work, done: Done | None) -> list[Simulated]:
-        """Return the outcomes in the order of `work`; `done` is told of each."""
+        """Return the outcomes in the order of `work`; `done` receives each."""

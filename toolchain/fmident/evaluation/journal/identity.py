@@ -29,7 +29,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     """Return everything that the result depends on, as JSON's own types.
 
     Limits of the estimator (``max_...`` and ``generations``) and who runs the simulations are left
-    out: a run may well go on with others. Arrays and files are told by a digest.
+    out: a run may well go on with others. Arrays and files are represented by a digest.
     """
     from fmident._version import __version__
 

@@ -36,7 +36,7 @@ class RunLock:
     Parameters
     ----------
     path
-        The lock file; it tells who holds the lock, and is removed on release.
+        The lock file; it says who holds the lock, and is removed on release.
     what
         What is locked, for the message.
 

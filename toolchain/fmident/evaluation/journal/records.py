@@ -158,10 +158,10 @@ def population_of(payload: memoryview) -> Population:
     """Return the costs that a payload holds."""
     (length,) = _CHECK.unpack_from(payload)
     begin = _CHECK.size
-    told = json.loads(bytes(payload[begin : begin + length]))
+    kept = json.loads(bytes(payload[begin : begin + length]))
     costs = np.frombuffer(bytes(payload[begin + length :]), dtype="<f8").copy()
-    last = None if told["last"] is None else _failure(told["last"])
-    return Population(costs, told["failures"], last)
+    last = None if kept["last"] is None else _failure(kept["last"])
+    return Population(costs, kept["failures"], last)
 
 
 def place_at(header: bytes | bytearray, offset: int) -> Place | None:

@@ -96,7 +96,7 @@ class Instance2(BaseInstance):
         )
 
     def explain_discard(self) -> str:
-        """Return in words what the FMU tells about a step that it discarded."""
+        """Return in words what the FMU says about a step that it discarded."""
         terminated, last = self._discarded()
         words = ["the FMU requested termination"] if terminated else []
         if last is not None:

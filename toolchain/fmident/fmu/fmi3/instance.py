@@ -19,7 +19,7 @@ class Instance3(BaseInstance):
     library
         The loaded library.
     description
-        The FMU's description; tells the interface.
+        The FMU's description; says which interface.
     resources
         Path of the unpacked resources, with a separator at its end.
     buffer

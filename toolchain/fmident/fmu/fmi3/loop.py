@@ -1,6 +1,6 @@
 """The communication loop of FMI 3.0 Co-Simulation, compiled, with early return and events.
 
-The layout of the shared table stands here and not in a module of its own, because Numba
+The layout of the shared table is here and not in a module of its own, because Numba
 looks only at a function's own file to see whether its machine code on disk is stale.
 """
 

@@ -220,7 +220,7 @@ class Trial:
         """Whether an input acts on the outputs of a step at once, not through states.
 
         The effect through states vanishes with the size of the step, direct feedthrough
-        does not. ``None``: cannot be told.
+        does not. ``None``: not known.
         """
         full = np.abs(self.after_step_of(self._h, self._far) - self.after_step_of(self._h, 0))
         if not np.any(full > 0.0):

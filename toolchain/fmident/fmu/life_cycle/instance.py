@@ -116,7 +116,7 @@ class BaseInstance:
         self.call(f"{self.prefix}Terminate")
 
     def explain_discard(self) -> str:
-        """Return in words what the FMU tells about a step that it discarded."""
+        """Return in words what the FMU says about a step that it discarded."""
         return ""
 
     def end_of_simulation(self, reached: float) -> float | None:

@@ -32,7 +32,7 @@ class Capabilities:
         FMI 3.0 Co-Simulation: events between steps, steps that end before their time,
         calls back within a step.
     fixed_step
-        FMI 3.0 Co-Simulation: the fixed step of the FMU's own integrator, s, if it tells.
+        FMI 3.0 Co-Simulation: the fixed step of the FMU's own integrator, s, if it says so.
     needs_completed_step
         Model Exchange: whether the FMU wants to hear of every step of the integrator.
     """

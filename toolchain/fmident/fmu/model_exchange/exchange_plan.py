@@ -132,9 +132,9 @@ class ExchangePlan(EventPlan):
         table[loop.TOLERANCE_DATA] = self._allowed.ctypes.data
         table[loop.SEED] = self._seed.ctypes.data
         table[loop.MEMORY] = table[loop.INPUT_WIDTH] = 0
-        told = int(table[loop.REFERENCE_COUNT])  # fewer than states where these are arrays
-        if told == 0 or told > states or (told < states and not self._three):
-            table[loop.DIRECTIONAL] = 0  # the description does not tell all states
+        listed = int(table[loop.REFERENCE_COUNT])  # fewer than states where these are arrays
+        if listed == 0 or listed > states or (listed < states and not self._three):
+            table[loop.DIRECTIONAL] = 0  # the description does not list all states
         reals[:] = (begin, np.inf, -np.inf, np.inf, self._relative)
         # TOLERANCES and REINIT are not called as long as there is no integrator.
         self.settle_events(begin)

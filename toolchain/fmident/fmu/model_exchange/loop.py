@@ -1,6 +1,6 @@
 """Integration with events, compiled: communication steps, and what CVODE calls within them.
 
-The layout of the shared table stands here and not in a module of its own, because Numba
+The layout of the shared table is here and not in a module of its own, because Numba
 looks only at a function's own file to see whether its machine code on disk is stale.
 """
 

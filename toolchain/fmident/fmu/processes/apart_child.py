@@ -10,7 +10,7 @@ from typing import Any
 
 
 def main(folder: str, life: str) -> None:
-    """Serve one request; every outcome that can be told is written to the result file."""
+    """Serve one request; every outcome is written to the result file."""
     from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
     prepare(int(life))

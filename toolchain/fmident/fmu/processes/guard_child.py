@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(folder: str, life: str) -> None:
-    """Serve one request; every outcome that can be told is written to the result file."""
+    """Serve one request; every outcome is written to the result file."""
     from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
     prepare(int(life))

@@ -116,7 +116,7 @@ class Grid:
         self._base = base
         self._reader = reader
         self._files: dict[Path | None, Sampled] = {None: main}
-        # Each file's instants as they stand in `times`, to the bit.
+        # Each file's instants as they are in `times`, to the bit.
         self._stamps: dict[Path | None, F64] = {None: main.times}
 
     def file(self, outputs: Section, key: str, path: Path | None) -> Sampled:

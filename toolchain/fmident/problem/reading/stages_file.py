@@ -151,7 +151,7 @@ def _parameter(section: Section, q: Parameter, starts: dict[str, float]) -> Para
 def _from_file(
     section: Section, name: str, problem: Problem, load: Callable[[Path], Problem]
 ) -> Stage:
-    """Return the stage whose model, data, cost and estimator stand in a file of their own."""
+    """Return the stage whose model, data, cost and estimator are in a file of their own."""
     path = Path(section.source.path).parent / section.text("problem")
     for key in ("free", "experiments", "cost", "estimator", "parameters"):
         if section.has(key):

@@ -64,7 +64,7 @@ def instance_name(model: str) -> str:
 
 
 def _arguments(branch: Branch, depth: int) -> list[str]:
-    """Return one line per argument; the comma stands before the comment."""
+    """Return one line per argument; the comma is before the comment."""
     lines: list[str] = []
     pad = "  " * depth
     children = list(branch.children.items())

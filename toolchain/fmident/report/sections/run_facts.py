@@ -65,7 +65,7 @@ def _settings(settings: Mapping[str, object]) -> list[Entry]:
     for key, value in settings.items():
         heading = key.replace("_", " ").capitalize()
         if key == "options" and "stages" in settings:
-            continue  # those of the last stage, told with the others
+            continue  # those of the last stage, shown with the others
         if isinstance(value, Mapping) and value:
             if key == "stages":  # each has options of its own: one table would be very wide
                 groups += [_stage_options(str(k), v) for k, v in value.items()]

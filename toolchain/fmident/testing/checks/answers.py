@@ -165,13 +165,13 @@ def check_sample_by_sample_is_the_whole_record(subject: Subject) -> None:
 
 
 def check_how_much_it_will_simulate(subject: Subject) -> None:
-    """Ask for the effort before the run: it is a number, or cannot be told."""
+    """Ask for the effort before the run: it is a number, or not known."""
     problem = subject.bench.problem()
     options = build_options(subject.kind, subject.table(problem))
-    told = subject.kind().expected_simulations(options, problem)
+    expected = subject.kind().expected_simulations(options, problem)
     expect(
-        told is None or (isinstance(told, int) and told > 0),
-        f"expected_simulations returned {told!r}: return an int above zero, or None",
+        expected is None or (isinstance(expected, int) and expected > 0),
+        f"expected_simulations returned {expected!r}: return an int above zero, or None",
     )
 
 

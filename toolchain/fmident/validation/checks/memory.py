@@ -17,7 +17,7 @@ ALLOWED_PER_RUN = 1024.0
 """Growth in bytes per run that is passed: an estimation of 10000 runs then takes 10 MB."""
 
 FEWEST_RUNS = 25
-"""A process must stand so many runs, or its growth cannot be bounded by replacing it."""
+"""A process must survive so many runs, or its growth cannot be bounded by replacing it."""
 
 _ROWS = 11
 _WARM_UP = 0.1

@@ -20,7 +20,7 @@ class Batch:
     work
         Setup and values of each task.
     done
-        Told of each outcome.
+        Called with each outcome.
 
     Attributes
     ----------

@@ -166,15 +166,15 @@ class _Server:
         )
         if body:
             values.update(pickle.loads(body))
-        told = b""
+        facts = b""
         self.begun += 1
         struct.pack_into("<q", self.trace, BUFFER_BYTES, self.begun)
         try:
             outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
             self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs
         except SimulationError as error:
-            told = ErrorFacts.of(error).encoded()
-        self.reply(Reply.OUTCOME, slot, told)
+            facts = ErrorFacts.of(error).encoded()
+        self.reply(Reply.OUTCOME, slot, facts)
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Try whether the FMU can be reset."""

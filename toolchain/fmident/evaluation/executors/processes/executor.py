@@ -291,7 +291,7 @@ class ProcessExecutor(PreparedExecutor):
                 batch.refuse(sent.index, error)
             elif self._trying:
                 raise error
-            # Else a batch before has asked, and was told by another worker.
+            # Else a batch before has asked, and another worker has answered.
         elif sent.command is Command.OPEN:
             self._mark_ready(worker)
         elif sent.command is Command.TRY_RESET:

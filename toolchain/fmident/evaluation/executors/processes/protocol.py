@@ -30,7 +30,7 @@ STATE_AT = BUFFER_BYTES + 8
 TRIAL_AT = STATE_AT + 8 * STATE_SIZE
 TRACE_BYTES = TRIAL_AT + 8
 """What outlives a worker: the ring of log messages, how many runs it has begun (i64), the
-state of the simulation's loop, which tells the step, and when the present run of the trial has
+state of the simulation's loop, which has the step, and when the present run of the trial has
 begun (f64, ``time.monotonic()``; 0 between runs)."""
 
 PRINTED = 64 * 1024

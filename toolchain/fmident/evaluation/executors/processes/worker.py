@@ -176,7 +176,7 @@ class Worker:
         self.tell(sent.command, sent.slot, number, body)
 
     def tell(self, command: Command, slot: int = 0, number: int = 0, body: bytes = b"") -> None:
-        """Send a command; nothing happens if the worker is gone, which its pipe tells soon."""
+        """Send a command; nothing happens if the worker is gone, which its pipe shows soon."""
         data = memoryview(frame(command, slot, number, body))
         with contextlib.suppress(BrokenPipeError):
             while data:

@@ -109,7 +109,7 @@ def _higher_index(
     return Refusal(
         "higher-index",
         f"the model has a higher index: {listed([equations[i].text for i in part])} constrains "
-        f"{listed(bound)}, which stand under der(){also}; some of these equations would have to "
+        f"{listed(bound)}, which are under der(){also}; some of these equations would have to "
         "be differentiated",
         equations[start].span,
         "choose other states so that no equation binds them to each other or to inputs; else "

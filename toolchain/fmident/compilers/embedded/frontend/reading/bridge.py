@@ -91,7 +91,7 @@ class _Stage:
     """Shows rumoca the user's files only.
 
     rumoca reads every Modelica file beside the one that it is given. So a single file is
-    copied into a folder of its own; packages are read where they stand.
+    copied into a folder of its own; packages are read where they are.
     """
 
     def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:

@@ -38,7 +38,7 @@ class Token:
 
 @dataclass(frozen=True)
 class ClassText:
-    """Where a class stands.
+    """Where a class is.
 
     Parameters
     ----------

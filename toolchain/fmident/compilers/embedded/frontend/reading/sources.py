@@ -1,4 +1,4 @@
-"""The user's source files: which belong to a class, and where a byte stands."""
+"""The user's source files: which belong to a class, and where a byte is."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NOWHERE = Span(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Real or Integer literal; the Python type tells which."""
+    """Real or Integer literal; the Python type says which."""
 
     value: float | int
     span: Span = NOWHERE
