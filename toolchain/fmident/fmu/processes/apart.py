@@ -1,7 +1,7 @@
 """Simulate an FMU in a child process: what native code does there, it does to the child only.
 
 The child leaves its trace in files that survive it, as in the module ``guard``. It is ended when
-it stands still: no stage and no communication step begins for a while, wherever it hangs, in
+nothing goes on in it: no stage and no communication step begins for a while, wherever it hangs, in
 the loader, in a call, or when the FMU is freed.
 """
 
