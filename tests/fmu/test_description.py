@@ -143,6 +143,8 @@ def test_an_unknown_name_may_be_a_symbol(name: str, hint: str) -> None:
     with pytest.raises(FmuError) as refused:
         model.variable(name)
     assert (refused.value.hint or "").startswith(hint)
+    parameters = model.nearest_to(name, model.settable_parameters, kind="parameter of the FMU")
+    assert parameters == (refused.value.hint or "").replace("variable", "parameter of the FMU")
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="recorded OpenModelica descriptions are not here")

@@ -18,7 +18,7 @@ from ..fmu.build import Fixture, description, real, scalar
 VARIABLES = "\n".join(
     [
         real("m", 1, "parameter", start=2.0, extra=' unit="kg" min="0.1" max="50"'),
-        real("k", 2, "parameter", start=100.0, extra=' unit="N/m"'),
+        real("k", 2, "parameter", start=100.0, extra=' unit="N/m"', description="Stiffness, c_G"),
         real("phi0", 3, "parameter", start=0.0, extra=' unit="rad"'),
         real("derived", 4, "calculatedParameter"),
         real("frozen", 5, variability="fixed"),

@@ -47,6 +47,13 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":3:", "'source'", "'sources'")),
     ("key of a class beside an FMU", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nfmu_folder = "x"',
      (":3:", "'fmu_folder' requires 'class'")),
+    ("parameter that the FMU does not have", "[parameters.m]", "[parameters.mm]",
+     (":4:", "'mm'", "nearest parameter of the FMU: 'm'")),
+    ("symbol for a parameter", "[parameters.m]", "[parameters.c_G]",
+     (":4:", "'c_G' is a symbol of 'k' (Stiffness, c_G)")),
+    ("symbol for a start value", 'fmu = "model.fmu"',
+     'fmu = "model.fmu"\nstart_values = { c_G = 1 }',
+     (":3:", "'c_G' is a symbol of 'k' (Stiffness, c_G)")),
     # --- types
     ("text for a number", "initial = 2.5", 'initial = "2.5"', (":5:", "'initial'", "a number")),
     ("truth for a number", "initial = 2.5", "initial = true", (":5:", "a number", "True")),

@@ -7,7 +7,7 @@ variability, initial); FMI specification 3.0.1, section 2.4.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -269,31 +269,42 @@ class ModelDescription:
                 )
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",
-                hint=self._nearest(name),
+                hint=self.nearest_to(name),
                 code=Code.UNKNOWN_NAME,
             )
         return found
 
-    def _nearest(self, name: str) -> str:
+    def nearest_to(
+        self, name: str, among: Iterable[Variable] | None = None, *, kind: str = "variable"
+    ) -> str:
         """Return a hint at variables: by a symbol in their descriptions, or by their names.
 
         Modellers write the symbol of a paper behind a comma or in parentheses, "Coulomb
         friction force, Fc". Of the variables with that symbol those of the outer components are
         meant. Of an array one element is named: that with the index in `name`, or the first.
+
+        Parameters
+        ----------
+        name
+            What the user wrote.
+        among
+            The variables to choose from, all by default.
+        kind
+            The noun for them.
         """
         base, _, index = name.partition("[")
         symbol = re.compile(rf"(, |\(){re.escape(base)}(\)|$)")
-        one: dict[str, str] = {}
-        for known in self.by_name:
-            plain = INDEX.sub("", known)
-            if plain not in one or (index and known == f"{plain}[{index}"):
+        one: dict[str, Variable] = {}
+        for known in self.variables if among is None else among:
+            plain = INDEX.sub("", known.name)
+            if plain not in one or (index and known.name == f"{plain}[{index}"):
                 one[plain] = known
-        meant = [v for v in one.values() if symbol.search(self.by_name[v].description)]
-        depth = min((v.count(".") for v in meant), default=0)
-        meant = [v for v in meant if v.count(".") == depth]
+        meant = [v for v in one.values() if symbol.search(v.description)]
+        depth = min((v.name.count(".") for v in meant), default=0)
+        meant = [v for v in meant if v.name.count(".") == depth]
         if base and 0 < len(meant) <= SYMBOLS_SHOWN:
-            found = ", ".join(f"'{v}' ({self.by_name[v].description})" for v in meant)
+            found = ", ".join(f"'{v.name}' ({v.description})" for v in meant)
             return f"'{base}' is a symbol of {found}"
         if close := nearest(base, one):
-            return "nearest variable: " + ", ".join(f"'{one[v]}'" for v in close)
-        return did_you_mean(base, one.values(), kind="variable")
+            return f"nearest {kind}: " + ", ".join(f"'{one[v].name}'" for v in close)
+        return did_you_mean(base, [v.name for v in one.values()], kind=kind)

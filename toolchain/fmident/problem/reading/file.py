@@ -395,14 +395,15 @@ def _parameter_variable(
     try:
         variable = description.variable(name if explicit is None else explicit)
     except FmuError as error:
-        candidates = [v.name for v in description.settable_parameters]
         known = description.why_not_settable(name if explicit is None else explicit)
         if known is not None:
             raise _not_settable(section, explicit or name, known, description) from error
         raise section.error(
             f"{error.message} that parameter '{name}' could set",
             *(["variable"] if explicit is not None else []),
-            hint=did_you_mean(explicit or name, candidates, kind="parameter of the FMU"),
+            hint=description.nearest_to(
+                explicit or name, description.settable_parameters, kind="parameter of the FMU"
+            ),
             code=Code.UNKNOWN_NAME,
         ) from error
     if not variable.settable:

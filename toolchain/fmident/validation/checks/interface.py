@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fmident.errors import FmidentError, SimulationError, UnitError, did_you_mean
+from fmident.errors import FmidentError, SimulationError, UnitError
 from fmident.fmu import Variable, influence
 from fmident.units import parse_unit
 from fmident.validation.bench import Bench, Experiment
@@ -30,7 +30,7 @@ def check_interface(bench: Bench) -> Check:
     for name, unit in interface.identifiable.items():
         variable = about.by_name.get(name)
         if variable is None:
-            near = did_you_mean(name, [v.name for v in about.parameters], kind="parameter")
+            near = about.nearest_to(name, about.parameters, kind="parameter")
             wrong.append(f"there is no parameter '{name}' ({near})")
         elif variable.causality != "parameter":
             reason = variable.why_not_settable or f"it is of causality '{variable.causality}'"
