@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import shlex
 import tomllib
@@ -113,3 +114,15 @@ def test_scripts_that_are_named_exist(document: Path) -> None:
         assert (ROOT / script).exists(), script
     for script in re.findall(r"\bbash (ci/[\w-]+)", text):
         assert (ROOT / script).exists(), script
+
+
+def references() -> set[str]:
+    """Return the full names of fmident's that docstrings refer to."""
+    role = re.compile(r":(?:func|class|meth|mod|data|attr):`~?\s*(fmident[\w.]*)`")
+    files = (p for top in ("toolchain", "plugins") for p in (ROOT / top).rglob("*.py"))
+    return {name for path in files for name in role.findall(path.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("name", sorted(references()))
+def test_references_of_docstrings_resolve(name: str) -> None:
+    assert pydoc.locate(name) is not None

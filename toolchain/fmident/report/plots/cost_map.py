@@ -36,7 +36,7 @@ def draw_cost_maps(
     Parameters
     ----------
     maps
-        In the order of :func:`~fmident.report.cost_map.pairs_of`.
+        In the order of :func:`~fmident.evaluation.cost_map.pairs_of`.
     path
         PNG, SVG or PDF, by its suffix.
     result
