@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import casadi as ca
 import numpy as np
@@ -175,8 +175,10 @@ class Lowering:
                 return self._field(self.evaluate(node.base), node.name)
             case sx.Tuple(elements=(single,)) if single is not None:
                 return self.evaluate(single)
-            case _:
+            case sx.Tuple():
                 raise Refusal("unsupported-expression", "a tuple inside an expression", node.span)
+            case _:
+                assert_never(node)
 
     def _reference(self, node: sx.Reference) -> Value:
         if node.name in self._indices:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 
 LONGEST = 120
@@ -69,7 +71,7 @@ def _inside(node: sx.Expression, level: int) -> str:
     return f"({text})" if own < level else text
 
 
-def _atom(node: sx.Expression | None) -> str:
+def _atom(node: sx.Expression | None) -> str:  # noqa: C901 - a case for each node
     match node:
         case None:
             return ":"
@@ -101,7 +103,10 @@ def _atom(node: sx.Expression | None) -> str:
             return f"{_inside(base, _ATOM)}[{_listed(subs)}]"
         case sx.Field(base=base, name=name):
             return f"{_inside(base, _ATOM)}.{name}"
-    raise AssertionError(node)
+        case sx.Binary() | sx.Unary() | sx.If():
+            return f"({_written(node)[0]})"
+        case _:
+            assert_never(node)
 
 
 def _listed(nodes: tuple[sx.Expression | None, ...] | tuple[sx.Expression, ...]) -> str:

@@ -71,31 +71,14 @@ def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression
             return sx.Number(values[name], node.span)
         case sx.Reference():
             return replace(node, subscripts=_subscripts(node, values))
-        case sx.Binary():
-            return replace(node, left=again(node.left), right=again(node.right))
-        case sx.Unary():
-            return replace(node, operand=again(node.operand))
-        case sx.Call():
-            return replace(node, arguments=tuple(again(a) for a in node.arguments))
-        case sx.If():
-            branches = tuple((again(c), again(b)) for c, b in node.branches)
-            return replace(node, branches=branches, otherwise=again(node.otherwise))
-        case sx.Array():
-            return replace(node, elements=tuple(again(e) for e in node.elements))
-        case sx.Tuple():
-            parts = tuple(None if e is None else again(e) for e in node.elements)
-            return replace(node, elements=parts)
-        case sx.Range():
-            step = None if node.step is None else again(node.step)
-            return replace(node, start=again(node.start), step=step, end=again(node.end))
         case sx.Comprehension():
             return _comprehension(node, values)
         case sx.Index():
             return _indexed(node, again(node.base), _subscripts(node, values))
         case sx.Field():
-            return _component(replace(node, base=again(node.base)))
+            return _component(sx.rebuilt(node, again))
         case _:
-            return node
+            return sx.rebuilt(node, again)
 
 
 def _subscripts(

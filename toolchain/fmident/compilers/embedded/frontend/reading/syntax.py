@@ -6,10 +6,10 @@ refusal can point at file, line and column.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, TypeVar, cast
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,14 @@ class Span:
 NOWHERE = Span(0, 0, 0)
 
 
+class Node:
+    """An expression; its sub-expressions are found among its fields."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node):
     """Real or Integer literal; the Python type says which."""
 
     value: float | int
@@ -33,7 +39,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Node):
     """``true`` or ``false``."""
 
     value: bool
@@ -41,7 +47,7 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Node):
     """String literal."""
 
     value: str
@@ -49,7 +55,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Node):
     """A variable with subscripts; a subscript ``None`` is a colon."""
 
     name: str
@@ -58,7 +64,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Node):
     """``left op right``; element-wise operators start with a dot."""
 
     operator: str
@@ -68,7 +74,7 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Node):
     """``-x``, ``+x`` or ``not x``."""
 
     operator: str
@@ -77,7 +83,7 @@ class Unary:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A call of a built-in function (`builtin`) or of a function of the user."""
 
     name: str
@@ -88,7 +94,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """``if c1 then a1 elseif c2 then a2 else b``."""
 
     branches: tuple[tuple[Expression, Expression], ...]
@@ -97,7 +103,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class Array(Node):
     """``{a, b}``, or a part of ``[a, b; c, d]``: side by side or one above the other."""
 
     elements: tuple[Expression, ...]
@@ -106,7 +112,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class Tuple(Node):
     """``(a, b)``, the receiver of a function with several outputs; ``None`` skips one."""
 
     elements: tuple[Expression | None, ...]
@@ -114,7 +120,7 @@ class Tuple:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Node):
     """``start:step:end``."""
 
     start: Expression
@@ -124,7 +130,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Comprehension:
+class Comprehension(Node):
     """``{body for i in range}``."""
 
     body: Expression
@@ -133,7 +139,7 @@ class Comprehension:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(Node):
     """``base[subscripts]`` of an expression that is not a plain variable."""
 
     base: Expression
@@ -142,7 +148,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Field(Node):
     """``base.name`` of a record."""
 
     base: Expression
@@ -341,40 +347,30 @@ class FlatModel:
 
 def children(node: Expression) -> Iterator[Expression]:
     """Yield the direct sub-expressions of `node`."""
-    match node:
-        case Reference(subscripts=subs):
-            yield from (s for s in subs if s is not None)
-        case Binary(left=left, right=right):
-            yield left
-            yield right
-        case Unary(operand=operand):
-            yield operand
-        case Call(arguments=arguments):
-            yield from arguments
-        case If(branches=branches, otherwise=otherwise):
-            for condition, value in branches:
-                yield condition
-                yield value
-            yield otherwise
-        case Array(elements=elements):
-            yield from elements
-        case Tuple(elements=parts):
-            yield from (e for e in parts if e is not None)
-        case Range(start=start, step=step, end=end):
-            yield start
-            if step is not None:
-                yield step
-            yield end
-        case Comprehension(body=body, indices=indices):
-            yield body
-            yield from (domain for _, domain in indices)
-        case Index(base=base, subscripts=subs):
-            yield base
-            yield from (s for s in subs if s is not None)
-        case Field(base=base):
-            yield base
-        case _:
-            return
+    for part in fields(node):
+        yield from _expressions(getattr(node, part.name))
+
+
+def _expressions(value: object) -> Iterator[Expression]:
+    if isinstance(value, Node):
+        yield cast(Expression, value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+_Some = TypeVar("_Some", bound=Node)
+
+
+def rebuilt(node: _Some, change: Callable[[Expression], Expression]) -> _Some:
+    """Return `node` with each direct sub-expression replaced by what `change` makes of it."""
+
+    def changed(value: object) -> object:
+        if isinstance(value, Node):
+            return change(cast(Expression, value))
+        return tuple(map(changed, value)) if isinstance(value, tuple) else value
+
+    return type(node)(*(changed(getattr(node, part.name)) for part in fields(cast(Any, node))))
 
 
 def walk(node: Expression) -> Iterator[Expression]:

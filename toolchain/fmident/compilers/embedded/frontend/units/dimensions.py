@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.printing import expression_text
@@ -168,8 +169,10 @@ class DimensionalAnalysis:
                     del self.indices[len(self.indices) - len(names) :]
             case sx.Index(base=base):
                 return self.dimension(base)
-            case _:
+            case sx.Tuple() | sx.Range() | sx.Field():
                 return UNKNOWN
+            case _:
+                assert_never(node)
 
     def _binary(self, node: sx.Binary) -> Dimension:
         match node.operator:
