@@ -22,7 +22,7 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.estimation import Estimate
 from fmident.evaluation.journal.journal import SIMULATIONS
 from fmident.evaluation.journal.records import is_sound, scan
@@ -484,7 +484,7 @@ def test_in_python(study: Study) -> None:
     found = numbers(study.folder / "out")
     assert found["served"]["restored"] >= 11
     assert found["parameters"]["m"]["value"] == result.values["m"]
-    with pytest.raises(EstimationError, match="no unfinished run"):
+    with pytest.raises(EstimationError, check=lambda e: e.code == Code.NOTHING_TO_RESUME):
         fmident.estimate(problem, folder="out", resume=True)
     with pytest.raises(ValueError, match="folder"):
         fmident.estimate(problem, resume=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.errors import EstimationError, FmuError
+from fmident.errors import Code, EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask
 from fmident_dask.batch import Batch
 from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
@@ -142,7 +142,7 @@ def test_a_simulation_that_takes_its_workers_along_is_found() -> None:
     assert isinstance(failure, SimulationFailure)
     assert failure.parameters == {"a": 13.0}
     assert failure.experiment == "step 0"
-    assert "every worker of the cluster that tried this simulation was lost" in failure.message
+    assert failure.code == Code.PROCESS_CRASHED
     assert numbers(outcomes) == [k for k in range(30) if k != 13]
 
 

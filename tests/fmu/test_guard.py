@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.errors import FmuError, SimulationError
+from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, check_survives
 
 from .conftest import Builder
@@ -37,6 +37,7 @@ def test_a_crash_is_named_with_its_time(trouble: Path, kind: int, words: str) ->
     with pytest.raises(SimulationError) as caught:
         check_survives(trouble, SETUP, {"kind": kind})
     assert words in caught.value.message
+    assert caught.value.code == Code.PROCESS_CRASHED
     assert "in a communication step at t = 1.0 s" in caught.value.message
     assert caught.value.time == pytest.approx(1.0)
 

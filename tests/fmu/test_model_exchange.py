@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.errors import FmuError, SimulationError
+from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
 from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials
@@ -379,8 +379,9 @@ def test_step_events_are_not_asked_for_in_vain(opened: Opened, version: int) -> 
 def test_time_limit_strikes_within_a_communication_step(opened: Opened) -> None:
     setup = SimulationSetup(np.array([0.0, 100.0]), output_names=("x",), tolerance=1e-6)
     with opened(FAULTY).simulator() as simulator:
-        with pytest.raises(SimulationError, match=r"longer than 0\.05 s of wall-clock") as info:
+        with pytest.raises(SimulationError) as info:
             simulator.simulate(setup, {"kind": FAST}, time_limit=0.05)
+        assert info.value.code == Code.TIMED_OUT
         assert info.value.time is not None
         assert 0.0 < info.value.time < 100.0
 

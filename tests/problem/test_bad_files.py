@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.errors import CompilationError, FmidentError, ProblemError
+from fmident.errors import Code, CompilationError, FmidentError, ProblemError
 from fmident.problem import load_problem
 
 from .conftest import PROBLEM, Case
@@ -186,6 +186,35 @@ def test_message(old: str, new: str, fragments: tuple[str, ...], message: Messag
     told = message(old, new)
     for fragment in fragments:
         assert fragment in told
+
+
+CODES = {
+    "no data": Code.MISSING_KEY,
+    "no column": Code.MISSING_KEY,
+    "wrong interpolation": Code.NOT_A_CHOICE,
+    "tolerance of one": Code.OUT_OF_RANGE,
+    "unknown parameter": Code.UNKNOWN_NAME,
+    "unknown variable": Code.UNKNOWN_NAME,
+    "unknown input": Code.UNKNOWN_NAME,
+    "unknown output": Code.UNKNOWN_NAME,
+    "unknown start value": Code.UNKNOWN_NAME,
+    "calculated parameter": Code.NOT_SETTABLE,
+    "frozen": Code.NOT_SETTABLE,
+    "final in the source": Code.NOT_SETTABLE,
+    "whole number": Code.NOT_SETTABLE,
+    "true start value": Code.WRONG_TYPE,
+    "text start value": Code.WRONG_TYPE,
+    "unknown experiment": Code.UNKNOWN_NAME,
+    "no model": Code.INVALID_PROBLEM,
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_code(name: str, case: Case) -> None:
+    ((old, new),) = [row[1:3] for row in TABLE if row[0] == name]
+    with pytest.raises(FmidentError) as caught:
+        case.load(old, new)
+    assert caught.value.code == CODES[name]
 
 
 @pytest.mark.parametrize(

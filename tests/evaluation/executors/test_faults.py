@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.errors import EstimationError, FmuError
+from fmident.errors import Code, EstimationError, FmuError
 from fmident.evaluation import InProcessExecutor, ProcessExecutor, Simulated
 from fmident.evaluation.executors import resident
 from fmident.evaluation.executors.processes import executor as processes
@@ -114,7 +114,7 @@ def test_a_hang_at_the_start_values_is_told_soon(
     begun = time.monotonic()
     with ProcessExecutor(problem) as executor:
         found = executor.run([task(1.0), task(1.0, kind=float(faults.FINE))])
-        assert "did not answer within 1 s" in failure(found[0]).message
+        assert failure(found[0]).code == Code.TIMED_OUT
         assert hasattr(found[1], "shape")
     assert time.monotonic() - begun < 300.0
 
@@ -130,7 +130,7 @@ def test_a_slow_simulation_is_given_up_between_two_steps(
     with kind(make_problem(fmu, timeout=2.0)) as executor:
         executor.run(GOOD[:1])
         found = executor.run([task(1.0, pace=0.3), task(1.0)])
-        assert "2 s of wall-clock time" in failure(found[0]).message
+        assert failure(found[0]).code == Code.TIMED_OUT
         assert same(found[1:], executor.run([task(1.0)]))
         report = executor.report()
         assert (report.timeouts, report.crashes) == (1, 0)
@@ -222,6 +222,7 @@ def test_memory_limit(fmu: Path, reference: list[Simulated]) -> None:
     with ProcessExecutor(problem) as executor:
         found = executor.run([*GOOD, task(2.0, kind=float(faults.GREEDY))])
         assert "took more memory than the limit of 600 MB" in failure(found[10]).message
+        assert failure(found[10]).code == Code.OUT_OF_MEMORY
         assert failure(found[10]).parameters["a"] == 2.0
         assert "memory_limit_mb" in (failure(found[10]).hint or "")
         assert same(found[:10], reference)
@@ -255,7 +256,7 @@ def test_what_no_worker_has_memory_for_is_run_twice_and_no_more(fmu: Path) -> No
         executor.run(GOOD)
         greedy = [task(float(k), kind=float(faults.GREEDY)) for k in range(2)]
         found = executor.run([*greedy, *GOOD])
-        assert all("600 MB" in failure(lost).message for lost in found[:2])
+        assert all(failure(lost).code == Code.OUT_OF_MEMORY for lost in found[:2])
         assert executor.report().crashes == 2
 
 
@@ -277,7 +278,7 @@ def test_endless_output_fills_nothing(
         found = executor.run([task(1.0, kind=float(faults.FLOOD)), *GOOD])
         grown = resident.ResidentSize()() - before
     lost = failure(found[0])
-    assert "did not answer within 3 s" in lost.message
+    assert lost.code == Code.TIMED_OUT
     assert sum(map(len, lost.log)) < 200_000
     assert any("flood" in line for line in lost.log)
     assert grown < 20_000_000
@@ -338,7 +339,7 @@ def test_a_worker_killed_from_outside(fmu: Path, reference: list[Simulated]) -> 
         striker.join()
         lost = [o for o in found if not hasattr(o, "shape")]
         assert len(lost) == 1
-        assert "SIGKILL" in failure(lost[0]).message
+        assert failure(lost[0]).code == Code.PROCESS_KILLED
         assert same(executor.run(GOOD), reference)
 
 
@@ -401,4 +402,4 @@ def test_the_time_limit_of_an_inline_run_holds_after_a_quick_one(fmu: Path) -> N
     with InProcessExecutor(make_problem(fmu, timeout=2.0)) as executor:
         executor.run(GOOD)
         (lost,) = executor.run([task(1.0, pace=0.2)])
-        assert "wall-clock" in failure(lost).message
+        assert failure(lost).code == Code.TIMED_OUT
