@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from fmident.fmu.native_code.native import SHARED_SOURCES
+
 ROOT = Path(__file__).parents[1]
 HOST = ROOT / "toolchain" / "fmident"
 ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
@@ -209,6 +211,20 @@ def test_no_types_need_each_other() -> None:
 
 def test_a_circle_is_found_wherever_its_imports_are() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
+
+
+def test_compiled_code_is_stale_when_what_it_contains_has_changed() -> None:
+    """Numba itself looks at the file of a function only."""
+    contained = {
+        name.split(".")[3] + ".py"
+        for path in (HOST / "fmu").rglob("*.py")
+        if path.name in ("loop.py", "stepping.py")
+        and any(name.startswith("numba") for name in imports(path))
+        for name in imports(path)
+        if name.startswith("fmident.")
+    }
+    assert contained == {"native.py", "program.py", "stepping.py"}
+    assert contained | {"floating.py"} == {*SHARED_SOURCES}
 
 
 def test_a_name_that_says_little_is_not_given_often() -> None:

@@ -15,8 +15,8 @@ from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.program import WHY
 from fmident.fmu.setup import Interpolation, SimulationSetup
 from fmident.fmu.tables import I64, InputTable, OutputTable, address_of, failed_call
 from fmident.fmu.values import Assignment
@@ -161,8 +161,7 @@ class EventPlan(Plan):
     setup, description, library, may_follow, update
         As for :class:`Plan`.
     loop
-        The module of the loop. Its names of places in the tables are the same for all loops, the
-        places are not.
+        The module of the loop.
     table
         The table of integers; ``None`` to make one.
     """
@@ -190,14 +189,14 @@ class EventPlan(Plan):
         if self.interpolation != "linear" or not self.inputs.lines:
             return
         (line,) = self.inputs.lines  # one type has 64 bits: one group at most
-        table, loop = self._table, self._loop
+        table = self._table
         self._work = np.zeros(line.values.shape[1])
-        table[loop.SET_INPUTS] = self.library.address(self.inputs.mover.function(line))
-        table[loop.INPUT_REFERENCES] = line.references.ctypes.data
-        table[loop.INPUT_COUNT] = line.references.size
-        table[loop.INPUT_VALUES] = address_of(line.values)
-        table[loop.INPUT_WORK] = self._work.ctypes.data
-        table[loop.INPUT_WIDTH] = self._work.size
+        table[program.SET_INPUTS] = self.library.address(self.inputs.mover.function(line))
+        table[program.INPUT_REFERENCES] = line.references.ctypes.data
+        table[program.INPUT_COUNT] = line.references.size
+        table[program.INPUT_VALUES] = address_of(line.values)
+        table[program.INPUT_WORK] = self._work.ctypes.data
+        table[program.INPUT_WIDTH] = self._work.size
 
     def settle_events(self, begin: float) -> None:
         """Settle the events of initialisation; raises as :meth:`Plan.initialise`."""
@@ -209,24 +208,24 @@ class EventPlan(Plan):
 
     def stopped(self, state: I64) -> Stop:
         """Say why the loop stopped; see :class:`Plan`."""
-        return self.explain(int(state[WHY]), float(self._reals[self._loop.TIME]))
+        return self.explain(int(state[program.WHY]), float(self._reals[program.TIME]))
 
     def explain(self, outcome: int, time: float) -> Stop:
         """Say what an outcome of the loop means; raise RunFailed when no call is to blame."""
-        table, loop, at = self._table, self._loop, f" at t = {time!r} s"
-        if outcome == loop.CALL:
-            function, status = int(table[loop.FAILED_FUNCTION]), int(table[loop.FAILED_STATUS])
+        table, at = self._table, f" at t = {time!r} s"
+        if outcome == program.CALL:
+            function, status = int(table[program.FAILED_FUNCTION]), int(table[program.CALL_STATUS])
             return Stop(failed_call(self.library, function, status), time, at)
-        if outcome == loop.TERMINATED:
+        if outcome == program.TERMINATED:
             raise RunFailed(
                 f"the FMU requested termination{at}",
                 time=time,
                 hint="a terminate() or an assertion in the model was reached",
                 ended=time,
             )
-        if outcome == loop.UNSETTLED:
+        if outcome == program.UNSETTLED:
             raise RunFailed(
-                f"an event never settles{at}: after {loop.MOST_ITERATIONS} updates the FMU"
+                f"an event never settles{at}: after {program.MOST_ITERATIONS} updates the FMU"
                 " still wants another",
                 time=time,
                 hint="discrete equations of the model depend on each other in a circle",
@@ -240,4 +239,4 @@ class EventPlan(Plan):
 
     def finish(self) -> bool:
         """Return whether the FMU has asked for the end, at the last instant."""
-        return bool(self._table[self._loop.ENDED])
+        return bool(self._table[program.ENDED])

@@ -1,7 +1,6 @@
 """The communication loop of FMI 3.0 Co-Simulation, compiled, with early return and events.
 
-The layout of the shared table is here and not in a module of its own, because Numba
-looks only at a function's own file to see whether its machine code on disk is stale.
+What all loops share of their tables is in :mod:`fmident.fmu.native_code.program`.
 """
 
 from __future__ import annotations
@@ -28,44 +27,43 @@ from fmident.fmu.native_code.native import (
     standard_state,
     write_state,
 )
+from fmident.fmu.native_code.program import (
+    CALL,
+    CALL_STATUS,
+    COMPONENT,
+    ENDED,
+    ENTER_EVENT,
+    EVENTS,
+    INFO,
+    INPUT_WIDTH,
+    INTERVAL_EVENTS,
+    NEXT_EVENT,
+    OWN,
+    ROW,
+    SHARED,
+    TERMINATED,
+    TIME,
+    WARNED,
+    ZENO,
+)  # fmt: skip
+from fmident.fmu.native_code.stepping import move, note, set_line, update
 
-# The shared table: addresses, sizes, what happened.
-(
-    COMPONENT, DO_STEP, ENTER_EVENT, UPDATE, ENTER_STEP, EVENT_MODE, VARIABLE_STEP, INFO,
-    ROW, TIMES, SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES,
-    INPUT_WORK, FAILED_FUNCTION, FAILED_STATUS, EVENTS, INTERVAL_EVENTS, STALLED, WARNED,
-    EARLY_RETURNS, ENDED, SIZE,
-) = range(25)  # fmt: skip
+# The table of integers after what all loops have: addresses, sizes, what happened.
+DO_STEP, ENTER_STEP, EVENT_MODE, VARIABLE_STEP, STALLED, EARLY_RETURNS, SIZE = range(
+    SHARED, SHARED + 7
+)
 
-TIME, NEXT_EVENT, RETURNED, REALS = range(4)
-"""The table of reals: time reached, time of the next event, what an early return said."""
+# The table of reals: also what an early return said.
+RETURNED, REALS = range(2, 4)
 
-CALL, TERMINATED, UNSETTLED, ZENO, WRONG_TIME, FIXED_STEP, UNASKED = range(7)
-"""Why the loop stopped: a call that failed, or one of these."""
+# Why the loop stopped, after what all loops have.
+WRONG_TIME, FIXED_STEP, UNASKED = range(OWN, OWN + 3)
 
 MOST_EVENTS = 10_000
 """Events in one communication step."""
 
 MOST_STALLED = 100
 """Events or early returns in a row without progress."""
-
-MOST_ITERATIONS = 1_000
-"""Updates of the discrete states in one event."""
-
-_FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
-
-
-@compiled_as(types.int64(TABLE, types.int64, types.int64))
-def _note(table: Any, function: int, status: int) -> Any:
-    """Remember a call that did not succeed; return its status, 0 when it may go on."""
-    if status == 0:
-        return 0
-    if status == 1:
-        table[WARNED] = 1
-        return 0
-    table[FAILED_FUNCTION] = table[function]
-    table[FAILED_STATUS] = status
-    return status
 
 
 @compiled_as(types.void(types.int64, types.float64, types.uint8, types.int64))
@@ -74,25 +72,9 @@ def _lines(user: int, t: float, wanted: int, early: int) -> None:
     if early != 0:
         carray(as_pointer(early), (1,), np.uint8)[0] = 0
     table = carray(as_pointer(user), (SIZE,), np.int64)
-    width = table[INPUT_WIDTH]
-    if wanted == 0 or width == 0:
+    if wanted == 0 or table[INPUT_WIDTH] == 0:
         return
-    row = table[ROW]
-    times = doubles(table[TIMES], row + 2)
-    values = doubles(table[INPUT_VALUES], (row + 2) * width)
-    work = doubles(table[INPUT_WORK], width)
-    share = (t - times[row]) / (times[row + 1] - times[row])
-    for k in range(width):
-        before, after = values[row * width + k], values[(row + 1) * width + k]
-        work[k] = before + share * (after - before) if share < 1.0 else after
-    status = call_fmu(
-        table[SET_INPUTS],
-        (
-            table[COMPONENT], table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK],
-            width,
-        ),
-    )  # fmt: skip
-    _note(table, SET_INPUTS, status)
+    set_line(table, t)
 
 
 @callback(
@@ -111,51 +93,21 @@ def intermediate(
     write_state(state)
 
 
-@compiled_as(types.int64(TABLE, PROGRAM, types.int64))
-def _move(table: Any, program: Any, i: int) -> Any:
-    """Set or get the values of step `i`."""
-    for c in range(program.shape[0]):
-        row = program[c]
-        values = row[_ADDRESS] + row[_STRIDE] * i
-        status = call_fmu(
-            row[_FUNCTION],
-            (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
-        )
-        if status == 1:
-            table[WARNED] = 1
-        elif status != 0:
-            table[FAILED_FUNCTION] = row[_FUNCTION]
-            table[FAILED_STATUS] = status
-            return status
-    return 0
-
-
 @compiled_as(START)
 def start(table: Any, reals: Any) -> Any:
     """Settle an event and go on to step mode; return why to stop, or -1."""
-    info = table[INFO]
-    flags = carray(as_pointer(info), (5,), np.uint8)
-    for _ in range(MOST_ITERATIONS):
-        status = call_fmu(
-            table[UPDATE],
-            (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 8),
-        )
-        if _note(table, UPDATE, status) != 0:
-            return CALL
-        if flags[1] != 0:
-            return TERMINATED
-        if flags[0] == 0:
-            reals[NEXT_EVENT] = doubles(info + 8, 1)[0] if flags[4] != 0 else np.inf
-            status = call_fmu(table[ENTER_STEP], (table[COMPONENT],))
-            return CALL if _note(table, ENTER_STEP, status) != 0 else -1
-    return UNSETTLED
+    outcome = update(table, reals)
+    if outcome >= 0:
+        return outcome
+    status = call_fmu(table[ENTER_STEP], (table[COMPONENT],))
+    return CALL if note(table, ENTER_STEP, status) != 0 else -1
 
 
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
-    if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
+    if note(table, ENTER_EVENT, status) != 0 or move(table, program, i) != 0:
         return CALL
     table[EVENTS] += 1
     return start(table, reals)
@@ -171,7 +123,7 @@ def _step(table: Any, reals: Any, stop: float) -> Any:
         table[DO_STEP],
         (table[COMPONENT], t, stop - t, np.int32(1), info, info + 1, info + 2, info + 8),
     )
-    if _note(table, DO_STEP, status) != 0:
+    if note(table, DO_STEP, status) != 0:
         return CALL
     if flags[2] != 0:
         returned = doubles(info + 8, 1)[0]
@@ -258,26 +210,26 @@ def run_steps(
         outcome = -1
         if table[EVENT_MODE] != 0 and before.shape[0] > 0:
             outcome = _event(table, reals, before, i)
-        elif _move(table, before, i) != 0:
+        elif move(table, before, i) != 0:
             outcome = CALL
         if outcome < 0:
             outcome = _advance(table, reals, nothing, times[i + 1])
         # An FMU that requested termination where the run does has not failed.
         last = reals[TIME] >= times[times.size - 1]
         ends = last and outcome == TERMINATED
-        if (outcome < 0 or ends) and _move(table, after, i) != 0:
+        if (outcome < 0 or ends) and move(table, after, i) != 0:
             outcome = CALL
         if outcome < 0 and jumps[i + 1]:
             outcome = _event(table, reals, jump, i)
         if last and outcome == TERMINATED:
             outcome = -1
             table[ENDED] = 1
-        if outcome < 0 and _move(table, record, i) != 0:
+        if outcome < 0 and move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:
             state[0] = outcome
             state[1] = i
-            state[2] = table[FAILED_STATUS]
+            state[2] = table[CALL_STATUS]
             return False
         state[3] += table[WARNED]
     return True

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.program import FAILED_STEP
 from fmident.fmu.plan import EventPlan, InputUpdate, Runner, Stop
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Group
@@ -80,15 +80,16 @@ class StepPlan3(EventPlan):
         self._jumps = self.inputs.jumps(self._jumping, self.means)
         table, find = self._table, self.library.address
         table[:] = 0
-        table[loop.COMPONENT] = instance.component or 0
+        table[program.VERSION] = 3
+        table[program.COMPONENT] = instance.component or 0
         table[loop.DO_STEP] = find("fmi3DoStep")
-        table[loop.ENTER_EVENT] = find("fmi3EnterEventMode")
-        table[loop.UPDATE] = find("fmi3UpdateDiscreteStates")
+        table[program.ENTER_EVENT] = find("fmi3EnterEventMode")
+        table[program.UPDATE] = find("fmi3UpdateDiscreteStates")
         table[loop.ENTER_STEP] = find("fmi3EnterStepMode")
         table[loop.EVENT_MODE] = self.capable.has_event_mode
         table[loop.VARIABLE_STEP] = self.capable.can_handle_variable_step
-        table[loop.INFO] = self._info.ctypes.data
-        table[loop.TIMES] = self.times.ctypes.data
+        table[program.INFO] = self._info.ctypes.data
+        table[program.TIMES] = self.times.ctypes.data
         self._reals[:] = (self.times[0], np.inf, 0.0)
 
     def settle(self, instance: BaseInstance, begin: float) -> None:
@@ -120,16 +121,16 @@ class StepPlan3(EventPlan):
         stop = super().stopped(state)
         if stop.failed.function != "fmi3DoStep":
             return stop
-        size = float(self.times[int(state[FAILED_STEP]) + 1]) - stop.time
+        size = float(self.times[int(state[program.FAILED_STEP]) + 1]) - stop.time
         return Stop(stop.failed, stop.time, f"{stop.where} (step of {size:g} s)")
 
     def explain_more(self, outcome: int, time: float) -> tuple[str, str]:
         """Return message and hint of an outcome that this loop alone has."""
         table, at = self._table, f" at t = {time!r} s"
         return {
-            loop.ZENO: (
+            program.ZENO: (
                 f"events follow one another without end{at} (Zeno behaviour or chattering):"
-                f" {int(table[loop.INTERVAL_EVENTS])} events within one communication step,"
+                f" {int(table[program.INTERVAL_EVENTS])} events within one communication step,"
                 f" {int(table[loop.STALLED])} of them without progress",
                 "let the model come to rest below a small velocity, or give its switch a"
                 " hysteresis",

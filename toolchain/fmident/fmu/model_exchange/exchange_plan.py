@@ -15,8 +15,8 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
+from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import DISCARD, Library
-from fmident.fmu.native_code.program import FAILED_STEP, WHY
 from fmident.fmu.plan import EventPlan, Runner, Stop
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, prefix_of
@@ -39,8 +39,8 @@ _FUNCTIONS = {
         "fmi2GetNominalsOfContinuousStates",
         "fmi3GetNominalsOfContinuousStates",
     ),
-    loop.ENTER_EVENT: ("fmi2EnterEventMode", "fmi3EnterEventMode"),
-    loop.UPDATE: ("fmi2NewDiscreteStates", "fmi3UpdateDiscreteStates"),
+    program.ENTER_EVENT: ("fmi2EnterEventMode", "fmi3EnterEventMode"),
+    program.UPDATE: ("fmi2NewDiscreteStates", "fmi3UpdateDiscreteStates"),
     loop.ENTER_CONTINUOUS: ("fmi2EnterContinuousTimeMode", "fmi3EnterContinuousTimeMode"),
 }
 _COMPLETED = ("fmi2CompletedIntegratorStep", "fmi3CompletedIntegratorStep")
@@ -93,15 +93,15 @@ class ExchangePlan(EventPlan):
 
     def _lay_out_functions(self) -> None:
         table, find, three = self._table, self.library.address, self._three
-        table[loop.VERSION] = 3 if three else 2
+        table[program.VERSION] = 3 if three else 2
         for place, names in _FUNCTIONS.items():
             table[place] = find(names[three])
         if self._description.capabilities.needs_completed_step:
             table[loop.COMPLETED] = find(_COMPLETED[three])
         if self._description.capabilities.provides_directional_derivative:
             table[loop.DIRECTIONAL] = find(_DIRECTIONAL[three])
-        table[loop.TIMES] = self.times.ctypes.data
-        table[loop.INFO] = self._info.ctypes.data
+        table[program.TIMES] = self.times.ctypes.data
+        table[program.INFO] = self._info.ctypes.data
         table[loop.RETURNED_TIME] = self._returned.ctypes.data
         table[loop.STATE_REFERENCES] = self._state_references.ctypes.data
         table[loop.DERIVATIVE_REFERENCES] = self._derivative_references.ctypes.data
@@ -120,8 +120,8 @@ class ExchangePlan(EventPlan):
         """Settle initial events and set up the integrator; continuous-time mode begins."""
         table, reals = self._table, self._reals
         self.close()
-        table[loop.FAILED_FUNCTION :] = 0
-        table[loop.COMPONENT] = instance.component or 0
+        table[program.FAILED_FUNCTION : program.SHARED] = table[loop.FLAG :] = 0
+        table[program.COMPONENT] = instance.component or 0
         states, indicators = self._sizes(instance)
         if states != self._states.size or table[loop.VECTOR_DATA] == 0:
             self._states, self._allowed = np.zeros(max(states, 1)), np.ones(max(states, 1))
@@ -131,7 +131,7 @@ class ExchangePlan(EventPlan):
         table[loop.VECTOR_DATA] = self._states.ctypes.data
         table[loop.TOLERANCE_DATA] = self._allowed.ctypes.data
         table[loop.SEED] = self._seed.ctypes.data
-        table[loop.MEMORY] = table[loop.INPUT_WIDTH] = 0
+        table[loop.MEMORY] = table[program.INPUT_WIDTH] = 0
         listed = int(table[loop.REFERENCE_COUNT])  # fewer than states where these are arrays
         if listed == 0 or listed > states or (listed < states and not self._three):
             table[loop.DIRECTIONAL] = 0  # the description does not list all states
@@ -175,24 +175,24 @@ class ExchangePlan(EventPlan):
                     self.outputs.program, self._jumps, begin, end, state,
                 ):  # fmt: skip
                     return True
-                if state[WHY] != loop.PAUSED:
+                if state[program.WHY] != loop.PAUSED:
                     return False
                 per_step = max(perf_counter() - began, 1e-9) / budget
                 budget = max(1, min(int(PAUSE_SECONDS / per_step), 8 * budget))
-                begin = int(state[FAILED_STEP])
-                pause(float(self._reals[loop.TIME]))
+                begin = int(state[program.FAILED_STEP])
+                pause(float(self._reals[program.TIME]))
 
         return run
 
     def explain(self, outcome: int, time: float) -> Stop:
         """Say what an outcome of the loop means; raise RunFailed when no call is to blame."""
         table = self._table
-        status, flag = int(table[loop.FAILED_STATUS]), int(table[loop.FLAG])
+        status, flag = int(table[program.CALL_STATUS]), int(table[loop.FLAG])
         # Error and Fatal end the run wherever CVODE was, even within its linear solver.
         grave = status not in (0, DISCARD, loop.NOT_FINITE)
         if outcome == loop.SOLVER and status != 0 and (grave or -12 <= flag <= -8):
-            outcome = loop.CALL
-        if outcome == loop.CALL and status == loop.NOT_FINITE:
+            outcome = program.CALL
+        if outcome == program.CALL and status == loop.NOT_FINITE:
             raise RunFailed(
                 f"derivatives of the states are NaN or infinite at t = {time!r} s",
                 time=time,
@@ -203,8 +203,8 @@ class ExchangePlan(EventPlan):
     def explain_more(self, outcome: int, time: float) -> tuple[str, str]:
         """Return message and hint of an outcome that this loop alone has."""
         at, flag = f" at t = {time!r} s", int(self._table[loop.FLAG])
-        if outcome == loop.ZENO:
-            events = int(self._table[loop.INTERVAL_EVENTS])
+        if outcome == program.ZENO:
+            events = int(self._table[program.INTERVAL_EVENTS])
             return (
                 f"events follow one another without end{at} (Zeno behaviour or chattering):"
                 f" {events} within one communication step, the last"

@@ -1,7 +1,6 @@
 """Integration with events, compiled: communication steps, and what CVODE calls within them.
 
-The layout of the shared table is here and not in a module of its own, because Numba
-looks only at a function's own file to see whether its machine code on disk is stale.
+What all loops share of their tables is in :mod:`fmident.fmu.native_code.program`.
 """
 
 from __future__ import annotations
@@ -26,81 +25,66 @@ from fmident.fmu.native_code.native import (
     doubles,
     run_steps_of,
 )  # fmt: skip
+from fmident.fmu.native_code.program import (
+    CALL,
+    CALL_STATUS,
+    COMPONENT,
+    ENDED,
+    ENTER_EVENT,
+    EVENTS,
+    FAILED_FUNCTION,
+    INFO,
+    INPUT_WIDTH,
+    INTERVAL_EVENTS,
+    NEXT_EVENT,
+    OWN,
+    ROW,
+    SHARED,
+    TERMINATED,
+    TIME,
+    VERSION,
+    WARNED,
+    ZENO,
+)  # fmt: skip
+from fmident.fmu.native_code.stepping import move, note, set_line, update
 
-# The shared table of integers: sizes, addresses, what happened.
+# The table of integers after what all loops have: sizes, addresses, what happened.
 (
-    VERSION, COMPONENT, STATES, INDICATORS, ROW, TIMES,
-    SET_TIME, SET_STATES, GET_DERIVATIVES, GET_INDICATORS, GET_STATES, GET_NOMINALS,
-    ENTER_EVENT, UPDATE, ENTER_CONTINUOUS, COMPLETED,
-    SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH, INPUT_VALUES, INPUT_WORK,
+    STATES, INDICATORS, SET_TIME, SET_STATES, GET_DERIVATIVES, GET_INDICATORS, GET_STATES,
+    GET_NOMINALS, ENTER_CONTINUOUS, COMPLETED,
     DIRECTIONAL, STATE_REFERENCES, DERIVATIVE_REFERENCES, REFERENCE_COUNT, SEED,
-    MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, INFO, RETURNED_TIME,
+    MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, RETURNED_TIME,
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
-    FAILED_FUNCTION, FAILED_STATUS, FLAG, STEPS, EVENTS, INTERVAL_STEPS, INTERVAL_EVENTS,
-    CLOSE, SHRINKING, SINCE_EVENT, INSIDE, WARNED, RESTARTS, BUDGET, ENDED, SIZE,
-) = range(56)  # fmt: skip
+    FLAG, STEPS, INTERVAL_STEPS, CLOSE, SHRINKING, SINCE_EVENT, INSIDE, RESTARTS, BUDGET, SIZE,
+) = range(SHARED, SHARED + 37)  # fmt: skip
 
-# The table of reals: time, time of the next time event, last event, gap before it, tolerance.
-TIME, NEXT_EVENT, LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(6)
+# The table of reals: also last event, gap before it, tolerance.
+LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(2, 6)
 
-# Why the loop stopped: a call that failed, or one of these.
-CALL, TERMINATED, UNSETTLED, ZENO, SOLVER, TOO_MANY, PAUSED = range(7)
+# Why the loop stopped, after what all loops have.
+SOLVER, TOO_MANY, PAUSED = range(OWN, OWN + 3)
 
 NOT_FINITE = -100
 """Status noted for a derivative that is NaN or infinite."""
 
-MOST_STEPS, MOST_EVENTS, MOST_ITERATIONS = 2_000_000, 10_000, 1_000
-"""Integrator steps and events in one communication step; updates of the states in one event."""
+MOST_STEPS, MOST_EVENTS = 2_000_000, 10_000
+"""Integrator steps and events in one communication step."""
 
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
 _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
 
-# Columns of a program, as in fmident.fmu.native_code.program.
-_FUNCTION, _REFERENCES, _COUNT, _ADDRESS, _STRIDE, _WIDTH = 1, 2, 3, 4, 5, 6
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
-
-
-@compiled_as(types.int64(TABLE, types.int64, types.int64))
-def _note(table: Any, function: int, status: int) -> Any:
-    """Remember a call that did not succeed; return its status, 0 when it may go on."""
-    if status == 0:
-        return 0
-    if status == 1:
-        table[WARNED] = 1
-        return 0
-    table[FAILED_FUNCTION] = table[function]
-    table[FAILED_STATUS] = status
-    return status
-
-
-@compiled
-def _set_line(table: Any, t: float) -> Any:
-    """Set the inputs that follow straight lines to their values at `t`."""
-    row, width = table[ROW], table[INPUT_WIDTH]
-    times = doubles(table[TIMES], row + 2)
-    values = doubles(table[INPUT_VALUES], (row + 2) * width)
-    work = doubles(table[INPUT_WORK], width)
-    share = (t - times[row]) / (times[row + 1] - times[row])
-    for k in range(width):
-        before, after = values[row * width + k], values[(row + 1) * width + k]
-        work[k] = before + share * (after - before) if share < 1.0 else after
-    references, count, address = table[INPUT_REFERENCES], table[INPUT_COUNT], table[INPUT_WORK]
-    if table[VERSION] == 3:
-        status = call_fmu(table[SET_INPUTS], (table[COMPONENT], references, count, address, width))
-    else:
-        status = call_fmu(table[SET_INPUTS], (table[COMPONENT], references, count, address))
-    return _note(table, SET_INPUTS, status)
 
 
 @compiled
 def _place(table: Any, t: float, states: int) -> Any:
     """Bring the FMU to time `t` and the states at an address."""
-    status = _note(table, SET_TIME, call_fmu(table[SET_TIME], (table[COMPONENT], t)))
+    status = note(table, SET_TIME, call_fmu(table[SET_TIME], (table[COMPONENT], t)))
     if status == 0 and table[INPUT_WIDTH] > 0:
-        status = _set_line(table, t)
+        status = set_line(table, t)
     if status == 0 and table[STATES] > 0:
         status = call_fmu(table[SET_STATES], (table[COMPONENT], states, table[STATES]))
-        status = _note(table, SET_STATES, status)
+        status = note(table, SET_STATES, status)
     return status
 
 
@@ -116,12 +100,12 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
         values[0] = 0.0
     elif status == 0:
         status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], result, n))
-        status = _note(table, GET_DERIVATIVES, status)
+        status = note(table, GET_DERIVATIVES, status)
     if status == 0:
         for k in range(n):
             if not np.isfinite(values[k]):
                 table[FAILED_FUNCTION] = table[GET_DERIVATIVES]
-                table[FAILED_STATUS] = NOT_FINITE
+                table[CALL_STATUS] = NOT_FINITE
                 return 1
         return 0
     return 1 if status == 2 else -1
@@ -139,7 +123,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
     if status == 0:
         count = table[INDICATORS]
         status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], found, count))
-        status = _note(table, GET_INDICATORS, status)
+        status = note(table, GET_INDICATORS, status)
         if t != doubles(table[RETURNED_TIME], 2)[1]:
             values = doubles(found, count)
             for k in range(count):
@@ -171,63 +155,8 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
         else:
             plain = (component, unknowns, count, knowns, known_count, values, column)
             status = call_fmu(table[DIRECTIONAL], plain)
-        status = _note(table, DIRECTIONAL, status)
+        status = note(table, DIRECTIONAL, status)
     return 0 if status == 0 else 1 if status == 2 else -1
-
-
-@compiled_as(types.int64(TABLE, PROGRAM, types.int64))
-def _move(table: Any, program: Any, i: int) -> Any:
-    """Set or get the values of step `i`."""
-    for c in range(program.shape[0]):
-        row = program[c]
-        values = row[_ADDRESS] + row[_STRIDE] * i
-        if table[VERSION] == 3:
-            status = call_fmu(
-                row[_FUNCTION],
-                (table[COMPONENT], row[_REFERENCES], row[_COUNT], values, row[_WIDTH]),
-            )
-        else:
-            status = call_fmu(
-                row[_FUNCTION], (table[COMPONENT], row[_REFERENCES], row[_COUNT], values)
-            )
-        if status == 1:
-            table[WARNED] = 1
-        elif status != 0:
-            table[FAILED_FUNCTION] = row[_FUNCTION]
-            table[FAILED_STATUS] = status
-            return status
-    return 0
-
-
-@compiled
-def _update(table: Any, reals: Any) -> Any:
-    """Iterate the discrete states; return why to stop, -1 to go on, -2: new nominal values."""
-    info = table[INFO]
-    nominals = False
-    for _ in range(MOST_ITERATIONS):
-        if table[VERSION] == 3:
-            status = call_fmu(
-                table[UPDATE],
-                (table[COMPONENT], info, info + 1, info + 2, info + 3, info + 4, info + 24),
-            )
-            flags = carray(as_pointer(info), (5,), np.uint8)
-            again, ends = flags[0] != 0, flags[1] != 0
-            nominals |= flags[2] != 0
-            timed = flags[4] != 0
-        else:
-            status = call_fmu(table[UPDATE], (table[COMPONENT], info))
-            words = carray(as_pointer(info), (5,), np.int32)
-            again, ends = words[0] != 0, words[1] != 0
-            nominals |= words[2] != 0
-            timed = words[4] != 0
-        if _note(table, UPDATE, status) != 0:
-            return CALL
-        if ends:
-            return TERMINATED
-        if not again:
-            reals[NEXT_EVENT] = doubles(info + 24, 1)[0] if timed else np.inf
-            return -2 if nominals else -1
-    return UNSETTLED
 
 
 @compiled
@@ -290,15 +219,15 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     """
     component, n = table[COMPONENT], table[STATES]
     status = call_fmu(table[ENTER_CONTINUOUS], (component,))
-    if _note(table, ENTER_CONTINUOUS, status) != 0:
+    if note(table, ENTER_CONTINUOUS, status) != 0:
         return CALL
     if n > 0:
         status = call_fmu(table[GET_STATES], (component, table[VECTOR_DATA], n))
-        if _note(table, GET_STATES, status) != 0:
+        if note(table, GET_STATES, status) != 0:
             return CALL
         if nominals:
             status = call_fmu(table[GET_NOMINALS], (component, table[TOLERANCE_DATA], n))
-            if _note(table, GET_NOMINALS, status) != 0:
+            if note(table, GET_NOMINALS, status) != 0:
                 return CALL
             allowed = doubles(table[TOLERANCE_DATA], n)
             for k in range(n):
@@ -318,10 +247,10 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     known = _remember(table)
     status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
-    if _note(table, ENTER_EVENT, status) != 0 or _move(table, program, i) != 0:
+    if note(table, ENTER_EVENT, status) != 0 or move(table, program, i) != 0:
         return CALL
     table[EVENTS] += 1
-    outcome = _update(table, reals)
+    outcome = update(table, reals)
     if outcome >= 0:
         return outcome
     return _resume(table, reals, outcome == -2, known)
@@ -330,7 +259,7 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
 @compiled_as(START)
 def start(table: Any, reals: Any) -> Any:
     """Settle the events of initialisation; the FMU is in event mode."""
-    outcome = _update(table, reals)
+    outcome = update(table, reals)
     return _resume(table, reals, True, False) if outcome < 0 else outcome
 
 
@@ -385,7 +314,7 @@ def _completed(table: Any) -> Any:
     flags = carray(as_pointer(info), (2,), np.int32)
     flags[:] = 0
     status = call_fmu(table[COMPLETED], (table[COMPONENT], np.int32(1), info, info + 4))
-    if _note(table, COMPLETED, status) != 0:
+    if note(table, COMPLETED, status) != 0:
         return CALL
     # FMI 3.0 writes one byte, FMI 2.0 four: both are zero or not.
     if flags[1] != 0:
@@ -485,12 +414,12 @@ def run_steps(
         if outcome == TERMINATED and reals[TIME] >= times[times.size - 1]:
             outcome = -1  # it ends where the run does: no failure
             table[ENDED] = 1
-        if outcome < 0 and _move(table, record, i) != 0:
+        if outcome < 0 and move(table, record, i) != 0:
             outcome = CALL
         if outcome >= 0:
             state[0] = outcome
             state[1] = i
-            state[2] = table[FAILED_STATUS]
+            state[2] = table[CALL_STATUS]
             return False
         state[3] += table[WARNED]
         table[INSIDE] = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -91,6 +93,24 @@ write_state: Any = intrinsic(_write)
 """``write_state(state)``: what :data:`read_state` has returned."""
 
 
+SHARED_SOURCES = ("native.py", "floating.py", "program.py", "stepping.py")
+"""Files of this folder whose constants and functions are in the compiled code of others."""
+
+_SHARED_CODE = hashlib.sha256(
+    b"".join((Path(__file__).parent / name).read_bytes() for name in SHARED_SOURCES)
+).hexdigest()[:12]
+
+
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with a name that is its own as long as shared code stays the same.
+
+    Numba keeps code on disk by name, and looks only at a function's own file to see whether it is
+    stale. A stale layout of a table would make calls to wrong addresses.
+    """
+    function.__qualname__ += f"_{_SHARED_CODE}"
+    return function
+
+
 def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     """Compile a function that runs without the interpreter; keep its code on disk.
 
@@ -98,6 +118,7 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     Python needs one: else compiling would count as time of the first simulation, which may
     have a limit. What is called with constants wants one, or it is compiled for each of them.
     """
+    function = _named(function)
     try:
         return njit(signature, nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:  # no folder to be found that can be written: compile every time
@@ -136,6 +157,7 @@ def callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     make: Any = numba.cfunc
 
     def decorate(function: Callable[..., Any]) -> Any:
+        function = _named(function)
         try:
             return make(signature, nopython=True, cache=True, error_model="numpy")(function)
         except RuntimeError:

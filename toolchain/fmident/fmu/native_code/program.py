@@ -16,6 +16,9 @@ VALUES, DERIVATIVES, STEP = range(3)
 KIND, FUNCTION, REFERENCES, COUNT, ADDRESS, STRIDE, ORDERS = range(7)
 """Columns of a program."""
 
+WIDTH = ORDERS
+"""The same column of FMI 3.0's calls: how many values arrays have together."""
+
 COLUMNS = 7
 
 FAILED_CALL, FAILED_STEP, FAILED_STATUS, WARNINGS = range(4)
@@ -26,3 +29,22 @@ WHY = FAILED_CALL
 """The same element of loops that handle events: why it stopped, see there."""
 
 STATE_SIZE = 4
+
+# --------------------------------------------------------- loops that handle events
+
+(
+    VERSION, COMPONENT, ROW, TIMES, INFO, SET_INPUTS, INPUT_REFERENCES, INPUT_COUNT, INPUT_WIDTH,
+    INPUT_VALUES, INPUT_WORK, ENTER_EVENT, UPDATE, FAILED_FUNCTION, CALL_STATUS, WARNED, EVENTS,
+    INTERVAL_EVENTS, ENDED, SHARED,
+) = range(20)  # fmt: skip
+"""Elements of the table that such a loop shares with Python: FMI's version, addresses and sizes,
+and from FAILED_FUNCTION on what happened. A loop has more after SHARED."""
+
+TIME, NEXT_EVENT = range(2)
+"""First elements of the table of reals: time reached, time of the next event, s."""
+
+CALL, TERMINATED, UNSETTLED, ZENO, OWN = range(5)
+"""Why such a loop stopped: a call that failed, or one of these; loops have more from OWN on."""
+
+MOST_ITERATIONS = 1_000
+"""Updates of the discrete states in one event."""
