@@ -52,7 +52,10 @@ def test_is_found_through_its_entry_point(site: Path) -> None:
     done = run_with(site, "plugins")
     assert done.returncode == 0, done.stderr
     plugins = [x for x in done.stdout.splitlines() if "fmident-random-search 0.1.0" in x]
-    assert [x.split()[0] for x in plugins] == ["absolute-cost", "pool", "random-search"]
+    assert [x.split()[0] for x in plugins] == [
+        *("absolute-cost", "command-compiler", "error-ranking", "numpy-reader", "pool"),
+        "random-search",
+    ]
     assert all("works" in x for x in plugins)
     (item,) = [x for x in done.stdout.splitlines() if "keeps the best" in x]
     assert item.split()[:3] == ["random-search", "estimator", "random-search"]
