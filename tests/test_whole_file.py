@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fmident._locked_folder import lock_folder
 from fmident._whole_file import whole_file
 
 WRITE_AND_WAIT = """
@@ -65,14 +66,35 @@ def test_what_a_killed_process_left_is_removed_and_no_more(tmp_path: Path) -> No
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"begun\n"
-    (tmp_path / ".a.fmu.notes").write_text("mine")
+    for name in (".a.fmu.notes", ".a.fmu.original"):
+        (tmp_path / name).write_text("mine")
     os.kill(writers[0].pid, signal.SIGKILL)
     writers[0].communicate()
-    assert len(names(tmp_path)) == 3
+    assert len(names(tmp_path)) == 4
     with whole_file(path) as stream:
         stream.write(b"new")
-    assert len(names(tmp_path)) == 3  # the file, one that is being written, the notes
+    assert len(names(tmp_path)) == 4  # the file, one that is being written, two of the user's
     writers[1].communicate()
     assert writers[1].returncode == 0
     assert path.read_bytes() == b"half"
-    assert names(tmp_path) == [".a.fmu.notes", "a.fmu"]
+    assert names(tmp_path) == [".a.fmu.notes", ".a.fmu.original", "a.fmu"]
+
+
+def test_a_file_that_another_process_takes_for_one_that_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its lock it is removed once: then there is another."""
+    removed: list[Path] = []
+
+    def taken_once(path: Path) -> int:
+        if not removed:
+            removed.append(path)
+            path.unlink()
+        return lock_folder(path)
+
+    monkeypatch.setattr("fmident._whole_file.lock_folder", taken_once)
+    with whole_file(tmp_path / "a.fmu") as stream:
+        stream.write(b"new")
+    assert removed
+    assert (tmp_path / "a.fmu").read_bytes() == b"new"
+    assert names(tmp_path) == ["a.fmu"]

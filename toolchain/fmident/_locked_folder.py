@@ -49,9 +49,10 @@ def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
         except BaseException:  # Ctrl-C
             remove_locked(path, -1)
             raise
-        if descriptor < 0 or path.exists():
+        if path.exists():
             return path, descriptor
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
     raise FileExistsError(f"no folder '{prefix}...' can be made")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -51,32 +52,38 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 def _temporary(path: Path) -> tuple[int, Path, int]:
     """Return an open file beside another, its path, and what locks it."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
         temporary = Path(name)
         try:
             held = lock_folder(temporary)
         except TakenError:  # another process took it for one that was left, and removes it
             os.close(handle)
             continue
-        if held < 0 or temporary.exists():
+        if temporary.exists():
             return handle, temporary, held
         os.close(handle)
-        os.close(held)
+        if held >= 0:
+            os.close(held)
 
 
 def _remove_left(path: Path) -> None:
-    """Remove the temporary files of the same name that no process holds."""
-    name = re.compile(re.escape(f".{path.name}.") + "[a-z0-9_]{8}")
-    with os.scandir(path.parent) as entries:
-        found = [e.path for e in entries if name.fullmatch(e.name) and e.is_file()]
-    for left in map(Path, found):
-        try:
-            held = lock_folder(left)
-        except TakenError:
-            continue
-        if held >= 0:
-            left.unlink(missing_ok=True)
-            os.close(held)
+    """Remove the temporary files of the same name that no process holds, where that is possible."""
+    name = re.compile(re.escape(_prefix(path)) + "[a-z0-9_]{8}")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for left in [Path(e.path) for e in entries if name.fullmatch(e.name) and e.is_file()]:
+            with contextlib.suppress(TakenError):
+                held = lock_folder(left)
+                if held < 0:
+                    continue
+                try:
+                    left.unlink(missing_ok=True)
+                finally:
+                    os.close(held)
+
+
+def _prefix(path: Path) -> str:
+    """Return how names of temporary files begin, which nobody else gives to a file."""
+    return f".{path.name}.fmident-"
 
 
 def _umask() -> int:

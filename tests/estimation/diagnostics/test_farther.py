@@ -17,10 +17,10 @@ Model = Callable[..., Mapping[str, np.ndarray]]
 
 
 def estimated(
-    model: Model, truth: Mapping[str, float], start: Mapping[str, float]
+    model: Model, truth: Mapping[str, float], start: Mapping[str, float], noise: float = 1e-3
 ) -> EstimationResult:
-    noise = 1e-3 * np.random.default_rng(0).normal(size=TIMES.size)
-    measured = model(TIMES, {}, **truth)["y"] + noise
+    added = noise * np.random.default_rng(0).normal(size=TIMES.size)
+    measured = model(TIMES, {}, **truth)["y"] + added
     parameters = [
         Parameter(n, v, variable=n, scale=abs(v) or 1.0, lower=-20.0, upper=20.0)
         for n, v in start.items()
@@ -74,3 +74,30 @@ def test_a_peak_that_the_start_does_not_see() -> None:
     assert (found.status, found.ended_by) == ("limit", "plateau")
     assert found.identifiability is not None
     assert "That is so next to these values only: place acts at" in found.identifiability.verdict
+
+
+def test_noise_of_the_simulation_is_not_taken_for_influence() -> None:
+    """A parameter that changes nothing but the steps of an integrator, and data without noise."""
+    generator = np.random.default_rng(3)
+
+    def model(times, inputs, a, hidden):
+        noise = 1e-9 * generator.normal(size=times.size)
+        return {"y": np.exp(-a * times) + noise}
+
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        found = estimated(model, {"a": 1.0, "hidden": 2.0}, {"a": 1.1, "hidden": 2.5}, noise=0.0)
+        assert not any("not the minimum" in note for note in found.notes)
+        assert found.identifiability is not None
+        assert "next to these values" not in found.identifiability.verdict
+
+
+def test_a_simulation_that_fails_farther_away_is_not_influence() -> None:
+    def model(times, inputs, a, gate):
+        bad = np.nan if gate < 1.5 else 0.0
+        return {"y": np.exp(-a * times) + bad + 1e-3 * max(0.0, a - 1.05) * gate}
+
+    found = estimated(model, {"a": 1.0, "gate": 2.0}, {"a": 1.2, "gate": 2.5})
+    assert found.identifiability is not None
+    assert "a is identifiable" in found.identifiability.verdict
+    assert "next to these values" not in found.identifiability.verdict

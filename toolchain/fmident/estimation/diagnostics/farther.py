@@ -17,8 +17,14 @@ from fmident.evaluation import Evaluator
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-_SHARES = (-0.1, 0.1, -0.3, 0.3, -0.5, 0.5, -1.0, 1.0)
-"""Distances relative to the size of a parameter at which it is tried, by size."""
+_SHARES = (-0.1, 0.1, -0.3, 0.3, -0.5, 0.5, -0.9, 0.9)
+"""Distances relative to the size of a parameter at which it is tried, by size; none leads to 0."""
+
+_SMALLEST = 0.1
+"""Size of a parameter next to zero, in parts of its scale."""
+
+_SAFETY = 10.0
+"""Factor on the error of a simulation."""
 
 _LOWER = 0.02
 """By how much a cost must differ to matter; at the end of an interval it is 2 above the least."""
@@ -77,29 +83,48 @@ def look_farther(
     tried, moved = _placed(problem, p, columns)
     if not tried.size:
         return Farther({})
-    least, costs = evaluator.cost(p), evaluator.costs(tried)
-    # A failed simulation has an infinite cost, which differs: that is influence, too.
+    residuals = evaluator.residuals(p)
+    least = evaluator.cost(p)
+    blur = _blur(evaluator, p)
     enough = max(_LOWER * statistics.residual_variance, _RELATIVE * least)
-    acts = ~(np.abs(costs - least) <= enough)
+    there = evaluator.probe(tried)
+    costs = _costs(there)
+    changed = np.linalg.norm(there - residuals, axis=1)  # NaN where a simulation failed
+    acts = (changed > blur) & (np.abs(costs - least) > enough)
     found: dict[str, F64] = {}
     for j, point in zip(moved[acts], tried[acts], strict=True):
         found.setdefault(problem.free[j].name, point)
-    # The others have fitted what this one left.
-    usable = acts & np.isfinite(costs)
-    if not searches:
+    if not searches or not acts.any():
         return Farther(found)
-    if usable.any():
-        others = np.flatnonzero(~silent & ~held)
-        jacobian = evaluator.jacobian(p)[:, others]
-        steps = np.linalg.lstsq(jacobian, -evaluator.residuals_many(tried[usable]).T, rcond=None)[0]
-        followed = tried[usable]
-        followed[:, others] += steps.T
-        followed = np.clip(followed, problem.lower, problem.upper)
-        tried = np.vstack([tried, followed])
-        costs = np.append(costs, evaluator.costs(followed))
+    # The others have fitted what this one left.
+    others = np.flatnonzero(~silent & ~held)
+    jacobian = evaluator.jacobian(p)[:, others]
+    steps = np.linalg.lstsq(jacobian, -there[acts].T, rcond=None)[0]
+    followed = tried[acts]
+    followed[:, others] += steps.T
+    followed = np.clip(followed, problem.lower, problem.upper)
+    tried = np.vstack([tried, followed])
+    costs = np.nan_to_num(np.append(costs, _costs(evaluator.probe(followed))), nan=np.inf)
     best = int(np.argmin(costs))
+    # By this much the cost of a simulation may be wrong.
+    enough = max(enough, float(np.linalg.norm(residuals)) * blur + 0.5 * blur**2)
     lower = (tried[best], float(costs[best])) if costs[best] < least - enough else None
     return Farther(found, lower)
+
+
+def _costs(residuals: F64) -> F64:
+    """Return half the sum of squares of each row; NaN where a simulation failed."""
+    found: F64 = 0.5 * np.sum(residuals**2, axis=1)
+    return found
+
+
+def _blur(evaluator: Evaluator, p: F64) -> float:
+    """Return a length of changes of the residuals that a simulation makes by itself."""
+    integration, sizes = evaluator.integration_error(p), evaluator.step_sizes
+    length = 0.0 if integration is None else float(np.linalg.norm(integration))
+    if sizes is not None:
+        length += sizes.noise_or_rounding * float(np.sqrt(evaluator.residuals(p).size))
+    return _SAFETY * length
 
 
 def _placed(
@@ -109,7 +134,7 @@ def _placed(
     points: list[F64] = []
     moved: list[int] = []
     for j in map(int, columns):
-        size = abs(float(p[j])) or problem.free[j].scale
+        size = max(abs(float(p[j])), _SMALLEST * problem.free[j].scale)
         for share in _SHARES:
             point = p.copy()
             point[j] = np.clip(p[j] + share * size, problem.lower[j], problem.upper[j])
@@ -164,8 +189,8 @@ def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> li
     point, lower = farther.lower
     return [
         f"The cost is {lower:.6g} at {moved_to(problem, p, point)} in place of {cost:.6g} here:"
-        " this is not the minimum. Least squares cannot follow a parameter that acts in steps, or"
-        " not at all where it is: start there, give several starts, or try its values one by one"
+        " this is not the minimum. No derivative shows a parameter that acts in steps, or not at"
+        " all where it is: start there, give several starts, or try its values one by one"
         " with 'fixed = true'."
     ]
 

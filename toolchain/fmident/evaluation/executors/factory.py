@@ -17,8 +17,6 @@ from fmident.fmu.fmu import read_description
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-"""How the embedded compiler signs what it makes."""
-
 
 def make_executor(
     problem: Problem,
