@@ -24,8 +24,8 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_version", "_lazy", "_child", "arrays", "_closing", "_json", "_locked_folder", "_whole_file",
-    "errors", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog", "problem",
-    "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
+    "errors", "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
+    "problem", "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
     "plugins", "testing", "validation",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""

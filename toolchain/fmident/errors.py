@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -358,23 +357,6 @@ class PluginError(FmidentError):
     """A plugin that cannot be found, loaded or registered."""
 
     default_code = Code.PLUGIN_FAILED
-
-
-def raised_in(error: BaseException, module: str) -> Location:
-    """Return where in a module an exception came up, or what it called there.
-
-    Parameters
-    ----------
-    error
-        That was caught.
-    module
-        Name of the module, such as a plugin's. Where the exception did not pass through it,
-        the place is that of the exception itself.
-    """
-    steps = list(traceback.walk_tb(error.__traceback__))
-    own = [step for step in steps if step[0].f_globals.get("__name__") == module]
-    frame, line = (own or steps)[-1]
-    return Location(frame.f_code.co_filename, line)
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:

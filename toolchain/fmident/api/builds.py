@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.checked import is_about_output
 from fmident.compilers.libraries import installed_library, installed_names, own_source
 from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import is_stale, source_files
@@ -311,7 +312,7 @@ def choose_compiler(host: Host, name: str) -> Compiler:
         There is no such compiler.
     """
     if name != "auto":
-        compiler = host.compilers.get(name)()
+        compiler = host.compiler(name)
         reason = compiler.unavailable()
         if reason is not None:
             raise CompilationError(f"the compiler '{name}' cannot run here: {reason}")
@@ -319,10 +320,14 @@ def choose_compiler(host: Host, name: str) -> Compiler:
     names = sorted(host.compilers.names(), key=lambda n: (n != PREFERRED, n))
     reasons: list[str] = []
     for candidate in names:
-        compiler = host.compilers.get(candidate)()
-        reason = compiler.unavailable()
-        if reason is None:
-            return compiler
+        try:
+            compiler = host.compiler(candidate)
+            reason = compiler.unavailable()
+        except PluginError as error:  # another one may work
+            reason = error.message
+        else:
+            if reason is None:
+                return compiler
         reasons.append(f"{candidate}: {reason}")
     if not names:
         raise PluginError("no compiler is installed", hint="'fmident plugins' shows why")
@@ -342,8 +347,8 @@ def _build(
             error.hint = _advice_out_of_reach(host, error)
         raise
     except OSError as error:
-        # The compiler writes beside the FMU first; that name would tell the user nothing.
-        if error.filename is None or Path(str(error.filename)).parent != request.output.parent:
+        # The compiler writes beside the FMU first; that name does not help the user.
+        if not is_about_output(error, request.output):
             raise
         raise CompilationError(
             f"the FMU '{request.output}' cannot be written: {error.strerror}", hint=elsewhere
@@ -358,7 +363,7 @@ def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
         for name in re.findall(r"--compiler (\w+)", diagnostic.hint or "")
     }
     for name in sorted(advised & set(host.compilers.names())):
-        reason = host.compilers.get(name)().unavailable()
+        reason = host.compiler(name).unavailable()
         if reason is not None:
             first = reason.splitlines()[0].rstrip(":. ")
             return f"{name} cannot run here yet ({first}); 'fmident doctor' says how to get it"

@@ -132,7 +132,7 @@ class _Compilers:
 
     def get(self, name: str) -> Compiler:
         if name not in self._made:
-            self._made[name] = self._host.compilers.get(name)()
+            self._made[name] = self._host.compiler(name)
         return self._made[name]
 
     def choose(self, entry: Entry) -> tuple[str | None, str]:
@@ -181,6 +181,9 @@ def _build_entry(
         return EntryBuild(
             entry, "refused", name, target, seconds, 0, first, tuple(error.diagnostics)
         )
+    except PluginError as error:  # the other entries may have other compilers
+        seconds = time.perf_counter() - began
+        return EntryBuild(entry, "refused", name, target, seconds, 0, str(error))
     reason = _wrong_interface(entry, fresh)
     place = target.with_name(f"{target.name}.rejected") if reason else target
     fresh.replace(place)

@@ -6,8 +6,13 @@ import argparse
 import platform
 import textwrap
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, tell_all
+from fmident.errors import PluginError
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
 
 HELP = "show versions and what works on this machine"
 EXAMPLE = """\
@@ -45,9 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     out()
     states, reasons = [], []
     for registration in host.compilers:
-        compiler = registration.item()
-        reason = compiler.unavailable()
-        states.append([registration.name, compiler.version() if reason is None else "cannot run"])
+        state, reason = _state(host, registration.name)
+        states.append([registration.name, state])
         if reason is not None:
             reasons.append(textwrap.indent(f"{registration.name}: {reason}", "  "))
     out(table(["compiler", "state"], states))
@@ -56,6 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         out(reason)
     tell_all(host.diagnostics)
     return 0 if len(reasons) < len(states) else 1
+
+
+def _state(host: Host, name: str) -> tuple[str, str | None]:
+    """Return the version of a compiler, or that it cannot run and why."""
+    try:
+        compiler = host.compiler(name)
+        reason = compiler.unavailable()
+        return (compiler.version() if reason is None else "cannot run"), reason
+    except PluginError as error:
+        return "broken", str(error)
 
 
 def _version(name: str) -> str | None:

@@ -161,7 +161,7 @@ def _why_not_built(entry: Entry, host: Host) -> str | None:
     """Return why no compiler of the entry can run here, ``None`` when one can."""
     reasons = []
     for name in entry.compilers:
-        reason = host.compilers.get(name)().unavailable()
+        reason = host.compiler(name).unavailable()
         if reason is None:
             return None
         reasons.append(f"{name} cannot run here")

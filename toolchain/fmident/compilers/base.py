@@ -22,6 +22,8 @@ class BuildRequest:
         one that holds the class's top-level package is used.
     output
         The FMU to write. Written atomically; an existing file is replaced only by a good one.
+        Where it has no record of what it was made from (``resources/fmident.json``), the host
+        adds one; an FMU whose record is up to date is not built again.
     tolerance
         Default relative tolerance of the integrator; ``None`` takes the ``experiment``
         annotation, else 1e-6.
@@ -59,7 +61,7 @@ class BuildResult:
 
 
 class Compiler(ABC):
-    """A Modelica compiler."""
+    """A Modelica compiler; its class is called without arguments."""
 
     name: str = ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, FmidentError, Location, ProblemError, raised_in
+from fmident.errors import EstimationError, FmidentError, Location, ProblemError
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
@@ -19,6 +19,7 @@ from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
 from fmident.evaluation import Evaluator, JacobianError
+from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.residuals import check_cost
 from fmident.statistics import ParameterStatistics
 
@@ -242,11 +243,11 @@ def _estimate(
         raise
     # A plugin that calls sys.exit must not end the host without a word.
     except (Exception, SystemExit) as error:
-        raise EstimationError(
-            f"the estimator '{estimator.name}' ({type(estimator).__module__}) failed with "
-            f"{type(error).__name__}: {error}",
-            location=raised_in(error, type(estimator).__module__),
-            hint="this is a bug in the plugin, not in the problem: please report it to its authors",
+        raise plugin_failed(
+            f"the estimator '{estimator.name}'",
+            type(estimator).__module__,
+            error,
+            kind=EstimationError,
         ) from error
 
 
@@ -260,35 +261,34 @@ def _checked(
     fmident.errors.EstimationError
         It is not an estimate, has an unknown status or the wrong shape, or leaves the bounds.
     """
-    hint = "this is a bug in the plugin, not in the problem: please report it to its authors"
     if not isinstance(found, Estimate):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned {type(found).__name__}, not an Estimate",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     if found.status not in get_args(Status):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned the status {found.status!r}, but only "
             f"{', '.join(repr(s) for s in get_args(Status))} exist",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     if found.ended_by not in (None, *get_args(Ending)):
         raise EstimationError(
             f"the estimator '{estimator.name}' was ended by {found.ended_by!r}, but only "
             f"{', '.join(repr(e) for e in get_args(Ending))} exist",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     if not isinstance(found.message, str):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned a message of type "
             f"{type(found.message).__name__}, not a text",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     if not isinstance(found.details, Mapping):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned details of type "
             f"{type(found.details).__name__}, not a mapping",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     try:
         p = np.asarray(found.parameters, dtype=np.float64)
@@ -296,13 +296,13 @@ def _checked(
         raise EstimationError(
             f"the estimator '{estimator.name}' returned parameters that are not numbers: "
             f"{found.parameters!r}",
-            hint=hint,
+            hint=PLUGIN_BUG,
         ) from None
     if p.shape != problem.initial.shape or not bool(np.isfinite(p).all()):
         raise EstimationError(
             f"the estimator '{estimator.name}' returned parameters {p} of shape {p.shape}, but "
             f"{problem.initial.size} finite numbers are expected",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
     weights = found.residual_weights
@@ -312,7 +312,7 @@ def _checked(
             raise EstimationError(
                 f"the estimator '{estimator.name}' returned residual weights of shape "
                 f"{np.shape(weights)}, but {count} finite numbers are expected",
-                hint=hint,
+                hint=PLUGIN_BUG,
             )
     scores = found.residual_scores
     if scores is not None:
@@ -322,7 +322,7 @@ def _checked(
                 f"the estimator '{estimator.name}' returned residual scores of shapes "
                 f"{scores.values.shape} and {scores.slopes.shape}, but {count} numbers are "
                 "expected",
-                hint=hint,
+                hint=PLUGIN_BUG,
             )
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
@@ -330,7 +330,7 @@ def _checked(
         raise EstimationError(
             f"the estimator '{estimator.name}' returned {problem.free[j].name} = {p[j]}, "
             f"outside of its bounds [{problem.lower[j]}, {problem.upper[j]}]",
-            hint=hint,
+            hint=PLUGIN_BUG,
         )
     # The files of a result have keys that are texts; a long run is not lost over another one.
     details = {str(key): value for key, value in found.details.items()}

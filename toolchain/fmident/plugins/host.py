@@ -132,6 +132,22 @@ class Host:
         else:
             self._plugins.append(LoadedPlugin(origin, hooks))
 
+    def compiler(self, name: str) -> Compiler:
+        """Return a compiler; what one of a plugin raises or returns is checked.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            There is none of this name, or it cannot be made without arguments.
+        """
+        kind = self.compilers.get(name)
+        origin = self.compilers.registrations[name].origin
+        if origin.is_built_in:
+            return kind()
+        from fmident.compilers.checked import CheckedCompiler
+
+        return CheckedCompiler(kind, f"the compiler '{name}' of plugin {origin}")
+
     def read_data(self, path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
         """Ask the plugins to read a data file.
 

@@ -30,6 +30,11 @@ class Origin:
     distribution: str = ""
     version: str = ""
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is a module of fmident itself, so that its bugs are those of fmident."""
+        return self.module.partition(".")[0] == "fmident"
+
     def __str__(self) -> str:
         source = f"{self.distribution} {self.version}".strip()
         return f"'{self.plugin}' of {source}" if source else f"'{self.plugin}'"

@@ -17,14 +17,13 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import kept_samples
-from fmident.errors import Location, PluginError, ProblemError, raised_in
+from fmident.errors import FmidentError, Location, PluginError, ProblemError
+from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.cost import Cost, MeasuredSignal, TimeDomain
 from fmident.problem.model import Problem
 from fmident.problem.shift import delayed
 
 _KEPT = "measured_signals"
-
-_MISTAKE = "this is a bug in the plugin, not in the problem: please report it to its authors"
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,7 @@ def cost_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned residuals of shape "
             f"{found.shape}, not (m,)",
-            hint=_MISTAKE,
+            hint=PLUGIN_BUG,
         )
     return found
 
@@ -252,17 +251,12 @@ def refuse_other_count(problem: Problem, residuals: F64, count: int) -> None:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned {residuals.size} "
             f"residuals after {count}: their number must not depend on what is predicted",
-            hint=_MISTAKE,
+            hint=PLUGIN_BUG,
         )
 
 
-def _broken(cost: Cost, error: BaseException) -> PluginError:
-    return PluginError(
-        f"the cost '{cost.name}' ({type(cost).__module__}) failed with "
-        f"{type(error).__name__}: {error}",
-        location=raised_in(error, type(cost).__module__),
-        hint=_MISTAKE,
-    )
+def _broken(cost: Cost, error: BaseException) -> FmidentError:
+    return plugin_failed(f"the cost '{cost.name}'", type(cost).__module__, error)
 
 
 def measured_signals(problem: Problem) -> tuple[MeasuredSignal, ...]:

@@ -1,0 +1,145 @@
+"""A compiler of a plugin, with what its code raises and returns checked."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+from types import UnionType
+
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.staleness import RECORD_PATH, encode_record, make_record, read_record
+from fmident.errors import Diagnostic, PluginError
+from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
+
+
+class CheckedCompiler(Compiler):
+    """Asks the compiler of a plugin; what goes wrong is reported as the plugin's.
+
+    An FMU without a record of what it was made from gets one, so that it is built again only when
+    that has changed.
+
+    Parameters
+    ----------
+    kind
+        The plugin's class.
+    what
+        What it is in messages, such as ``"the compiler 'mine' of plugin 'site'"``.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        The class cannot be made without arguments.
+    """
+
+    def __init__(self, kind: type[Compiler], what: str) -> None:
+        self._what = what
+        self._module = kind.__module__
+        with code_of_plugin(f"making {what}", self._module, kind):
+            self._inner = kind()
+        self.name = kind.name
+
+    def unavailable(self) -> str | None:
+        """Return what the compiler says."""
+        with code_of_plugin(f"'unavailable' of {self._what}", self._module):
+            reason = self._inner.unavailable()
+        if reason is not None:
+            self._expect(reason, str, "unavailable", "a text or None")
+        return reason
+
+    def version(self) -> str:
+        """Return what the compiler says."""
+        with code_of_plugin(f"'version' of {self._what}", self._module):
+            version = self._inner.version()
+        self._expect(version, str, "version", "a text")
+        return version
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        """Compile one class; add the record of what the FMU was made from, if there is none.
+
+        Raises
+        ------
+        fmident.errors.CompilationError
+            The compiler says so.
+        fmident.errors.PluginError
+            The compiler failed otherwise, or has not written an FMU.
+        OSError
+            The FMU cannot be written.
+        """
+        before = _state(request.output)
+        with code_of_plugin(
+            f"'build' of {self._what}",
+            self._module,
+            passes=lambda error: is_about_output(error, request.output),
+        ):
+            result = self._inner.build(request)
+        self._expect(result, BuildResult, "build", "a BuildResult")
+        self._expect_fields(result)
+        self._expect_fmu(request.output, before)
+        if read_record(request.output) is None:
+            _add_record(request.output, encode_record(make_record(request, self)))
+        return result
+
+    def _expect_fields(self, result: BuildResult) -> None:
+        found: object = result.diagnostics
+        if not isinstance(found, list | tuple) or not all(isinstance(d, Diagnostic) for d in found):
+            raise self._error("build", f"returned diagnostics={found!r}, not Diagnostics")
+        self._expect(result.compiler, str, "build", "a text as 'compiler'")
+        self._expect(result.seconds, float | int, "build", "a number as 'seconds'")
+
+    def _expect_fmu(self, output: Path, before: tuple[int, ...] | None) -> None:
+        after = _state(output)
+        if after is None or after == before:
+            left = "" if after is None else "; the file that is there is an older one"
+            raise self._error("build", f"returned, but did not write '{output}'{left}")
+        try:
+            with zipfile.ZipFile(output) as archive:
+                complete = "modelDescription.xml" in archive.namelist()
+        except zipfile.BadZipFile:
+            complete = False
+        if not complete:
+            output.unlink()  # else it is taken for an FMU that is there
+            raise self._error("build", f"wrote '{output.name}', which is not an FMU")
+
+    def _expect(
+        self, value: object, kind: type[object] | UnionType, method: str, wanted: str
+    ) -> None:
+        if not isinstance(value, kind):
+            raise self._error(method, f"returned {value!r}, not {wanted}")
+
+    def _error(self, method: str, message: str) -> PluginError:
+        return PluginError(
+            f"'{method}' of {self._what} ({self._module}) {message}",
+            location=defined_at(getattr(self._inner, method)),
+            hint=PLUGIN_BUG,
+        )
+
+
+def is_about_output(error: BaseException, output: Path) -> bool:
+    """Return whether an error is that the FMU, or a file beside it, cannot be written."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return False
+    return Path(str(error.filename)).parent == output.parent
+
+
+def _state(file: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file is written; ``None`` when there is none."""
+    try:
+        known = file.stat()
+    except OSError:
+        return None
+    return known.st_ino, known.st_mtime_ns, known.st_size
+
+
+def _add_record(fmu: Path, content: bytes) -> None:
+    """Add the record to an FMU; the file is complete at any time."""
+    fresh = fmu.with_name(f".{fmu.name}.record")
+    try:
+        shutil.copyfile(fmu, fresh)
+        with zipfile.ZipFile(fresh, "a", zipfile.ZIP_DEFLATED) as archive:
+            if RECORD_PATH in archive.namelist():
+                return  # one that cannot be read: a member cannot be replaced
+            archive.writestr(RECORD_PATH, content)
+        fresh.replace(fmu)
+    finally:
+        fresh.unlink(missing_ok=True)

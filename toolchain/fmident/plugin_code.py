@@ -1,0 +1,112 @@
+"""Calling the code of plugins: whatever it raises becomes an error that names it, with its line."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fmident.errors import FmidentError, Location, PluginError
+
+PLUGIN_BUG = "this is a bug in the plugin, not in the problem: please report it to its authors"
+"""The hint of an error that the code of a plugin has caused."""
+
+
+def raised_in(error: BaseException, module: str, called: object = None) -> Location:
+    """Return where in a module an exception came up, or what it called there.
+
+    Parameters
+    ----------
+    error
+        That was caught.
+    module
+        Name of the module or package, such as a plugin's. Where the exception did not pass
+        through it, the place is that of `called`, else that of the exception itself.
+    called
+        Function or class of the plugin that could not even be called, such as one that takes
+        other arguments.
+    """
+    steps = list(traceback.walk_tb(error.__traceback__))
+    names = [str(frame.f_globals.get("__name__")) for frame, _ in steps]
+    inside = [step for step, name in zip(steps, names, strict=True) if _is_in(name, module)]
+    place = None if inside else defined_at(called)
+    if place is not None:
+        return place
+    frame, line = (inside or steps)[-1]
+    return Location(frame.f_code.co_filename, line)
+
+
+def _is_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def defined_at(called: object) -> Location | None:
+    """Return where a function, a method or the ``__init__`` of a class is defined, if known."""
+    function = called.__init__ if isinstance(called, type) else called  # type: ignore[misc]
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    if code is None:
+        return None
+    return Location(code.co_filename, code.co_firstlineno)
+
+
+def plugin_failed(
+    what: str,
+    module: str,
+    error: BaseException,
+    called: object = None,
+    *,
+    kind: type[FmidentError] = PluginError,
+) -> FmidentError:
+    """Return the error that names the plugin whose code has raised `error`.
+
+    Parameters
+    ----------
+    what
+        What was called, such as ``"the estimator 'random-search'"``.
+    module, called
+        As for :func:`raised_in`.
+    error
+        What was raised.
+    kind
+        Class of the error that is returned.
+    """
+    return kind(
+        f"{what} ({module}) failed with {type(error).__name__}: {error}",
+        location=raised_in(error, module, called),
+        hint=PLUGIN_BUG,
+    )
+
+
+@contextmanager
+def code_of_plugin(
+    what: str,
+    module: str,
+    called: object = None,
+    passes: Callable[[BaseException], bool] = lambda error: False,
+) -> Iterator[None]:
+    """Turn whatever a plugin's code raises inside the block into an error that names it.
+
+    Errors of fmident and Ctrl-C pass as they are. A plugin that calls ``sys.exit`` must not end
+    the host without a word.
+
+    Parameters
+    ----------
+    what, module, called
+        As for :func:`plugin_failed`.
+    passes
+        Whether an exception is not the plugin's, and passes as it is.
+
+    Raises
+    ------
+    PluginError
+        With file and line.
+    """
+    try:
+        yield
+    except FmidentError:
+        raise
+    except (Exception, SystemExit) as error:
+        if passes(error):
+            raise
+        raise plugin_failed(what, module, error, called) from error
