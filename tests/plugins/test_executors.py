@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.errors import Diagnostic, EstimationError, ProblemError
+from fmident.errors import Diagnostic, EstimationError, PluginError, ProblemError
 from fmident.evaluation import (
     ExecutorKind,
     InProcessExecutor,
+    SimulationTask,
     make_executor,
     runs_in_this_process,
 )
@@ -75,7 +77,7 @@ def test_options_of_an_executor_are_keys_of_evaluation(study: Study, host: Host)
     problem = load(host, executor="site", queue="night", workers=3)
     assert problem.evaluation.workers == 3
     with make_executor(problem, host.executors.by_name) as executor:
-        found: Any = executor
+        found: Any = getattr(executor, "inner")  # noqa: B009 - what the plugin made
         assert (found.options.queue, found.options.share) == ("night", 2)
     assert load(host, executor="inline").evaluation.executor_options is None
 
@@ -177,3 +179,100 @@ def test_executors_are_listed_with_what_they_can_do(capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert '[evaluation]\nexecutor = "dask"' in shown
     assert "Address of a Dask scheduler" in " ".join(shown.split())
+
+
+BROKEN = """
+from fmident.evaluation import ExecutorKind, ExecutorReport, InProcessExecutor
+from fmident.plugins import hookimpl
+
+class Site(InProcessExecutor):
+    {body}
+
+{make}
+
+@hookimpl
+def fmident_register_executors(registry):
+    registry.add("broken", ExecutorKind(make, "for a test"))
+"""
+
+MAKE = "def make(problem, options, warn): return Site(problem)"
+
+
+@pytest.mark.parametrize(
+    ("body", "make", "said", "line"),
+    [
+        ("def run(self, tasks, done=None): return None", MAKE, "'run' .* returned NoneType", "run"),
+        (
+            "def run(self, tasks, done=None): return tasks[9]",
+            MAKE,
+            "'run' .* IndexError",
+            "tasks[9",
+        ),
+        ("def run(self, tasks, done=None): exit(4)", MAKE, "'run' .* SystemExit: 4", "exit"),
+        ("def run(self, tasks): return []", MAKE, "'run' .* failed with TypeError", "def run"),
+        ("def run(self, tasks, done=None): return []", MAKE, "returned 0 outcomes for 1", "run"),
+        (
+            "def run(self, tasks, done=None): return [[1.0]]",
+            MAKE,
+            "returned list as an outcome",
+            "def run",
+        ),
+        (
+            "def run(self, tasks, done=None): return [o.T for o in super().run(tasks)]",
+            MAKE,
+            r"of shape \(1, (\d+)\) and type float64, not \(\1, 1\)",
+            "def run",
+        ),
+        ("simultaneous = 0", MAKE, "'simultaneous' of .* is 0, not a positive", "InProcessExec"),
+        ("pass", "def make(problem): return Site(problem)", "making .* TypeError", "def make"),
+        ("pass", "def make(*given): pass", "returned NoneType, not an Executor", "def make"),
+        ("pass", "def make(*given): return 1 / 0", "failed with ZeroDivisionError", "def make"),
+    ],
+)
+def test_a_bug_of_an_executor_is_reported_with_file_and_line(
+    study: Study, make_plugin: MakePlugin, body: str, make: str, said: str, line: str
+) -> None:
+    host = load_plugins(
+        found=[
+            make_plugin("broken", BROKEN.format(body=body, make=make)),
+            EntryPoint("least-squares", BROUGHT["least-squares"], "fmident"),
+        ]
+    )
+    problem = load(host, executor="broken")
+    tasks = [SimulationTask(0, {})]
+    with pytest.raises(PluginError, match=said) as caught:  # noqa: SIM117 - where is the point
+        with make_executor(problem, host.executors.by_name) as executor:
+            executor.run(tasks)
+    assert "the executor 'broken' (fmident_test_broken)" in caught.value.message
+    assert "bug in the plugin" in (caught.value.hint or "")
+    place = caught.value.location
+    assert place is not None
+    if "simultaneous" not in body:
+        assert line in Path(place.file).read_text().splitlines()[(place.line or 0) - 1]
+
+
+def test_what_an_executor_does_not_report_is_reported_by_the_host(
+    study: Study, make_plugin: MakePlugin
+) -> None:
+    body = "def run(self, tasks, done=None): return super().run(tasks)"
+    broken = make_plugin("broken", BROKEN.format(body=body, make=MAKE))
+    others = [EntryPoint("least-squares", BROUGHT["least-squares"], "fmident")]
+    host = load_plugins(found=[broken, *others])
+    told: list[int] = []
+    with make_executor(load(host, executor="broken"), host.executors.by_name) as executor:
+        executor.run(
+            [SimulationTask(0, {}), SimulationTask(0, {"m": 3.0})], lambda k, _: told.append(k)
+        )
+    assert told == [0, 1]
+
+
+def test_what_the_host_raises_while_an_executor_reports_is_not_the_plugins(
+    study: Study, host: Host
+) -> None:
+    def full(index: int, outcome: object) -> None:
+        raise OSError("no room")
+
+    problem = load(host, executor="site", queue="q")
+    with make_executor(problem, host.executors.by_name) as executor:  # noqa: SIM117
+        with pytest.raises(OSError, match="no room"):
+            executor.run([SimulationTask(0, {})], full)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fmident.errors import Diagnostic, EstimationError, PluginError
 from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.executors.checked import module_of, open_checked
+from fmident.plugin_code import code_of_plugin
 from fmident.problem.reading.evaluation_file import KEYS, NoOptions
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class ExecutorKind:
     ----------
     make
         Called with the problem, the options (an instance of `options_type`) and what takes
-        warnings. What is dear to import, or may be missing, is imported in there.
+        warnings. What takes long to import, or may be missing, is imported in there.
     summary
         One line for ``fmident plugins``.
     isolated
@@ -73,8 +75,21 @@ class ExecutorKind:
         return tuple(f.name for f in fields(self.options_type) if f.init)
 
     def isolates(self, problem: Problem) -> bool:
-        """Return whether native code runs outside this process from the start."""
-        return self.isolated(problem) if callable(self.isolated) else self.isolated
+        """Return whether native code runs outside this process from the start.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            The plugin's function fails.
+        """
+        if not callable(self.isolated):
+            return self.isolated
+        module = module_of(self.isolated)
+        if module.partition(".")[0] == "fmident":
+            return self.isolated(problem)
+        what = f"'isolated' of the executor '{problem.evaluation.executor}'"
+        with code_of_plugin(what, module, self.isolated):
+            return bool(self.isolated(problem))
 
     def without_effect(self, problem: Problem) -> tuple[str, ...]:
         """Return the keys of ``[evaluation]`` that the problem sets and this executor ignores."""
@@ -94,6 +109,8 @@ class ExecutorKind:
             It is not available here, or the problem has options of another executor.
         fmident.errors.FmuError
             The FMU cannot be read or loaded, or does not fit the experiments.
+        fmident.errors.PluginError
+            The plugin's code fails, or does not make an executor.
         """
         options = problem.evaluation.executor_options
         if options is None:
@@ -103,4 +120,6 @@ class ExecutorKind:
                 f"executor '{problem.evaluation.executor}' has the options {options!r}",
                 hint=f"give it a {self.options_type.__name__}, or None for its defaults",
             )
-        return self.make(problem, options, warn)
+        if module_of(self.make).partition(".")[0] == "fmident":
+            return self.make(problem, options, warn)
+        return open_checked(lambda: self.make(problem, options, warn), self.make, problem)
