@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.data import read_table, split_header
+from fmident.data import read_table, split_header, time_axis, time_column
 from fmident.errors import DataError, FmidentError
 
 
@@ -187,3 +187,18 @@ def test_another_format_by_a_reader(tmp_path: Path) -> None:
     plain = read_table(written(tmp_path, "t,x\n0,1\n"), reader=reader)
     assert plain.names == ["t", "x"]
     assert asked == [("a.log", {"data": "a.log"}), ("data.csv", {})]
+
+
+def test_rows_of_a_format_without_lines(tmp_path: Path) -> None:
+    frames = {"a": {"f": [10.0, 10.0]}, "b": {"f": [1.0, 2.0], "t": [0.0, 0.0]}}
+
+    def reader(path: Path, spec: dict[str, Any]) -> pd.DataFrame:
+        return pd.DataFrame(frames[path.stem])
+
+    table = read_table(written(tmp_path, "", "a.npz"), reader=reader)
+    with pytest.raises(DataError, match=r"a\.npz: there is no column 'time'\n.*'f'"):
+        time_column(table)
+    assert time_column(table, "f") == "f"
+    table = read_table(written(tmp_path, "", "b.npz"), reader=reader)
+    with pytest.raises(DataError, match=r"b\.npz: time 0 appears twice in row 2"):
+        time_axis(table, time_column(table))

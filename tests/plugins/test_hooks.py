@@ -173,8 +173,20 @@ def test_fmident_read_data(make_plugin: MakePlugin) -> None:
     assert list(table.columns) == ["time", "two"]
     assert table["time"].tolist() == [0.0, 5.0]
     assert host.read_data(Path("x.three"), {}) is None
-    with pytest.raises(PluginError, match=r"'p0'.*KeyError"):
+    said = r"test_p0\.py:6: plugin 'p0': 'fmident_read_data' on 'x\.one' .*KeyError"
+    with pytest.raises(PluginError, match=said):
         host.read_data(Path("x.one"), {})
+
+
+def test_a_reader_that_answers_something_else_is_named(make_plugin: MakePlugin) -> None:
+    source = """
+    @hookimpl
+    def fmident_read_data(path, spec):
+        return {"time": [0.0]}
+    """
+    said = r"test_p0\.py:2: plugin 'p0' answered .*'time'.* which is not a DataFrame"
+    with pytest.raises(PluginError, match=said):
+        load(make_plugin, source).read_data(Path("x.one"), {})
 
 
 def test_fmident_check_problem(make_plugin: MakePlugin) -> None:

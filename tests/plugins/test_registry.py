@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from fmident.errors import PluginError
@@ -77,3 +79,14 @@ def test_refuses_names_that_are_not_one_word(name: str) -> None:
     registry: Registry[type] = Registry("estimator", FIRST)
     with pytest.raises(PluginError, match="one word"):
         registry.add(name, Thing)
+
+
+@dataclass(frozen=True)
+class Undocumented:
+    width: float = 1.0
+
+
+def test_the_signature_of_a_dataclass_is_not_a_summary() -> None:
+    registry: Registry[type] = Registry("cost", FIRST)
+    registry.add("plain", Undocumented)
+    assert registry.registrations["plain"].summary == ""

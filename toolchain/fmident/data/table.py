@@ -43,7 +43,7 @@ class Table:
     units
         Column to unit as written in the header, ``None`` where there is none.
     lines
-        Line of the file for each row, counted from 1; row numbers for formats without lines.
+        Line of the file for each row, counted from 1; ``None`` for formats without lines.
     errors
         Columns that are not numbers, with the reason; nobody minds until one of
         them is used.
@@ -52,7 +52,7 @@ class Table:
     path: Path
     frame: pd.DataFrame
     units: Mapping[str, str | None]
-    lines: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64] | None
     errors: Mapping[str, DataError] = field(default_factory=dict)
 
     @property
@@ -81,8 +81,12 @@ class Table:
         return self.frame[name].to_numpy(dtype=np.float64)
 
     def where(self, row: int) -> Location:
-        """Return the place of a row in the file."""
-        return Location(str(self.path), int(self.lines[row]))
+        """Return the place of a row in the file; without a line where the format has none."""
+        return Location(str(self.path), None if self.lines is None else int(self.lines[row]))
+
+    def in_row(self, row: int) -> str:
+        """Return ``" in row N"``, counted from 1, where :meth:`where` has no line; else ``""``."""
+        return f" in row {row + 1}" if self.lines is None else ""
 
 
 def read_table(
@@ -184,8 +188,7 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
             numbers[name] = frame.iloc[:, position].to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
             errors[name] = DataError(f"column '{name}' is not numeric: {error}", location=place)
-    rows = np.arange(1, len(frame) + 1, dtype=np.int64)
-    return Table(path, pd.DataFrame(numbers), units, rows, errors)
+    return Table(path, pd.DataFrame(numbers), units, None, errors)
 
 
 def _columns(

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.table import Table
-from fmident.errors import DataError, Location, UnitError
+from fmident.errors import Code, DataError, Location, UnitError
 from fmident.units import compatible, convert, parse_unit
 
 _NAMES = ("time", "t", "zeit", "timestamp")
@@ -21,13 +21,28 @@ def time_column(table: Table, name: str | None = None) -> str:
     table
         The data.
     name
-        What the user said; else a column named time or t, else the first one.
+        What the user said; else a column named time or t, else the first one of a text file.
+
+    Raises
+    ------
+    DataError
+        There is none of this name; or a plugin has read the file, and no column is named time.
     """
     if name is not None:
         table.column(name)
         return name
     columns = table.names
-    return next((c for c in columns if c.casefold() in _NAMES), columns[0])
+    named = [c for c in columns if c.casefold() in _NAMES]
+    if not named and table.lines is None:
+        raise DataError(
+            "there is no column 'time'",
+            location=Location(str(table.path)),
+            hint="the plugin that reads the file returned the columns "
+            + (", ".join(f"'{c}'" for c in columns) or "(none)")
+            + '; write time = "NAME" if one of them is the time',
+            code=Code.UNKNOWN_NAME,
+        )
+    return (named or columns)[0]
 
 
 def time_axis(table: Table, column: str) -> F64:
@@ -42,7 +57,10 @@ def time_axis(table: Table, column: str) -> F64:
     times = table.column(column)
     missing = np.flatnonzero(~np.isfinite(times))
     if missing.size:
-        raise DataError(f"the time '{column}' is missing", location=table.where(int(missing[0])))
+        row = int(missing[0])
+        raise DataError(
+            f"the time '{column}' is missing{table.in_row(row)}", location=table.where(row)
+        )
     if times.size < 2:
         raise DataError("there are fewer than two rows", location=Location(str(table.path)))
     steps = np.diff(times)
@@ -52,7 +70,7 @@ def time_axis(table: Table, column: str) -> F64:
         what = "appears twice" if steps[row - 1] == 0.0 else f"goes back from {times[row - 1]:g}"
         more = f" ({wrong.size} such rows)" if wrong.size > 1 else ""
         raise DataError(
-            f"time {times[row]:g} {what}{more}",
+            f"time {times[row]:g} {what}{table.in_row(row)}{more}",
             location=table.where(row),
             hint="sort the rows by time and remove duplicates",
         )

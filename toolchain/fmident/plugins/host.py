@@ -6,7 +6,6 @@ returns a :class:`Host`, which the composition root hands to whoever needs it.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest
+from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest, shown
+from fmident.plugin_code import PLUGIN_BUG, defined_at, plugin_failed, raised_in
 from fmident.plugins import hookspecs
+from fmident.plugins.registration import check_items
 from fmident.plugins.registry import Origin, Registry
 
 if TYPE_CHECKING:
@@ -40,17 +41,6 @@ BUILT_IN = {
     "executors": "fmident.plugins.builtin.executors",
 }
 """Plugins that are part of the host; they go through the same door as all others."""
-
-
-_BASES = {
-    "estimator": ("fmident.estimation.contract", "Estimator"),
-    "cost": ("fmident.problem.cost", "Cost"),
-    "executor": ("fmident.evaluation.executors.kind", "ExecutorKind"),
-    "compiler": ("fmident.compilers.base", "Compiler"),
-    "reporter": ("fmident.report.contract", "Reporter"),
-}
-"""What plugins register by ``fmident_register_...s``: the base class of each kind, or the class of
-its descriptions; imported only when a plugin brings such a thing."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +151,18 @@ class Host:
         fmident.errors.PluginError
             A plugin failed on the file.
         """
-        for origin, call in self.callers("fmident_read_data"):
-            table: pd.DataFrame | None = _guarded(origin, call, path=path, spec=spec)
-            if table is not None:
-                return table
+        hook = "fmident_read_data"
+        for origin, call in self.callers(hook):
+            table = _guarded(origin, hook, call, f"'{path}'", path=path, spec=spec)
+            if table is None:
+                continue
+            import pandas as pd
+
+            if not isinstance(table, pd.DataFrame):
+                raise _wrong_answer(
+                    origin, hook, call, table, "a DataFrame", "return a pandas.DataFrame or None"
+                )
+            return table
         return None
 
     def check_problem(self, problem: Problem) -> list[Diagnostic]:
@@ -176,16 +174,14 @@ class Host:
             A plugin's check failed itself.
         """
         found: list[Diagnostic] = []
-        for origin, call in self.callers("fmident_check_problem"):
-            answers: list[list[Diagnostic]] = _guarded(origin, call, problem=problem)
-            for diagnostic in (d for answer in answers for d in answer):
-                if not isinstance(diagnostic, Diagnostic):
-                    raise PluginError(
-                        f"plugin {origin} answered {diagnostic!r} to fmident_check_problem, "
-                        "which is not a Diagnostic",
-                        hint="return a list of fmident.errors.Diagnostic",
-                    )
-                found.append(diagnostic)
+        hook = "fmident_check_problem"
+        for origin, call in self.callers(hook):
+            for answer in _guarded(origin, hook, call, problem=problem):
+                for diagnostic in answer if isinstance(answer, list | tuple) else [answer]:
+                    if not isinstance(diagnostic, Diagnostic):
+                        hint = "return a list of fmident.errors.Diagnostic"
+                        raise _wrong_answer(origin, hook, call, diagnostic, "a Diagnostic", hint)
+                    found.append(diagnostic)
         return found
 
     def report_sections(
@@ -205,26 +201,25 @@ class Host:
 
         sections: list[Section] = []
         failed: list[Diagnostic] = []
-        for origin, call in self.callers("fmident_report_sections"):
+        hook = "fmident_report_sections"
+        for origin, call in self.callers(hook):
             try:
-                answers: list[list[Section]] = _guarded(
-                    origin, call, result=result, problem=problem
-                )
-                found = [section for answer in answers for section in answer]
-                for section in found:
-                    if not isinstance(section, Section):
-                        raise PluginError(
-                            f"plugin {origin} answered {section!r} to fmident_report_sections,"
-                            " which is not a Section",
-                            hint="return a list of fmident.report.sections.Section",
-                        )
-                    section.html()  # what cannot be shown is found here, not by the reporter
+                found: list[Section] = []
+                for answer in _guarded(origin, hook, call, result=result, problem=problem):
+                    for section in answer if isinstance(answer, list | tuple) else [answer]:
+                        if not isinstance(section, Section):
+                            hint = "return a list of fmident.report.sections.Section"
+                            raise _wrong_answer(origin, hook, call, section, "a Section", hint)
+                        section.html()  # what cannot be shown is found here, not by the reporter
+                        found.append(section)
             except Exception as error:
-                reason = error.message if isinstance(error, FmidentError) else repr(error)
+                own = error if isinstance(error, FmidentError) else None
                 failed.append(
                     Diagnostic(
                         "warning",
-                        f"the report sections of plugin {origin} are missing: {reason}",
+                        f"the report sections of plugin {origin} are missing: "
+                        + (own.message if own else repr(error)),
+                        own.location if own else raised_in(error, origin.package),
                         rule="failed-section",
                     )
                 )
@@ -254,7 +249,7 @@ class Host:
         pairs = [(registry, Registry[Any](registry.kind, origin)) for registry in self.registries]
         for registry, brought in pairs:
             getattr(alone.hook, f"fmident_register_{registry.kind}s")(registry=brought)
-            _check_items(brought)
+            check_items(brought)
             registry.check(brought)
         self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
         self._origins[id(plugin)] = origin
@@ -352,72 +347,6 @@ def _validated_hooks(plugin: object) -> tuple[str, ...]:
     return tuple(sorted(caller.name for caller in callers))
 
 
-def _check_items(registry: Registry[Any]) -> None:
-    """Refuse what the host could not use later.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        An item is not a class, not of the base class of its kind, or lacks methods; an executor
-        is not described.
-    """
-    module, name = _BASES[registry.kind]
-    for registration in registry:
-        item, what = registration.item, f"the {registry.kind} '{registration.name}'"
-        base = getattr(importlib.import_module(module), name)
-        if registry.kind == "executor":
-            if not isinstance(item, base):
-                raise PluginError(f"{what} is {item!r}", hint=f"register an {module}.{name}")
-            continue
-        if not isinstance(item, type):
-            raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
-        if not issubclass(item, base):
-            raise PluginError(
-                f"{what} is not a subclass of {module}.{name}", hint="derive it from that"
-            )
-        lacking = sorted(getattr(item, "__abstractmethods__", ()))
-        if lacking:
-            methods = ", ".join(f"'{method}'" for method in lacking)
-            raise PluginError(f"{what} lacks {methods}", hint=f"see {module}.{name}")
-        if registry.kind in ("estimator", "cost"):
-            _check_name(registration.name, item, what, alike=registry.kind == "estimator")
-        if registry.kind == "estimator":
-            _check_options(item, what)
-
-
-def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
-    """Refuse a class without a name, or with another one where results would tell it.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        There is no name, or it is not that of the registration.
-    """
-    own = getattr(item, "name", None)
-    if not isinstance(own, str) or not own or (alike and own != name):
-        raise PluginError(
-            f"{what}: its class {item.__name__} "
-            + ("has no name" if own is None else f"is called {own!r}"),
-            hint=f'write name = "{name}" into the class',
-        )
-
-
-def _check_options(item: type[Any], what: str) -> None:
-    """Refuse an estimator whose options cannot be read from a table.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        They are no dataclass.
-    """
-    options = getattr(item, "options_type", None)
-    if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
-        raise PluginError(
-            f"{what}: its class {item.__name__} has no dataclass as options_type",
-            hint="make it a frozen dataclass: its fields are the keys of the [estimator] table",
-        )
-
-
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
     hint: str | None = "uninstall or mend it; the other plugins are not affected"
     if isinstance(error, FmidentError):
@@ -435,16 +364,42 @@ def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
     )
 
 
-def _guarded(origin: Origin, call: Callable[..., Any], **arguments: object) -> Any:
+def _guarded(
+    origin: Origin, hook: str, call: Callable[..., Any], on: str = "", **arguments: object
+) -> Any:
+    """Call a hook of one plugin; `on` says on which file.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        It failed; with plugin, hook, file and line.
+    """
     try:
         return call(**arguments)
     except FmidentError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        what = f"plugin {origin}: '{hook}'"
+        failed = plugin_failed(f"{what} on {on}" if on else what, origin.package, error)
         raise PluginError(
-            f"plugin {origin} failed: {type(error).__name__}: {error}",
-            hint=f"leave it out with '--no-plugin {origin.plugin}', or report it to its authors",
+            failed.message, location=failed.location, hint=f"{PLUGIN_BUG}, or {_leave_out(origin)}"
         ) from error
+
+
+def _wrong_answer(
+    origin: Origin, hook: str, call: Callable[..., Any], answer: object, wanted: str, hint: str
+) -> PluginError:
+    """Return the error of a hook that answers something else than its contract says."""
+    (implementation,) = call.get_hookimpls()  # type: ignore[attr-defined]
+    return PluginError(
+        f"plugin {origin} answered {shown(repr(answer))} to {hook}, which is not {wanted}",
+        location=defined_at(implementation.function),
+        hint=f"{hint}, or {_leave_out(origin)}",
+    )
+
+
+def _leave_out(origin: Origin) -> str:
+    return f"leave the plugin out with '--no-plugin {origin.plugin}'"
 
 
 def _origin(point: EntryPoint) -> Origin:

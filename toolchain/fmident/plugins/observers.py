@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fmident.errors import Diagnostic
 from fmident.estimation.contract import StopEstimation
+from fmident.plugin_code import raised_in
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
@@ -65,12 +66,13 @@ class PluginObserver:
                 call(**arguments)
             except StopEstimation as request:
                 stop = stop or StopEstimation(f"plugin '{origin.plugin}': {request}")
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._silenced.add(str(origin))
                 self._report(
                     Diagnostic(
                         "warning",
                         f"plugin {origin} failed in {hook}: {type(error).__name__}: {error}",
+                        raised_in(error, origin.package),
                         hint="it is not called again in this run; please report it to its authors",
                         rule="broken-plugin",
                     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Generic, TypeVar
 
 from fmident.errors import PluginError, did_you_mean
@@ -29,6 +29,11 @@ class Origin:
     module: str = ""
     distribution: str = ""
     version: str = ""
+
+    @property
+    def package(self) -> str:
+        """The module without the name of an object in it."""
+        return self.module.partition(":")[0]
 
     @property
     def is_built_in(self) -> bool:
@@ -178,5 +183,7 @@ def _summary_of(item: object) -> str:
     summary = getattr(item, "summary", "")
     if isinstance(summary, str) and summary:
         return summary
-    lines = (getattr(item, "__doc__", None) or "").strip().splitlines()
-    return lines[0] if lines else ""
+    text = (getattr(item, "__doc__", None) or "").strip()
+    if isinstance(item, type) and is_dataclass(item) and text.startswith(f"{item.__name__}("):
+        return ""  # the signature, which a dataclass without a docstring has in its place
+    return text.splitlines()[0] if text else ""

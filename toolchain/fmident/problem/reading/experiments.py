@@ -222,10 +222,10 @@ def _without_gaps(
             f"input column '{column}' has no values", location=Location(str(main.table.path))
         )
     if not good.all() and fill is None:
-        row = int(np.flatnonzero(~good)[0])
+        row = int(main.rows[np.flatnonzero(~good)[0]])
         raise ProblemError(
-            f"input column '{column}' has a gap",
-            location=main.table.where(int(main.rows[row])),
+            f"input column '{column}' has a gap{main.table.in_row(row)}",
+            location=main.table.where(row),
             hint='inputs need a value at every instant; fill_inputs = "linear" in [[experiments]]'
             " interpolates",
         )

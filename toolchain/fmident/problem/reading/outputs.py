@@ -154,9 +154,10 @@ def read_output(
         )
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
+        row = int(sampled.rows[infinite[0]])
         raise ProblemError(
-            f"column '{column}' is infinite",
-            location=sampled.table.where(int(sampled.rows[infinite[0]])),
+            f"column '{column}' is infinite{sampled.table.in_row(row)}",
+            location=sampled.table.where(row),
         )
     draft = OutputDraft(
         name=key,
