@@ -39,6 +39,23 @@ ESTIMATOR = """
         registry.add("own", Own)
 """
 
+COST = """
+    from dataclasses import dataclass
+    from typing import ClassVar
+    from fmident.plugins import hookimpl
+    from fmident.problem import Cost
+    {decorator}
+    class Own(Cost):
+        name = "own"
+        {body}
+        def residuals(self, signals, predicted): return predicted[0]
+    @hookimpl
+    def fmident_register_costs(registry):
+        registry.add("own", Own)
+"""
+
+FROZEN = "@dataclass(frozen=True)"
+
 BROKEN = {
     "import error": ("import surely_not_installed", "surely_not_installed"),
     "syntax error": ("def (", "SyntaxError"),
@@ -109,6 +126,62 @@ BROKEN = {
         "no dataclass as options_type",
     ),
 }
+
+
+BROKEN |= {
+    "cost that is not a dataclass": (
+        COST.format(decorator="", body="width: float = 1.0"),
+        "the cost 'own': its class Own has the field 'width', but is not a dataclass",
+    ),
+    "option called name": (
+        COST.format(decorator=FROZEN, body="name: str = 'own'"),
+        "its class Own has an option called 'name'",
+    ),
+    "option that no file can give": (
+        COST.format(decorator=FROZEN, body="pole: list[complex] | None = None"),
+        "the option 'pole' of its class Own is of type",
+    ),
+    "option of an unknown type": (
+        COST.format(decorator=FROZEN, body="width: 'Width' = 1.0"),
+        "the types of the fields of its class Own cannot be found: NameError",
+    ),
+    "estimator with an odd option": (
+        ESTIMATOR.format(body="name = 'own'; options_type = O").replace(
+            "        pass", "        z: complex = 0j"
+        ),
+        "the option 'z' of its class O is of type complex",
+    ),
+    "estimator that needs an argument": (
+        ESTIMATOR.format(
+            body="name = 'own'; options_type = O\n        def __init__(self, n): pass"
+        ),
+        "its class Own needs the argument 'n'",
+    ),
+    "compiler that needs an argument": (
+        """
+        from fmident.compilers.base import Compiler
+        from fmident.plugins import hookimpl
+        class Own(Compiler):
+            def __init__(self, folder): pass
+            def unavailable(self): pass
+            def version(self): pass
+            def build(self, request): pass
+        @hookimpl
+        def fmident_register_compilers(registry):
+            registry.add("own", Own)
+        """,
+        "the compiler 'own': its class Own needs the argument 'folder'",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["width: float = 1.0", "by: ClassVar[int] = 2", "a: list[int | str] | None = None", "pass"],
+)
+def test_a_cost_whose_options_a_file_can_give(make_plugin: MakePlugin, body: str) -> None:
+    host = load_plugins(found=[make_plugin("own", COST.format(decorator=FROZEN, body=body))])
+    assert host.diagnostics == ()
 
 
 @pytest.mark.parametrize("kind", BROKEN)

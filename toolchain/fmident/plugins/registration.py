@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import Any
+import inspect
+from typing import Any, ClassVar, get_origin
 
 from fmident.errors import PluginError
+from fmident.options import types_of
 from fmident.plugins.registry import Registry
+from fmident.toml_file.options import is_readable
 
 _BASES = {
     "estimator": ("fmident.estimation.contract", "Estimator"),
@@ -19,6 +22,9 @@ _BASES = {
 """What plugins register by ``fmident_register_...s``: the base class of each kind, or the class of
 its descriptions; imported only when a plugin brings such a thing."""
 
+_NOT_OPTIONS = frozenset({"name", "summary", "gives_intervals", "by_sample"})
+"""What a cost says of itself as a class."""
+
 
 def check_items(registry: Registry[Any]) -> None:
     """Refuse what the host could not use later.
@@ -26,8 +32,8 @@ def check_items(registry: Registry[Any]) -> None:
     Raises
     ------
     fmident.errors.PluginError
-        An item is not a class, not of the base class of its kind, or lacks methods; an executor
-        is not described.
+        An item is not a class, not of the base class of its kind, lacks methods or cannot be made
+        without arguments; an executor is not described; an option cannot be read from a file.
     """
     module, name = _BASES[registry.kind]
     for registration in registry:
@@ -36,6 +42,7 @@ def check_items(registry: Registry[Any]) -> None:
         if registry.kind == "executor":
             if not isinstance(item, base):
                 raise PluginError(f"{what} is {item!r}", hint=f"register an {module}.{name}")
+            check_fields(item.options_type, what)
             continue
         if not isinstance(item, type):
             raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
@@ -50,7 +57,12 @@ def check_items(registry: Registry[Any]) -> None:
         if registry.kind in ("estimator", "cost"):
             _check_name(registration.name, item, what, alike=registry.kind == "estimator")
         if registry.kind == "estimator":
-            _check_options(item, what)
+            check_fields(_options_type(item, what), what)
+        if registry.kind == "cost":
+            _check_is_dataclass(item, what)
+            check_fields(item, what)
+        if registry.kind in ("estimator", "compiler", "reporter"):
+            _check_makeable(item, what)
 
 
 def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
@@ -70,8 +82,8 @@ def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
         )
 
 
-def _check_options(item: type[Any], what: str) -> None:
-    """Refuse an estimator whose options cannot be read from a table.
+def _options_type(item: type[Any], what: str) -> type[Any]:
+    """Return the options of an estimator; refuse one whose options cannot be read from a table.
 
     Raises
     ------
@@ -84,3 +96,98 @@ def _check_options(item: type[Any], what: str) -> None:
             f"{what}: its class {item.__name__} has no dataclass as options_type",
             hint="make it a frozen dataclass: its fields are the keys of the [estimator] table",
         )
+    return options
+
+
+def _check_is_dataclass(item: type[Any], what: str) -> None:
+    """Refuse a cost with annotated fields that are not options, for want of ``@dataclass``.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        Naming class and field.
+    """
+    annotated = [
+        name
+        for name, hint in inspect.get_annotations(item).items()
+        if not (name.startswith("_") or name in _NOT_OPTIONS or _is_class_variable(hint))
+    ]
+    if annotated and "__dataclass_fields__" not in vars(item):
+        raise PluginError(
+            f"{what}: its class {item.__name__} has the field '{annotated[0]}', but is not a "
+            "dataclass, so that it has no options",
+            hint="put @dataclass(frozen=True) above the class, or annotate it as ClassVar",
+        )
+
+
+def _is_class_variable(hint: object) -> bool:
+    if isinstance(hint, str):  # as "from __future__ import annotations" leaves it
+        return hint.startswith(("ClassVar", "typing.ClassVar"))
+    return hint is ClassVar or get_origin(hint) is ClassVar
+
+
+def _check_makeable(item: type[Any], what: str) -> None:
+    """Refuse a class that needs arguments; it is called without any.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        Naming class and argument.
+    """
+    try:
+        parameters = inspect.signature(item).parameters.values()
+    except (TypeError, ValueError):
+        return  # made in C, without a signature
+    needed = [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if needed:
+        raise PluginError(
+            f"{what}: its class {item.__name__} needs the argument '{needed[0]}'",
+            hint="it is called without arguments: give it a default",
+        )
+
+
+def check_fields(kind: type[Any], what: str) -> None:
+    """Refuse options that a problem file cannot give.
+
+    Parameters
+    ----------
+    kind
+        The dataclass whose fields are keys of a table.
+    what
+        Whose options they are, for the message.
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        Naming class and field.
+    """
+    if not dataclasses.is_dataclass(kind):
+        return
+    options = [f.name for f in dataclasses.fields(kind) if f.init]
+    if "name" in options:
+        raise PluginError(
+            f"{what}: its class {kind.__name__} has an option called 'name', which is the key "
+            "by which it is chosen",
+            hint="give the field another name",
+        )
+    try:
+        hints = types_of(kind)
+    except Exception as error:  # an annotation is an expression, which may raise anything
+        raise PluginError(
+            f"{what}: the types of the fields of its class {kind.__name__} cannot be found: "
+            f"{type(error).__name__}: {error}",
+            hint="import at run time what the annotations name, not under TYPE_CHECKING",
+        ) from error
+    for name in options:
+        if not is_readable(hints[name]):
+            raise PluginError(
+                f"{what}: the option '{name}' of its class {kind.__name__} is of type "
+                f"{getattr(hints[name], '__name__', hints[name])}, which a problem file cannot "
+                "give",
+                hint="an option is bool, int, float, str, Literal, tuple[X, ...], list[X], "
+                "dict[str, X], or one of these or None; or a field with init=False",
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -132,6 +133,23 @@ def _convert(value: Any, hint: Any) -> tuple[bool, Any]:
     if isinstance(hint, type):
         return isinstance(value, hint), value
     return True, value
+
+
+_DATES = (datetime.datetime, datetime.date, datetime.time)
+
+
+def is_readable(hint: Any) -> bool:
+    """Return whether a value of a TOML file can be of a type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or origin is typing.Literal or hint is type(None):
+        return True
+    if origin is typing.Annotated:
+        return is_readable(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return any(is_readable(a) for a in arguments if a is not type(None))
+    if origin in (tuple, list, dict, Mapping):
+        return all(is_readable(a) for a in arguments if a is not Ellipsis)
+    return hint in (bool, int, float, str, list, tuple, dict, *_DATES)
 
 
 def _convert_sequence(value: Any, kind: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
