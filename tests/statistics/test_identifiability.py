@@ -122,3 +122,16 @@ def test_fewer_residuals_than_parameters() -> None:
 )
 def test_combinations_read_like_algebra(coefficients: list[float], text: str) -> None:
     assert format_combination(np.array(coefficients), ["x", "y"]) == text
+
+
+def test_a_column_that_is_mostly_error_takes_no_part_in_combinations() -> None:
+    """Scaled to the length of the others it would mix with one that is known to nine digits."""
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        known, noise = generator.normal(size=(2, 800)) * [[1.0], [1e-9]]
+        other = 1e-9 * generator.normal(size=800)
+        found = analyse_rank(
+            np.column_stack([known, noise]), spread=np.column_stack([other, 0.98 * noise])
+        )
+        assert found.rank == 1
+        assert found.without_influence.tolist() == [False, True]

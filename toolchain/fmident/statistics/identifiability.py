@@ -21,6 +21,10 @@ from fmident.problem.reading.quantities import same_dimension
 _SAFETY = 1.5
 """Times the disagreement of two estimates that may be the error of either."""
 
+INVISIBLE = 0.5
+"""Ratio of the measured error of a column to its length from which it may be error alone. Scaled to
+the length of the others, it would take part in their combinations."""
+
 _NEGLIGIBLE = 1e-4
 """Share of a parameter in a unit null vector below which it counts as not involved."""
 
@@ -186,7 +190,7 @@ def analyse_rank(
     rows, columns = jacobian.shape
     norms: F64 = np.linalg.norm(jacobian, axis=0)
     if spread is not None:
-        column_errors = np.linalg.norm(spread, axis=0)
+        column_errors = np.linalg.norm(spread, axis=0) / INVISIBLE
     if column_errors is not None:
         norms = np.where(norms <= column_errors, 0.0, norms)
     safe = np.where(norms > 0.0, norms, 1.0)

@@ -14,6 +14,7 @@ from fmident.arrays import F64
 from fmident.evaluation import Evaluator
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
+from fmident.statistics.identifiability import INVISIBLE
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -46,9 +47,6 @@ cover 94.6 % in place of 95 %."""
 _MATTERS = 1e-4
 """Relative change of a value below which it does not matter: data without noise leave nearly no
 standard error."""
-
-_INVISIBLE = 0.5
-"""A column counts as hardly visible from this ratio of its error to its length."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -365,7 +363,7 @@ class _Verification:
         norms = np.maximum(np.linalg.norm(jacobian, axis=0), errors)
         norms = np.where(norms > 0.0, norms, 1.0)
         scaled = jacobian / norms
-        scaled[:, norms <= errors / _INVISIBLE] = 0.0
+        scaled[:, norms <= errors / INVISIBLE] = 0.0
         _, _, right = np.linalg.svd(np.linalg.qr(scaled, mode="r"), full_matrices=True)
         directions: F64 = right.T / norms[:, np.newaxis]
         return directions
