@@ -184,7 +184,7 @@ def types_of(kind: Hashable) -> Mapping[str, Any]:
 
 def ranges(hint: Any) -> tuple[Range, ...]:
     """Return the ranges that are annotated to a type, or to a part of a union."""
-    return _annotated(hint, Range)
+    return marked(hint, Range)
 
 
 def item_ranges(hint: Any) -> tuple[Range, ...]:
@@ -197,13 +197,14 @@ def item_ranges(hint: Any) -> tuple[Range, ...]:
 
 def requirements(hint: Any) -> tuple[Requires, ...]:
     """Return the options that a type's annotations require."""
-    return _annotated(hint, Requires)
+    return marked(hint, Requires)
 
 
-def _annotated(hint: Any, kind: type[T]) -> tuple[T, ...]:
+def marked(hint: Any, kind: type[T]) -> tuple[T, ...]:
+    """Return what of a kind is annotated to a type, or to a part of a union."""
     own = tuple(m for m in getattr(hint, "__metadata__", ()) if isinstance(m, kind))
     parts = typing.get_args(_bare(hint)) if _is_union(_bare(hint)) else ()
-    return own + tuple(m for part in parts for m in _annotated(part, kind))
+    return own + tuple(m for part in parts for m in marked(part, kind))
 
 
 def _bare(hint: Any) -> Any:

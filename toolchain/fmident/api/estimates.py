@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, ask_plugins, loaded, warn
 from fmident.errors import Diagnostic
+from fmident.problem.settings_keys import as_written
 
 if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer
@@ -162,7 +163,7 @@ def estimate(
         result = run_estimation(
             problem, evaluator, estimator, observers=(*observers, events), fmu=identity
         )
-        result = _with_executor(result, executor.report())
+        result = _with_executor(result, problem, executor.report())
         result = dataclasses.replace(result, assumed_units=assumed_units(problem))
     events.finished(result)
     return result
@@ -198,7 +199,7 @@ def _estimate_in_stages(
             identity,
             look,
         )
-        return _with_executor(result, executors[0].report())
+        return _with_executor(result, problem, executors[0].report())
 
 
 def _look_at_stages(
@@ -238,9 +239,12 @@ def _look_at_stages(
     return look
 
 
-def _with_executor(result: EstimationResult, report: ExecutorReport) -> EstimationResult:
-    """Add who ran the simulations, and how that went."""
-    settings = {**result.settings, "evaluation": report.settings()}
+def _with_executor(
+    result: EstimationResult, problem: Problem, report: ExecutorReport
+) -> EstimationResult:
+    """Add how the simulations were to be run, who ran them, and how that went."""
+    evaluation = {**as_written(problem.evaluation), **report.settings()}
+    settings = {**result.settings, "evaluation": evaluation}
     return dataclasses.replace(
         result, settings=settings, notes=(*result.notes, *report.doubts, *report.notes)
     )

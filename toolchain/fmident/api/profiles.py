@@ -19,6 +19,7 @@ from fmident.api.wiring import Report, loaded, warn
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
+from fmident.problem.settings_keys import as_written
 from fmident.problem.stages import continued
 
 if TYPE_CHECKING:
@@ -181,7 +182,10 @@ def profile(
             listener=listener,
         )
         about = executor.report()
-    settings = {**profiles.settings, "evaluation": about.settings()}
+    settings = {
+        **profiles.settings,
+        "evaluation": {**as_written(part.evaluation), **about.settings()},
+    }
     stored = _standard_errors(part, found)
     profiles, differing = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)

@@ -14,8 +14,10 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
+from fmident.problem.settings_keys import WHAT, WHO, InFile
 
 Scaling = Literal["linear", "log"]
 DifferenceScheme = Literal["forward", "central", "auto"]
@@ -79,7 +81,9 @@ class EstimatorSettings:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Options):
-    """How simulations are run.
+    """How simulations are run: the keys of ``[evaluation]``.
+
+    The marks of the fields are those of :mod:`fmident.problem.settings_keys`.
 
     Parameters
     ----------
@@ -114,18 +118,18 @@ class EvaluationSettings(Options):
         has grown.
     """
 
-    tolerance: Annotated[float | None, INSIDE_UNIT] = None
-    interpolation: Literal["auto", "hold", "linear", "mean"] = "auto"
-    interface: InterfaceChoice = "auto"
-    difference: DifferenceScheme = "forward"
-    relative_step: Annotated[float | None, INSIDE_UNIT] = None
-    check: bool = True
-    timeout: Annotated[float, Range(above=0.0, below=math.inf)] = 60.0
-    executor: str = "auto"
-    executor_options: Any = None
-    workers: Annotated[int | None, Range(least=1)] = None
-    memory_limit: Annotated[int | None, POSITIVE] = None
-    renew_after: Annotated[int | None, Range(least=1)] = None
+    tolerance: Annotated[float | None, INSIDE_UNIT, WHAT] = None
+    interpolation: Annotated[Interpolation, WHAT] = "auto"
+    interface: Annotated[InterfaceChoice, WHAT] = "auto"
+    difference: Annotated[DifferenceScheme, WHAT] = "forward"
+    relative_step: Annotated[float | None, INSIDE_UNIT, WHAT] = None
+    check: Annotated[bool, WHO] = True
+    timeout: Annotated[float, Range(above=0.0, below=math.inf), WHO] = 60.0
+    executor: Annotated[str, WHO] = "auto"
+    executor_options: Annotated[Any, InFile(None), WHO] = None
+    workers: Annotated[int | None, Range(least=1), WHO] = None
+    memory_limit: Annotated[int | None, POSITIVE, InFile("memory_limit_mb", 1_000_000), WHO] = None
+    renew_after: Annotated[int | None, Range(least=1), WHO] = None
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,10 @@ import numpy as np
 
 from fmident.errors import shown
 from fmident.evaluation.journal.keys import file_digest
+from fmident.problem.settings_keys import deciding_what
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
-
-_FREE_SETTINGS = frozenset(
-    {"check", "timeout", "executor", "executor_options", "workers", "memory_limit", "renew_after"}
-)
-"""Of ``[evaluation]``: who simulates, not what."""
 
 _SHOWN = 3
 
@@ -33,7 +29,6 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     """
     from fmident._version import __version__
 
-    settings = dataclasses.asdict(problem.evaluation)
     options = {k: v for k, v in problem.estimator.options.items() if not _is_limit(k)}
     # A cost may be a stranger's, with more state than its options.
     cost = problem.cost
@@ -47,7 +42,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
             "estimator": {"name": problem.estimator.name, **options},
             "cost": {"name": cost.name, "options": cost.options(), "state": state},
             "start": problem.start_values,
-            "evaluation": {k: v for k, v in settings.items() if k not in _FREE_SETTINGS},
+            "evaluation": deciding_what(problem.evaluation),
             "stages": {s.name: identity_of(s.problem) for s in problem.stages},
         }
     )

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args, get_origin
 
 import numpy as np
 
 from fmident.errors import Location
-from fmident.fmu.model_description.interfaces import CHOICES
-from fmident.fmu.setup import INTERPOLATIONS
 from fmident.options import OptionError
-from fmident.problem.model import DifferenceScheme, EvaluationSettings
+from fmident.problem.model import EvaluationSettings
+from fmident.problem.settings_keys import SettingKey, setting_keys
 from fmident.toml_file import Section, build_dataclass
 
-_MEGABYTE = 1_000_000
-
-KEYS = {f.name for f in dataclasses.fields(EvaluationSettings)} | {"memory_limit_mb"}
+KEYS = {
+    name
+    for setting in setting_keys(EvaluationSettings)
+    for name in (setting.field, setting.key)
+    if name is not None
+}
 """Names that no option of an executor may have: keys of all executors."""
 
 
@@ -55,21 +57,13 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
         Wrong types, unknown words, numbers out of range; with the line.
     """
     section = root.table("evaluation", {})
-    default = EvaluationSettings()
+    values = {
+        setting.field: _value(section, setting, setting.key, executors)
+        for setting in setting_keys(EvaluationSettings)
+        if setting.key is not None
+    }
     try:
-        settings = EvaluationSettings(
-            tolerance=section.number("tolerance", None),
-            interpolation=section.choice("interpolation", INTERPOLATIONS, "auto"),
-            interface=section.choice("interface", CHOICES, default.interface),
-            difference=section.choice("difference", get_args(DifferenceScheme), default.difference),
-            relative_step=section.number("relative_step", None),
-            check=section.flag("check", default.check),
-            timeout=section.number("timeout", default.timeout),
-            executor=_executor(section, executors, default.executor),
-            workers=_whole(section, "workers"),
-            memory_limit=_bytes(section, "memory_limit_mb"),
-            renew_after=_whole(section, "renew_after"),
-        )
+        settings = EvaluationSettings(**values)
     except OptionError as error:
         raise section.error(f"[evaluation]: {error}", error.option, code=error.code) from error
     options = _executor_options(section, executors or {}, settings.executor)
@@ -77,12 +71,16 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
     return dataclasses.replace(settings, executor_options=options)
 
 
-def _executor(section: Section, executors: Executors | None, default: str) -> str:
-    if executors is None:
-        name: str = section.text("executor", default)
-        return name
-    chosen: str = section.choice("executor", sorted(executors), default)
-    return chosen
+def _value(section: Section, setting: SettingKey, key: str, executors: Executors | None) -> Any:
+    """Return the value of one key, or its default."""
+    if key == "executor" and executors is not None:
+        return section.choice(key, sorted(executors), setting.default)
+    if setting.factor is not None:
+        return _scaled(section, key, setting.factor)
+    if get_origin(setting.kind) is Literal:
+        return section.choice(key, get_args(setting.kind), setting.default)
+    readers = {bool: section.flag, float: section.number, str: section.text, int: _whole(section)}
+    return readers[setting.kind](key, setting.default)
 
 
 def _executor_options(section: Section, executors: Executors, chosen: str) -> Any:
@@ -105,21 +103,25 @@ def _executor_options(section: Section, executors: Executors, chosen: str) -> An
     return build_dataclass(kinds[chosen], given, table=section.title, name=chosen, where=where)
 
 
-def _whole(section: Section, key: str) -> int | None:
-    """Return a whole number, or ``None`` when the key is absent."""
+def _whole(section: Section) -> Callable[[str, int | None], int | None]:
+    """Return a function that returns a whole number, or the default when the key is absent."""
+
+    def read(key: str, default: int | None) -> int | None:
+        value: float | None = section.number(key, default)
+        if value is None or value is default:
+            return default
+        if not np.isfinite(value) or value != int(value):
+            raise section.error(f"[evaluation]: {key} must be a whole number, not {value:g}", key)
+        return int(value)
+
+    return read
+
+
+def _scaled(section: Section, key: str, factor: int) -> int | None:
+    """Return a number of the file in the smaller unit, or ``None`` when the key is absent."""
     value = section.number(key, None)
     if value is None:
         return None
-    if not np.isfinite(value) or value != int(value):
-        raise section.error(f"[evaluation]: {key} must be a whole number, not {value:g}", key)
-    return int(value)
-
-
-def _bytes(section: Section, key: str) -> int | None:
-    """Return bytes from megabytes, or ``None`` when the key is absent."""
-    value = section.number(key, None)
-    if value is None:
-        return None
-    if not (np.isfinite(value) and value * _MEGABYTE >= 1.0):
+    if not (np.isfinite(value) and value * factor >= 1.0):
         raise section.error(f"[evaluation]: {key} must be positive, not {value:g}", key)
-    return int(value * _MEGABYTE)
+    return int(value * factor)
