@@ -11,6 +11,7 @@ import pytest
 
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, check_survives
+from fmident.fmu.processes import guard
 
 from .conftest import Builder
 from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
@@ -115,3 +116,36 @@ def test_nothing_is_left_behind(
         with pytest.raises(SimulationError):
             check_survives(trouble, SETUP, {"kind": kind})
     assert list(tmp_path.iterdir()) == []
+
+
+class Unreadable:
+    """Cannot be made again in the child: int("x") fails there."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("x",)
+
+
+def test_a_bug_of_fmident_in_the_child_is_not_blamed_on_the_fmu(trouble: Path) -> None:
+    with pytest.raises(SimulationError, match=r"guard_child\.py:\d+: ValueError: inv") as caught:
+        check_survives(trouble, SETUP, {"kind": Unreadable()})  # type: ignore[dict-item]
+    assert "defect of fmident, not of the FMU" in (caught.value.hint or "")
+    assert caught.value.code == Code.SIMULATION_FAILED
+
+
+BEGIN = "Traceback (most recent call last):\n"
+OWN = f'  File "{guard.__file__}", line 7, in run\n    x\n'
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        (f"{BEGIN}{OWN}KeyError: 'x'\n", "guard.py:7: KeyError: 'x'"),
+        (f'{BEGIN}{OWN}  File "/usr/x.py", line 3, in y\nOSError', "guard.py:7: OSError"),
+        (f"{BEGIN}{OWN}MemoryError\n", None),
+        (f'{BEGIN}  File "/fmu/resources/slave.py", line 3, in step\nKeyError: 1\n', None),
+        ("TypeError: not a traceback\n", None),
+    ],
+)
+def test_whose_traceback_it_is(printed: str, found: str | None) -> None:
+    told = guard.traceback_of(printed)
+    assert (told is None) if found is None else str(told).endswith(found)

@@ -116,7 +116,7 @@ def simulate_apart(
         elif child.returncode != 0 or outcome is None:
             end = end_of_process(child.returncode)
         if outcome is None:
-            raise lost(path, place, end, hung=stood is not None)
+            raise lost(path, place, end, hung=stood is not None, code=child.returncode)
         return _read(place, outcome, end)
 
 

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import pickle
+import re
 import signal
 import struct
 import time
@@ -38,6 +39,10 @@ TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
 of the simulation's loop."""
 
 TRACE = "trace.bin"
+
+_BEGIN = "Traceback (most recent call last):"
+_FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_PACKAGE = Path(__file__).parents[2]
 
 _STAGES = {
     "": "before it was loaded",
@@ -127,7 +132,7 @@ def check_survives(
         hung = limit is not None
         if hung or outcome is None:
             end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
-            raise lost(path, place, end, hung=hung)
+            raise lost(path, place, end, hung=hung, code=child.returncode)
     if "error" in outcome:
         raise ErrorFacts.read(outcome["error"]).error()
     wall_time = time.perf_counter() - began
@@ -181,7 +186,9 @@ def end_of_process(code: int) -> str:
     return f"ended the whole process with exit code {code}"
 
 
-def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> SimulationError:
+def lost(
+    path: str | os.PathLike[str], place: Path, end: str, *, hung: bool, code: int
+) -> SimulationError:
     """Return the error of a child that is gone, from the trace that it left."""
     trace = (place / TRACE).read_bytes()
     (reached,) = struct.unpack_from("<d", trace, BUFFER_BYTES)
@@ -190,6 +197,15 @@ def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> 
     records = decode(trace[:BUFFER_BYTES], description.by_reference)
     printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
     records += [LogRecord("output", "", line) for line in printed.splitlines() if line.strip()]
+    # 1: with a traceback, Python has ended the process; native code has left none of its own.
+    own = traceback_of(printed) if code == 1 and not hung else None
+    if own is not None:
+        return SimulationError(
+            f"the process that tried the FMU '{description.name}' failed in fmident's own code: "
+            f"{own}",
+            log=[str(record) for record in records],
+            hint="this is a defect of fmident, not of the FMU: please report it with this log",
+        )
     where = _STAGES.get(stage, "")
     when = f" at t = {reached!r} s" if stage == "step" else ""
     said = "; ".join(record.message for record in records[-3:])
@@ -206,6 +222,30 @@ def lost(path: str | os.PathLike[str], place: Path, end: str, *, hung: bool) -> 
         else "this is an error in the FMU: try other parameter values, a smaller step,"
         " or export it again with another tool or version",
     )
+
+
+def traceback_of(printed: str) -> str | None:
+    """Return exception, file and line of the traceback with which fmident's code has ended.
+
+    Parameters
+    ----------
+    printed
+        All that the process has printed.
+
+    Returns
+    -------
+    str or None
+        ``None`` where the last words are something else: of native code that has ended the
+        process, of Python inside the FMU, or that the memory limit was reached.
+    """
+    _, begin, last = printed.rpartition(_BEGIN)
+    lines = last.rstrip().splitlines()
+    frames = [found for found in map(_FRAME.match, lines) if found]
+    ends = [line for line in lines if line and not line.startswith(" ")]
+    own = [found for found in frames if Path(found["file"]).is_relative_to(_PACKAGE)]
+    if not begin or not own or not ends or ends[0].startswith(MemoryError.__name__):
+        return None
+    return f"{own[-1]['file']}:{own[-1]['line']}: {ends[0]}"
 
 
 class Trace:
