@@ -5,16 +5,23 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
+import jinja2
 import numpy as np
 import pytest
 
+from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, OutputFit
-from fmident.report.page import render
+from fmident.report import page as page_module
+from fmident.report.page import HtmlReporter, render
 from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram, searches
 from fmident.report.sections import Section, Text
+from fmident.report.sections.html import fragment
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -216,3 +223,25 @@ def test_each_stage_has_a_table_of_its_own_options(make_result: MakeResult) -> N
     assert search < run.index("<th>generations</th>") < polish < run.index("<th>solver</th>")
     assert run.count("<th>solver</th>") == 1  # the last stage's are not told twice
     assert "stage &#39;bare&#39;" in run
+
+
+def test_a_broken_section_costs_only_itself(
+    make_result: MakeResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(result: EstimationResult) -> str:
+        raise TypeError("no such <argument>")
+
+    monkeypatch.setattr(page_module, "residuals_section", broken)
+    problem: Any = SimpleNamespace(source=None, fmu=Path("delta.fmu"))
+    said = r"\.py:\d+: the section 'residuals' of report\.html .*: TypeError: no such <argument>"
+    with pytest.raises(FmidentError, match=said):
+        HtmlReporter().write(make_result(), problem, tmp_path)
+    html = (tmp_path / "report.html").read_text()
+    assert "<h2>Residuals</h2>" in html
+    assert "could not be made: TypeError: no such &lt;argument&gt;" in html
+    assert "<h2>Parameters</h2>" in html
+
+
+def test_a_template_may_have_a_value_called_name() -> None:
+    with pytest.raises(jinja2.TemplateNotFound, match=r"sections/nothing\.html"):
+        fragment("nothing", name="a value")

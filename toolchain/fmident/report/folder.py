@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.plugin_code import raised_in
 from fmident.problem.portable import with_absolute_paths
 from fmident.report.contract import TakesSections
 from fmident.report.result_json import FILE_NAME
@@ -124,12 +125,13 @@ def write_reports(
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _NO_ROOM:
                 raise
-            reason = error.message if isinstance(error, FmidentError) else repr(error)
+            own = error if isinstance(error, FmidentError) else None
             failed.append(
                 Diagnostic(
                     "warning",
                     f"reporter '{registration.name}' of plugin {registration.origin} "
-                    f"failed: {reason}",
+                    f"failed: {own.message if own else repr(error)}",
+                    own.location if own else raised_in(error, registration.origin.package),
                     hint="its files are missing or incomplete; the others were written",
                     rule="failed-reporter",
                 )

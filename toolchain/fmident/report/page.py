@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident.errors import FmidentError
+from fmident.plugin_code import raised_in
 from fmident.report.contract import Reporter, TakesSections
 from fmident.report.numbers import duration
-from fmident.report.sections.content import Section
+from fmident.report.sections.content import Section, Text
 from fmident.report.sections.correlation import correlation_section
 from fmident.report.sections.fits import fits_section
 from fmident.report.sections.html import document
@@ -41,15 +43,33 @@ class HtmlReporter(Reporter, TakesSections):
         self._sections = sections
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
-        """Write ``report.html`` into `folder`."""
+        """Write ``report.html`` into `folder`.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            A section could not be made; the page is written, and says so in its place.
+        """
         from fmident._version import __version__
 
         title = result.fmu_name or problem.fmu.name
         source = str(problem.source) if problem.source is not None else ""
+        failed: dict[str, Exception] = {}
         page = render(
-            result, title=title, source=source, version=__version__, sections=self._sections
+            result,
+            title=title,
+            source=source,
+            version=__version__,
+            sections=self._sections,
+            failed=failed,
         )
         (folder / FILE_NAME).write_text(page, encoding="utf-8")
+        for name, error in failed.items():
+            raise FmidentError(
+                f"the section '{name}' of {FILE_NAME} could not be made: "
+                f"{type(error).__name__}: {error}",
+                location=raised_in(error, "fmident.report"),
+            ) from error
 
 
 def render(
@@ -59,6 +79,7 @@ def render(
     version: str,
     source: str = "",
     sections: Sequence[Section] = (),
+    failed: dict[str, Exception] | None = None,
 ) -> str:
     """Return the page.
 
@@ -74,24 +95,43 @@ def render(
         The problem file, if there is one.
     sections
         Those of plugins, before the facts of the run.
+    failed
+        Takes the exception of each section that could not be made, by its name; the page then
+        says so in its place. Without it, the first exception is raised.
     """
     judged = verdict(result)
     facts = [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
+    parts: list[tuple[str, Callable[[], str]]] = [
+        (
+            "verdict",
+            lambda: verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
+        ),
+        ("parameters", lambda: parameters_section(result)),
+        ("stages", lambda: stages_section(result)),
+        ("correlation", lambda: correlation_section(result)),
+        ("series", lambda: series_section(result)),
+        ("population", lambda: population_section(result)),
+        ("fits", lambda: fits_section(result)),
+        ("residuals", lambda: residuals_section(result)),
+        *((section.title, section.html) for section in sections),
+        ("run", lambda: run_section(estimate_facts(result, version))),
+    ]
     return document(
         kicker="Parameter estimation",
         title=title,
         headline=judged.headline,
         subtitle=" · ".join([source, *facts] if source else facts),
-        sections=[
-            verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
-            parameters_section(result),
-            stages_section(result),
-            correlation_section(result),
-            series_section(result),
-            population_section(result),
-            fits_section(result),
-            residuals_section(result),
-            *(section.html() for section in sections),
-            run_section(estimate_facts(result, version)),
-        ],
+        sections=[_made(name, make, failed) for name, make in parts],
     )
+
+
+def _made(name: str, make: Callable[[], str], failed: dict[str, Exception] | None) -> str:
+    """Return a section; a broken one must not cost the others."""
+    try:
+        return make()
+    except Exception as error:
+        if failed is None:
+            raise
+        failed[name] = error
+        text = f"This section could not be made: {type(error).__name__}: {error}"
+        return Section(name.capitalize(), [Text(text)]).html()

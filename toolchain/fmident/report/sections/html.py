@@ -43,7 +43,7 @@ def document(
     )
 
 
-def fragment(name: str, **values: object) -> str:
+def fragment(name: str, /, **values: object) -> str:
     """Return one section as HTML, from its template."""
     return _environment().get_template(f"sections/{name}.html").render(values)
 
