@@ -31,6 +31,8 @@ NOT_BUT = {
     r"\b(?:is|are|was|were|been|be) told\b(?! apart| from)": "is reported, receives",
     r"\b(?:[Tt]ells?|[Tt]old) of\b": "reports",
     STANDS: "is",
+    r"\bdear(?:er|est)? to\b": "slow to, expensive to",
+    r"\bmend(?:s|ed|ing)?\b": "fixes, repairs",
     r"\b(?:come|came|comes) to (?:the|a|an|its|be) (?:end|value|point|time|instant)\b": "reaches",
     r"^ *(?:told|stand|stands)(?:: [\w\[\], ]+)? = ": "a name that says what it is",
 }

@@ -222,7 +222,7 @@ class Painter:
             self._item(canvas, item, matrix, name, values)
 
     def _box(self, canvas: Canvas, matrix: Matrix, component: Component) -> None:
-        """Stands for a component whose library is not at hand."""
+        """Draw a frame in place of a component whose library is not at hand."""
         frame = Items((Items((-100.0, -100.0)), Items((100.0, 100.0))))
         grey = Items((160.0, 160.0, 160.0))
         rectangle = Call("Rectangle", (), {"extent": frame, "lineColor": grey})

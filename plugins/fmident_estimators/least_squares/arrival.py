@@ -265,7 +265,7 @@ def _least_inside(matrix: F64, target: F64, room: tuple[F64, F64]) -> tuple[F64,
         Shape (n,) each; sides are -1 and 1 on the lower and the upper bound, else 0 (Stark and
         Parker, Bounded-variable least squares, Computational Statistics 10, 1995).
     """
-    from scipy.optimize import lsq_linear  # here, since it is dear to import and seldom needed
+    from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
 
     found = lsq_linear(matrix, target, bounds=room, method="bvls")
     return np.asarray(found.x, dtype=np.float64), np.asarray(found.active_mask, dtype=np.float64)

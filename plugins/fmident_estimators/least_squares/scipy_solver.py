@@ -41,7 +41,7 @@ def solve(search: LocalSearch) -> LocalResult:
     The algorithm asks for a Jacobian at each accepted point and only there, which is where
     iterations are counted. Trial points with NaN residuals shrink its trust region.
     """
-    from scipy.optimize import least_squares  # here, since it is dear to import and seldom needed
+    from scipy.optimize import least_squares  # here, since it is slow to import and seldom needed
 
     options = search.options
     if not bool(np.isfinite(search.residuals(search.z0)).all()):

@@ -223,7 +223,7 @@ def _base_parameters(
         options.linearity_tolerance,
     )
     without_energy = negligible(gradient, box.size)
-    # Friction and the like have no energy: their columns stand on their own.
+    # Friction and the like have no energy: their columns are taken separately.
     gradient = np.where(without_energy, 0.0, gradient)
     others = np.where(without_energy, triangle, 0.0)
     # Energies and residuals have different units; of one size, both are judged alike.

@@ -143,7 +143,7 @@ def within_bounds(
     lower, upper
         Shape (n,).
     """
-    from scipy import optimize  # here, since it is dear to import and seldom needed
+    from scipy import optimize  # here, since it is slow to import and seldom needed
 
     active = [*base.independent, *base.dependent]
     fixed = lower == upper

@@ -108,7 +108,7 @@ class _Equation:
 
     def free_run_error(self, y: F64, inputs: F64) -> float:
         """Return the error of the whole curve, run from its first values, over its spread."""
-        from scipy import signal  # here, since it is dear to import and seldom needed
+        from scipy import signal  # here, since it is slow to import and seldom needed
 
         order = self.past.size
         force = np.full(y.size, self.constant)

@@ -84,7 +84,7 @@ def choose_cutoff(values: F64, step: float, order: int, highest: float) -> Chose
 
 def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, float]:
     """Return variance per degree of freedom of what is taken away, and these degrees."""
-    from scipy import signal  # here, since it is dear to import and seldom needed
+    from scipy import signal  # here, since it is slow to import and seldom needed
 
     padding = min(max(3 * order, int(np.ceil(1.0 / (cutoff * step)))), values.size - 1)
     taken = values - butterworth(values, cutoff, step, order, padding)

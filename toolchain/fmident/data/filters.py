@@ -87,7 +87,7 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
     fmident.errors.DataError
         Too few samples, or a gap.
     """
-    from scipy import signal  # here, since it is dear to import and seldom needed
+    from scipy import signal  # here, since it is slow to import and seldom needed
 
     if values.size < decimation.shortest:
         raise DataError(
@@ -137,7 +137,7 @@ def butterworth(
     fmident.errors.DataError
         A cut-off outside of what the sampling allows, too few samples, or a gap.
     """
-    from scipy import signal  # here, since it is dear to import and seldom needed
+    from scipy import signal  # here, since it is slow to import and seldom needed
 
     nyquist = 0.5 / step
     if not 0.0 < cutoff < nyquist:

@@ -108,7 +108,7 @@ class Edges:
             The stop band lies beyond what the sampling allows, or the order would be too
             high.
         """
-        from scipy import signal  # here, since it is dear to import and seldom needed
+        from scipy import signal  # here, since it is slow to import and seldom needed
 
         nyquist = 0.5 / step
         if self.stopband >= nyquist:

@@ -126,7 +126,7 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     Where a bound is missing, the parameter stays within a factor of about three of its initial
     value, or within its scale if it starts at zero.
     """
-    from scipy.stats import qmc  # here, since it is dear to import and seldom needed
+    from scipy.stats import qmc  # here, since it is slow to import and seldom needed
 
     lower, upper = _box(evaluator)
     share = qmc.LatinHypercube(lower.size, seed=seed).random(count)

@@ -46,7 +46,7 @@ class PythonExecutor(Executor):
         ``model(times, inputs, **values)`` with times of shape (n,), inputs by name, and the
         values of the parameters' FMU variables and the experiment's start values; returns
         at least the measured variables. One with an argument ``tolerance`` is given that of the
-        simulation, which stands for the integrator's.
+        simulation, in place of the integrator's.
         It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
     """
 

@@ -348,7 +348,7 @@ def _validated_hooks(plugin: object) -> tuple[str, ...]:
 
 
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
-    hint: str | None = "uninstall or mend it; the other plugins are not affected"
+    hint: str | None = "uninstall it or report it to its authors; other plugins are not affected"
     if isinstance(error, FmidentError):
         reason = error.message
         hint = error.hint or hint

@@ -28,7 +28,7 @@ def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:
         Shape (k,); NaN outside of the points.
     """
     from scipy.interpolate import (
-        PchipInterpolator,  # here, since it is dear to import and seldom needed
+        PchipInterpolator,  # here, since it is slow to import and seldom needed
     )
 
     x = np.array([p.value for p in points])

@@ -127,7 +127,7 @@ def linear_step(
 
 
 def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
-    from scipy.optimize import lsq_linear  # here, since it is dear to import and seldom needed
+    from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
 
     found: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
     if bool(((found >= low) & (found <= high)).all()):
