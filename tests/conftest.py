@@ -19,6 +19,7 @@ import pytest
 
 from fmident.api.builds import find_library
 from fmident.compilers.base import Compiler
+from fmident.fmu.native_code.floating import standard_maker
 from fmident.fmu.processes import guard
 
 from .kept import VARIABLE, library_fmu
@@ -123,6 +124,12 @@ def measure(build_fmu: BuildFmu) -> Callable[[int], pd.DataFrame]:
         return pd.DataFrame({"time": times, "force": force, "position": position})
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def standard_floating_point() -> None:
+    """Begin each test with the standard state: a library with -ffast-math changes it for good."""
+    standard_maker()()
 
 
 @pytest.fixture

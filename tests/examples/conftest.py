@@ -39,15 +39,28 @@ def study_folder(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Callable[.
 
 @pytest.fixture
 def load_script() -> Callable[[Path], ModuleType]:
-    """Return a function that imports a script by its path."""
+    """Return a function that imports a script by its path, with the scripts beside it.
+
+    Those of other studies have the same names.
+    """
 
     def load(path: Path) -> ModuleType:
+        beside = {script.stem for script in path.parent.glob("*.py")}
+        _forget(beside)
         spec = importlib.util.spec_from_file_location(f"study_{path.stem}", path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            _forget(beside)
         return module
 
     return load
+
+
+def _forget(names: set[str]) -> None:
+    for name in names:
+        sys.modules.pop(name, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -46,14 +45,8 @@ def test_minima_of_a_map_are_counted(load_script: Callable[[Path], ModuleType]) 
 def minima(
     load_script: Callable[[Path], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    # Other studies have scripts of the same names.
-    for name in ("generate", "study"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(EXAMPLES / "pt2")
-    module = load_script(EXAMPLES / "pt2" / "minima.py")
-    for name in ("generate", "study"):
-        monkeypatch.delitem(sys.modules, name)
-    return module
+    return load_script(EXAMPLES / "pt2" / "minima.py")
 
 
 def test_the_share_of_the_lowest_minimum_is_its_basin(minima: ModuleType) -> None:

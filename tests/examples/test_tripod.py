@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -45,12 +44,8 @@ def test_rods_keep_their_length(generate: ModuleType) -> None:
 def fixed_step(
     load_script: Callable[[Path], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    # Other studies have scripts of the same names.
-    monkeypatch.delitem(sys.modules, "generate", raising=False)
     monkeypatch.syspath_prepend(EXAMPLES / "tripod")
-    module = load_script(EXAMPLES / "tripod" / "fixed_step.py")
-    monkeypatch.delitem(sys.modules, "generate")
-    return module
+    return load_script(EXAMPLES / "tripod" / "fixed_step.py")
 
 
 @pytest.mark.slow
