@@ -101,3 +101,13 @@ def test_a_simulation_that_fails_farther_away_is_not_influence() -> None:
     assert found.identifiability is not None
     assert "a is identifiable" in found.identifiability.verdict
     assert "next to these values" not in found.identifiability.verdict
+
+
+def test_the_look_does_not_stop_at_another_parameter_on_a_bound() -> None:
+    def model(times, inputs, n, k, b):
+        return {"y": np.floor(n) * np.exp(-k * times) + (b - 30.0) * times}
+
+    found = estimated(model, {"n": 3.6, "k": 0.7, "b": 25.0}, {"n": 3.3, "k": 1.0, "b": 19.0})
+    assert found.parameters.loc["b", "at_bound"]
+    assert found.identifiability is not None
+    assert "next to these values only: n acts at" in found.identifiability.verdict

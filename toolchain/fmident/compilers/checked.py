@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from types import UnionType
 
+from fmident._whole_file import whole_file
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import RECORD_PATH, encode_record, make_record, read_record
 from fmident.errors import Diagnostic, PluginError
@@ -133,13 +134,10 @@ def _state(file: Path) -> tuple[int, ...] | None:
 
 def _add_record(fmu: Path, content: bytes) -> None:
     """Add the record to an FMU; the file is complete at any time."""
-    fresh = fmu.with_name(f".{fmu.name}.record")
-    try:
-        shutil.copyfile(fmu, fresh)
-        with zipfile.ZipFile(fresh, "a", zipfile.ZIP_DEFLATED) as archive:
-            if RECORD_PATH in archive.namelist():
-                return  # one that cannot be read: a member cannot be replaced
+    with zipfile.ZipFile(fmu) as archive:
+        if RECORD_PATH in archive.namelist():
+            return  # one that cannot be read: a member cannot be replaced
+    with fmu.open("rb") as source, whole_file(fmu) as stream:
+        shutil.copyfileobj(source, stream)
+        with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(RECORD_PATH, content)
-        fresh.replace(fmu)
-    finally:
-        fresh.unlink(missing_ok=True)

@@ -263,7 +263,7 @@ def _judged(
     if jumps.lower is not None:
         outcome.limit("jump", "; but the cost is lower on the other side of a jump nearby")
     statistics = withhold(problem, statistics, jumps)
-    farther = look_farther(problem, evaluator, p, held, statistics, searches=weights is None)
+    farther = look_farther(problem, evaluator, p, statistics, compares_costs=weights is None)
     outcome.notes += farther_notes(problem, p, cost, farther)
     if farther.lower is not None:
         outcome.limit(

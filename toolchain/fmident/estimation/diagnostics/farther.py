@@ -53,10 +53,9 @@ def look_farther(
     problem: Problem,
     evaluator: Evaluator,
     p: F64,
-    held: npt.NDArray[np.bool_],
     statistics: VerifiedStatistics,
     *,
-    searches: bool,
+    compares_costs: bool,
 ) -> Farther:
     """Look whether parameters without influence at an estimate act farther away.
 
@@ -69,18 +68,17 @@ def look_farther(
         Of the run.
     p
         The estimate, shape (n,).
-    held
-        Which parameters lie on a bound, shape (n,).
     statistics
         At `p`.
-    searches
+    compares_costs
         Whether a lower cost is looked for: not where another than the cost was minimised.
     """
     if evaluator.jacobian_is_given(p):  # of a linear model: it is the same everywhere
         return Farther({})
-    silent = statistics.linearisation.analysis.without_influence
-    columns = np.flatnonzero(silent & ~held) if silent.size == p.size else np.empty(0, np.intp)
-    tried, moved = _placed(problem, p, columns)
+    # Those on a bound are not in the analysis.
+    linearisation = statistics.linearisation
+    kept, silent = linearisation.kept, linearisation.analysis.without_influence
+    tried, moved = _placed(problem, p, kept[silent])
     if not tried.size:
         return Farther({})
     residuals = evaluator.residuals(p)
@@ -94,10 +92,10 @@ def look_farther(
     found: dict[str, F64] = {}
     for j, point in zip(moved[acts], tried[acts], strict=True):
         found.setdefault(problem.free[j].name, point)
-    if not searches or not acts.any():
+    if not compares_costs or not acts.any():
         return Farther(found)
     # The others have fitted what this one left.
-    others = np.flatnonzero(~silent & ~held)
+    others = kept[~silent]
     jacobian = evaluator.jacobian(p)[:, others]
     steps = np.linalg.lstsq(jacobian, -there[acts].T, rcond=None)[0]
     followed = tried[acts]

@@ -46,6 +46,8 @@ class CheckedExecutor(Executor):
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise self._error("simultaneous", f"is {count!r}, not a positive whole number")
 
+    # Properties, since a plugin may change them while it runs.
+
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
         """How many simulations run at once."""
