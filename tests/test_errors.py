@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+# They define errors of their own.
+import fmident.catalog
+import fmident.cli.usage
+import fmident.compilers.openmodelica
+import fmident.evaluation.derivatives.differences  # noqa: F401
 from fmident.errors import (
     Code,
     CompilationError,
     DataError,
+    Diagnostic,
     EstimationError,
     FmidentError,
     FmuError,
+    Location,
     PluginError,
     ProblemError,
     SimulationError,
@@ -83,6 +95,74 @@ def test_codes_travel_between_processes(error: FmuError | SimulationError) -> No
     facts = ErrorFacts.read(ErrorFacts.of(error).as_json())
     again = facts.error()
     assert (type(again), again.code) == (type(error), error.code)
+
+
+def kinds(base: type[FmidentError] = FmidentError) -> Iterator[type[FmidentError]]:
+    """Return the errors that fmident defines."""
+    yield base
+    for kind in base.__subclasses__():
+        yield from kinds(kind)
+
+
+ARGUMENTS: dict[str, Any] = {
+    "message": "it is wrong",
+    "location": Location("problem.toml", 3, 4),
+    "hint": "put it right",
+    "code": "my-own",
+    "time": 1.5,
+    "log": ("first", "last"),
+    "ended": 1.0,
+    "outputs": np.arange(6.0).reshape(3, 2),
+    "timed_out": True,
+    "says_time": True,
+    "diagnostics": (Diagnostic("error", "not a class", Location("a.mo", 1), rule="syntax"),),
+    "key": "bounds",
+    "option": "steps",
+}
+"""A value of each argument that an error takes."""
+
+
+def facts(error: Exception) -> dict[str, Any]:
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(error).items()}
+
+
+def test_who_names_the_nearest_names_says_what_kind_of_error_it_is() -> None:
+    """The code of the class would leave a program with the words."""
+    without = [
+        f"{name_of(path)}:{node.lineno}"
+        for folder in (HOST, ESTIMATORS, COSTS, DASK)
+        for path in modules(folder)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and any(
+            k.arg == "hint" and re.search(r"did_you_mean|nearest_to", ast.unparse(k.value))
+            for k in node.keywords
+        )
+        and not any(k.arg == "code" for k in node.keywords)
+    ]
+    assert without == []
+
+
+def test_every_class_of_errors_is_known_here() -> None:
+    defined = {
+        node.name
+        for folder in (HOST, ESTIMATORS, COSTS, DASK)
+        for path in modules(folder)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and {ast.unparse(b) for b in node.bases} & {kind.__name__ for kind in kinds()}
+    }
+    assert {kind.__name__ for kind in kinds()} >= defined
+
+
+@pytest.mark.parametrize("kind", [*kinds(), OptionError], ids=lambda kind: kind.__name__)
+def test_errors_can_be_pickled(kind: type[Exception]) -> None:
+    """They are sent between processes, by multiprocessing and by Dask."""
+    signature = inspect.signature(kind)
+    error = kind(**{name: ARGUMENTS[name] for name in signature.parameters})
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind
+    assert (str(again), facts(again)) == (str(error), facts(error))
 
 
 def test_codes_are_kept_in_the_journal() -> None:

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import did_you_mean
+from fmident.errors import Code, did_you_mean
+from fmident.options import OptionError
 from fmident.problem import Cost, MeasuredSignal
 
 
@@ -53,9 +54,11 @@ class SquaresAndMaxima(Cost):
         for key, weights in (("squares", self.squares), ("maxima", self.maxima)):
             for name in weights if isinstance(weights, Mapping) else ():
                 if name not in known:
-                    raise ValueError(
+                    raise OptionError(
                         f"'{key}' names the output '{name}', which is not measured; "
-                        + did_you_mean(name, known, kind="output")
+                        + did_you_mean(name, known, kind="output"),
+                        key,
+                        Code.UNKNOWN_NAME,
                     )
         if all(_of(w, s) == 0.0 for w in (self.squares, self.maxima) for s in signals):
             raise ValueError("all weights are zero")

@@ -233,6 +233,7 @@ class Batch:
             raise EstimationError(
                 f"{reason}: {part.attempts} attempts to run the same simulations",
                 hint="look at the workers' logs; restart the cluster",
+                code=Code.EXECUTOR_LOST,
             )
         self._again.append(part)
 

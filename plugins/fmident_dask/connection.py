@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fmident import __version__
-from fmident.errors import Diagnostic, EstimationError, Location
+from fmident.errors import Code, Diagnostic, EstimationError, Location
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -57,7 +57,9 @@ class TroubleTimeout:
         self._since = now if self._since is None else self._since
         lasted = now - self._since
         if lasted >= self._limit:
-            raise EstimationError(f"{message}, for {lasted:.0f} s now", hint=hint)
+            raise EstimationError(
+                f"{message}, for {lasted:.0f} s now", hint=hint, code=Code.EXECUTOR_LOST
+            )
         if lasted >= self.QUIET and not self._told:
             self._told = True
             waiting = f"{message}; waiting {self._limit:.0f} s at most"
@@ -84,6 +86,7 @@ def import_distributed(place: Location | None = None) -> Any:
             f"executor = \"dask\" needs the package 'distributed', which is missing: {error}",
             location=place,
             hint="pip install 'fmident[dask]', or choose executor = \"processes\"",
+            code=Code.NOT_INSTALLED,
         ) from error
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident_dask.connection import import_distributed
 
@@ -121,6 +121,7 @@ class LocalCluster:
                     f" last one with exit status {lost.process.returncode}{lost.last_words}",
                     hint="is the memory too small for so many workers? Lower 'workers' in "
                     '[evaluation], or choose executor = "processes"',
+                    code=Code.EXECUTOR_LOST,
                 )
             lost.let_go()
             self._workers.remove(lost)

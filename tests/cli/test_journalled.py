@@ -16,12 +16,13 @@ import pytest
 import fmident
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.cli import journalled, main
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.journal import Workspace, recording
 from fmident.problem.model import Problem
 
+from ..refused import refused
 from ..study import Study
 
 Capture = pytest.CaptureFixture[str]
@@ -138,5 +139,5 @@ def test_in_python(study: Study, simulated: Callable[[int], list[int]]) -> None:
     count = simulated(99)
     assert len(scan(resume=True)) == 9
     assert count == [6]
-    with pytest.raises(EstimationError, match="no unfinished run"):
+    with refused(Code.NOTHING_TO_RESUME, EstimationError):
         scan(resume=True)

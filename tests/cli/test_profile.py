@@ -12,9 +12,10 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.evaluation.executors.inline import InProcessExecutor
 
+from ..refused import refused
 from ..study import Study
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
@@ -250,11 +251,11 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
     assert [p.name for p in last.profiles] == ["m", "d"]
     assert any("stage 'fine', with k held" in note for note in last.notes)
     np.testing.assert_allclose(last.parameters["m"], result.values["m"], rtol=1e-5)
-    with pytest.raises(ProblemError, match="no stage 'coarse'"):
+    with refused(Code.UNKNOWN_NAME, ProblemError, match="'coarse'"):
         fmident.profile(problem, result, stage="coarse")
-    with pytest.raises(ProblemError, match="'k' is not free in the stage 'fine'") as refused:
+    with pytest.raises(ProblemError, match="'k' is not free in the stage 'fine'") as caught:
         fmident.profile(problem, result, parameters=["k"])
-    assert "--stage rough" in (refused.value.hint or "")
+    assert "--stage rough" in (caught.value.hint or "")
     first = fmident.profile(problem, result, stage="rough", level=0.6827)
     assert any("Later stages have found m, d" in note for note in first.notes)
     assert not any("have changed since" in note for note in first.notes)

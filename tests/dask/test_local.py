@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fmident.errors import EstimationError, FmidentError
+from fmident.errors import Code, EstimationError, FmidentError
 from fmident.evaluation import SimulationTask
 from fmident_dask import DaskExecutor
 from fmident_dask.connection import check_versions
@@ -26,6 +26,7 @@ from fmident_dask.sizing import SECONDS, ChunkSizes
 from ..evaluation.executors.faults import lives
 from ..fmu.build import Fixture, build, compiler
 from ..fmu.conftest import CATEGORIES, TROUBLE
+from ..refused import refused
 from .study import assert_same, inline, make_problem, slow_tasks, some_tasks
 
 distributed = pytest.importorskip("distributed")
@@ -100,7 +101,7 @@ def test_local_workers_that_cannot_live_are_given_up(
         # From now on workers cannot import what they need.
         monkeypatch.setenv("PYTHONHOME", "/nowhere")
         os.kill(local.processes[0], signal.SIGKILL)
-        with pytest.raises(EstimationError, match="6 Dask workers on this machine") as caught:
+        with refused(Code.EXECUTOR_LOST, EstimationError) as caught:
             executor.run(slow_tasks(4, 0.1))
     assert "exit status 1: " in str(caught.value)  # and its last words
 
@@ -184,7 +185,7 @@ def test_addresses_of_other_forms_are_tried(
 
 def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EstimationError, match="needs the package 'distributed'") as caught:
+    with refused(Code.NOT_INSTALLED, EstimationError, match="'distributed'") as caught:
         DaskExecutor(make_problem(trouble))
     assert "pip install 'fmident[dask]'" in (caught.value.hint or "")
     assert caught.value.exit_code == 2

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from fmident.data import read_table, split_header, time_axis, time_column
-from fmident.errors import DataError, FmidentError
+from fmident.errors import Code, DataError, FmidentError
+
+from ..refused import refused
 
 
 def written(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
@@ -105,7 +107,7 @@ def test_text_in_a_column_that_nobody_uses(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, "t,x,remark\n0,1,start\n1,2,\n"))
     np.testing.assert_array_equal(table.column("x"), [1.0, 2.0])
     assert table.names == ["t", "x", "remark"]
-    with pytest.raises(DataError, match=r"data.csv:2:3: 'start' in column 'remark'"):
+    with refused(Code.NOT_A_NUMBER, DataError, match="data.csv:2:3: 'start' .*'remark'"):
         table.column("remark")
 
 
@@ -164,9 +166,9 @@ def test_refused_columns(
 
 def test_missing_file_names_its_neighbours(tmp_path: Path) -> None:
     written(tmp_path, "t,x\n0,1\n", "cycle.csv")
-    with pytest.raises(DataError, match=r"no data file .*cycel.csv'\n  hint: nearest file: 'cycle"):
+    with refused(Code.UNKNOWN_NAME, DataError, match=r"cycel.csv'\n  hint: .*'cycle"):
         read_table(tmp_path / "cycel.csv")
-    with pytest.raises(DataError, match="is a folder"):
+    with refused(Code.UNUSABLE_FILE, DataError):
         read_table(tmp_path)
 
 
@@ -196,7 +198,7 @@ def test_rows_of_a_format_without_lines(tmp_path: Path) -> None:
         return pd.DataFrame(frames[path.stem])
 
     table = read_table(written(tmp_path, "", "a.npz"), reader=reader)
-    with pytest.raises(DataError, match=r"a\.npz: there is no column 'time'\n.*'f'"):
+    with refused(Code.UNKNOWN_NAME, DataError, match=r"a\.npz: .*'time'\n.*'f'"):
         time_column(table)
     assert time_column(table, "f") == "f"
     table = read_table(written(tmp_path, "", "b.npz"), reader=reader)

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from fmident.errors import PluginError, ProblemError, SimulationError
+from fmident.errors import Code, PluginError, ProblemError, SimulationError
 from fmident.estimation import EstimationResult, build_options
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
 from fmident_estimators.least_squares.estimator import starting_points
 from fmident_estimators.least_squares.losses import rho, robust_cost, robust_residuals, scores
+
+from ..refused import refused
 
 Run = Callable[..., EstimationResult]
 Make = Callable[..., Problem]
@@ -373,14 +375,14 @@ def test_missing_pyceres_is_explained(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyceres", None)
     problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
-    with pytest.raises(PluginError, match="needs the package pyceres") as caught:
+    with refused(Code.NOT_INSTALLED, PluginError, match="pyceres") as caught:
         run(problem, decay, LeastSquares(), {"solver": "ceres"})
     assert "scipy" in str(caught.value)
 
 
 def test_the_trust_region_option_is_for_ceres(make_problem: Make, run: Run) -> None:
     problem = make_problem(decay, {"a": 2.0, "k": 1.3}, free())
-    with pytest.raises(ProblemError, match="requires solver = 'ceres'"):
+    with refused(Code.REQUIRES_OPTION, ProblemError, match="solver = 'ceres'"):
         run(problem, decay, LeastSquares(), {"initial_trust_region": 1.0})
     small = run(problem, decay, LeastSquares(), {"solver": "ceres", "initial_trust_region": 1e-2})
     large = run(problem, decay, LeastSquares(), {"solver": "ceres"})

@@ -12,7 +12,7 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.errors import Diagnostic, EstimationError, PluginError, ProblemError
+from fmident.errors import Code, Diagnostic, EstimationError, PluginError, ProblemError
 from fmident.evaluation import (
     ExecutorKind,
     InProcessExecutor,
@@ -23,6 +23,7 @@ from fmident.evaluation import (
 from fmident.plugins import Host, load_plugins
 from fmident_dask import DASK, DaskOptions
 
+from ..refused import refused
 from ..study import Study
 
 MakePlugin = Callable[[str, str], EntryPoint]
@@ -129,7 +130,7 @@ def test_a_problem_made_in_python_with_an_unknown_executor(study: Study, host: H
     problem = load(host)
     settings = replace(problem.evaluation, executor="procesess")
     for asked in (make_executor, runs_in_this_process):
-        with pytest.raises(EstimationError, match="no executor 'procesess'") as caught:
+        with refused(Code.UNKNOWN_NAME, EstimationError, match="'procesess'") as caught:
             asked(replace(problem, evaluation=settings), host.executors.by_name)  # type: ignore[operator]
         assert "'processes'" in (caught.value.hint or "")
 

@@ -4,11 +4,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
-from fmident.errors import PluginError
+from fmident.errors import Code, Location, PluginError
 from fmident.plugins import load_plugins
+
+from ..refused import refused
 
 MakePlugin = Callable[[str, str], EntryPoint]
 
@@ -195,6 +198,49 @@ def test_broken_plugin_is_reported_and_skipped(make_plugin: MakePlugin, kind: st
     assert host.costs.names() == ("good",)
 
 
+BROKEN_LINES = {
+    "raises": ("import fmident\n\nx = {}['nothing']  # here\n", "KeyError: 'nothing'"),
+    "exits": ("import sys\nsys.exit(3)  # here\n", "SystemExit: 3"),
+    "calls what raises": ("import json\njson.loads('{')  # here\n", "JSONDecodeError"),
+    "imports what is missing": ("x = 1\nimport fmident_not_there  # here\n", "ModuleNotFound"),
+    "is not Python": ("x = 1\ndef f(:  # here\n", "SyntaxError: invalid syntax"),
+    "raises in its hook": (GOOD.replace('registry.add("good"', "1 / 0  # here\n    #"), "Zero"),
+}
+"""Name to a module whose line with ``# here`` is the one that fails, and the reason."""
+
+
+@pytest.mark.parametrize("kind", BROKEN_LINES)
+def test_a_plugin_that_is_left_out_is_reported_with_file_and_line(
+    make_plugin: MakePlugin, tmp_path: Path, kind: str
+) -> None:
+    source, reason = BROKEN_LINES[kind]
+    (diagnostic,) = load_plugins(found=[make_plugin("bad", source)]).diagnostics
+    assert reason in diagnostic.message
+    place = diagnostic.location
+    assert place is not None
+    assert Path(place.file) == tmp_path / "fmident_test_bad.py"
+    assert "# here" in Path(place.file).read_text().splitlines()[(place.line or 0) - 1]
+
+
+def test_the_line_may_be_in_the_package_around_a_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = tmp_path / "fmident_test_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("\n\nraise OSError('no licence')\n")
+    (package / "plugin.py").write_text("")
+    point = EntryPoint("bad", "fmident_test_package.plugin", "fmident")
+    (diagnostic,) = load_plugins(found=[point]).diagnostics
+    assert diagnostic.location == Location(str(package / "__init__.py"), 3)
+
+
+def test_a_plugin_that_is_not_there_has_no_line() -> None:
+    missing = EntryPoint("bad", "fmident_test_not_there", "fmident")
+    (diagnostic,) = load_plugins(found=[missing]).diagnostics
+    assert diagnostic.location is None
+
+
 def test_misspelt_hook_names_the_nearest(make_plugin: MakePlugin) -> None:
     host = load_plugins(found=[make_plugin("bad", BROKEN["misspelt hook"][0])])
     (diagnostic,) = [d for d in host.diagnostics if "'bad'" in d.message]
@@ -219,7 +265,7 @@ def test_plugins_of_one_name_live_together(make_plugin: MakePlugin) -> None:
 def test_plugins_can_be_left_out(make_plugin: MakePlugin) -> None:
     host = load_plugins(without=["good"], found=[make_plugin("good", GOOD)])
     assert host.costs.names() == ()
-    with pytest.raises(PluginError, match="no plugin 'goood'") as caught:
+    with refused(Code.UNKNOWN_NAME, PluginError, match="'goood'") as caught:
         load_plugins(without=["goood"], found=[make_plugin("good", GOOD)])
     assert "'good'" in str(caught.value)
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from fmident.errors import PluginError
+from fmident.errors import Code, PluginError
 from fmident.plugins import Origin, Registry
+
+from ..refused import refused
 
 FIRST = Origin("first", "first.module", "first-dist", "1.0")
 SECOND = Origin("second", "second.module", "second-dist", "2.0")
@@ -69,7 +71,7 @@ def test_unknown_name_lists_the_nearest() -> None:
     registry: Registry[type] = Registry("estimator", FIRST)
     registry.add("least-squares", Thing)
     registry.add("random-search", Thing)
-    with pytest.raises(PluginError, match="no estimator 'leastsquares'") as caught:
+    with refused(Code.UNKNOWN_NAME, PluginError, match="'leastsquares'") as caught:
         registry.get("leastsquares")
     assert "'least-squares'" in str(caught.value)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fmident.data import Decimation, Experiment, Measurement
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.fmu import ModelDescription
 from fmident.options import OptionError
 from fmident.problem import (
@@ -20,6 +20,8 @@ from fmident.problem import (
     Problem,
     validate_problem,
 )
+
+from ..refused import refused
 
 TIMES = np.linspace(0.0, 1.0, 50)
 Y = Measurement("x", "x", "c", np.zeros(50), sigma=np.array(1.0))
@@ -91,5 +93,5 @@ def test_refused(problem: Problem, fragments: tuple[str, ...], model: ModelDescr
 
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     assert EvaluationSettings(workers=np.int64(2)).workers == 2
-    with pytest.raises(OptionError, match="workers must be a whole number"):
+    with refused(Code.WRONG_TYPE, OptionError, match="workers"):
         EvaluationSettings(workers=1.5)  # type: ignore[arg-type]

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.problem import Problem, load_problem
 
 from ..fmu.build import Fixture, description, real
+from ..refused import refused
 
 _VARIABLES = "\n".join(
     [
@@ -224,7 +225,7 @@ def test_a_variable_has_one_unit(
 def test_a_unit_that_cannot_be_read(
     given: dict[str, str], unit: str, hint: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ProblemError, match=f"unit '{unit}' cannot be read") as caught:
+    with refused(Code.UNREADABLE_UNIT, ProblemError, match=f"'{unit}'") as caught:
         load(tmp_path, **given)
     assert hint in str(caught.value.hint)
     assert caught.value.location is not None

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from fmident._locked_folder import lock_folder
-from fmident.errors import Diagnostic, EstimationError
+from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
@@ -24,6 +24,8 @@ from fmident.report.folder import check_target, place_folder, remove_left, write
 from fmident.report.result_json import as_json
 from fmident.report.stored import read_result
 from fmident.report.terminal import summary
+
+from ..refused import refused
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -220,11 +222,11 @@ def test_interrupted_writing_leaves_the_earlier_result(
 
 def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(EstimationError, match="holds other files"):
+    with refused(Code.UNUSABLE_FILE, EstimationError):
         check_target(tmp_path)
-    with pytest.raises(EstimationError, match="is a file"):
+    with refused(Code.UNUSABLE_FILE, EstimationError):
         check_target(tmp_path / "notes.txt")
-    with pytest.raises(EstimationError, match="is a file"):
+    with refused(Code.UNUSABLE_FILE, EstimationError):
         check_target(tmp_path / "notes.txt" / "results")
     check_target(tmp_path / "new" / "results")
 
@@ -301,7 +303,7 @@ def test_a_result_that_cannot_be_moved_to_its_place_leaves_the_earlier_one(
         return rename(path, to)
 
     monkeypatch.setattr(Path, "rename", refuse)
-    with pytest.raises(EstimationError, match="Read-only file system"):
+    with refused(Code.UNUSABLE_FILE, EstimationError, match="Read-only file system"):
         write_folder(make_result(simulations=1), problem, target, reporters(), replace=replace)
     assert [p.name for p in tmp_path.iterdir()] == ["results"]
     assert json.loads((target / "result.json").read_text())["simulations"] == 29

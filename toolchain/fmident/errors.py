@@ -48,14 +48,17 @@ class Code(StrEnum):
     USAGE = "usage", "A command line that cannot be understood."
 
     NOT_TOML = "not-toml", "A file is not TOML."
-    UNKNOWN_KEY = "unknown-key", "A table has a key that is not known."
+    UNKNOWN_KEY = "unknown-key", "A table has a key, or something an option, that is not known."
     MISSING_KEY = "missing-key", "A table lacks a key."
     WRONG_TYPE = "wrong-type", "A value is of another type than the key needs."
     NOT_A_CHOICE = "not-a-choice", "A word is not one of those that the key allows."
     OUT_OF_RANGE = "out-of-range", "An option is out of its range."
     REQUIRES_OPTION = "requires-option", "An option requires another one, or another value of it."
+    UNUSABLE_FILE = "unusable-file", "A file or folder cannot be read, made or written."
     UNKNOWN_NAME = "unknown-name", "There is nothing of this name; the nearest names are listed."
     NOT_SETTABLE = "not-settable", "A variable of the FMU cannot be set."
+    NOT_AN_INPUT = "not-an-input", "Data are given for a variable of the FMU that is not an input."
+    NOT_AN_OUTPUT = "not-an-output", "A variable of the FMU cannot be compared with data."
     INVALID_PROBLEM = "invalid-problem", "The problem contradicts itself, the FMU or the data."
     INVALID_CATALOG = "invalid-catalog", "An entry of a catalogue that cannot be used."
     UNREADABLE_UNIT = "unreadable-unit", "A unit cannot be read."
@@ -80,6 +83,7 @@ class Code(StrEnum):
     NOTHING_TO_RESUME = "nothing-to-resume", "There is no unfinished run that can be resumed."
     OTHER_PROBLEM = "other-problem", "The unfinished run is of another problem."
     PLUGIN_FAILED = "plugin-failed", "A plugin cannot be loaded or registered, or is wrong."
+    NOT_INSTALLED = "not-installed", "A program or package that is needed here is not installed."
 
 
 def shown(value: object) -> str:

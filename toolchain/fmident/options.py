@@ -126,6 +126,10 @@ class OptionError(ValueError):
         self.code = code
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[type[OptionError], tuple[str, str, Code]]:
+        """Return what pickle makes it of again: its arguments are more than the message."""
+        return type(self), (str(self), self.option, self.code)
+
 
 @dataclass(frozen=True)
 class Options:

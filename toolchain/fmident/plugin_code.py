@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fmident.errors import FmidentError, Location, PluginError
+from fmident.errors import Code, FmidentError, Location, PluginError
 
 PLUGIN_BUG = "this is a bug in the plugin, not in the problem: please report it to its authors"
 """The hint of an error that the code of a plugin has caused."""
@@ -27,14 +27,25 @@ def raised_in(error: BaseException, module: str, called: object = None) -> Locat
         Function or class of the plugin that could not even be called, such as one that takes
         other arguments.
     """
-    steps = list(traceback.walk_tb(error.__traceback__))
-    names = [str(frame.f_globals.get("__name__")) for frame, _ in steps]
-    inside = [step for step, name in zip(steps, names, strict=True) if _is_in(name, module)]
-    place = None if inside else defined_at(called)
+    place = passed_through(error, module) or defined_at(called)
     if place is not None:
         return place
-    frame, line = (inside or steps)[-1]
+    frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
     return Location(frame.f_code.co_filename, line)
+
+
+def passed_through(error: BaseException, module: str) -> Location | None:
+    """Return the innermost line of a module or package that an exception passed through, if any.
+
+    Of a file that is not Python, it is the place in that file.
+    """
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return Location(error.filename, error.lineno, error.offset)
+    place = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _is_in(str(frame.f_globals.get("__name__")), module):
+            place = Location(frame.f_code.co_filename, line)
+    return place
 
 
 def _is_in(name: str, package: str) -> bool:
@@ -75,6 +86,7 @@ def plugin_failed(
         f"{what} ({module}) failed with {type(error).__name__}: {error}",
         location=raised_in(error, module, called),
         hint=PLUGIN_BUG,
+        code=Code.PLUGIN_FAILED,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import PluginError
+from fmident.errors import Code, PluginError
 from fmident.estimation.contract import Status
 from fmident_estimators.least_squares.losses import robust_residuals
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch
@@ -90,6 +90,7 @@ def _import_pyceres() -> ModuleType:
         raise PluginError(
             f"solver 'ceres' needs the package pyceres, which cannot be imported: {error}",
             hint='pip install pyceres, or choose solver = "scipy"',
+            code=Code.NOT_INSTALLED,
         ) from error
     module: ModuleType = pyceres
     return module

@@ -11,8 +11,10 @@ import pytest
 
 from fmident.compilers.base import BuildRequest, BuildResult
 from fmident.compilers.openmodelica import OpenModelicaCompiler
-from fmident.errors import CompilationError
+from fmident.errors import Code, CompilationError
 from fmident.fmu import read_description
+
+from ...refused import refused
 
 Build = Callable[..., BuildResult]
 pytestmark = [pytest.mark.usefixtures("fake_omc"), pytest.mark.slow]
@@ -241,7 +243,7 @@ def test_output_that_cannot_be_written(session: str, tmp_path: Path, recorded) -
         "Good", (recorded.MODELS / "Good.mo",), tmp_path / "file" / "Good.fmu", None,
         {"session": session},
     )  # fmt: skip
-    with pytest.raises(CompilationError, match="cannot be written"):
+    with refused(Code.UNUSABLE_FILE, CompilationError):
         OpenModelicaCompiler().build(request)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.errors import EstimationError, ProblemError, SimulationError
+from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.problem.model import Parameter
 
+from ...refused import refused
 from .conftest import GRAVITY, LENGTH, TRUTH, free, make_bench, pendulum
 
 BASE = {
@@ -241,7 +242,7 @@ def test_wrong_validation_is_refused(names: list[str]) -> None:
 
 
 def test_wrong_preference_is_refused() -> None:
-    with pytest.raises(ProblemError, match="prefer"):
+    with refused(Code.UNKNOWN_NAME, ProblemError, match="prefer"):
         make_bench(free(*ALL)).run(prefer=["mas"])
 
 

@@ -16,6 +16,7 @@ from fmident.evaluation import InProcessExecutor, ProcessExecutor, Simulated
 from fmident.evaluation.executors import resident
 from fmident.evaluation.executors.processes import executor as processes
 
+from ...refused import refused
 from . import faults
 from .faults import BuildFaults, failure, lives, make_problem, same, task
 
@@ -263,7 +264,7 @@ def test_what_no_worker_has_memory_for_is_run_twice_and_no_more(fmu: Path) -> No
 def test_a_memory_limit_that_no_worker_can_keep_is_refused(fmu: Path) -> None:
     with (
         ProcessExecutor(make_problem(fmu, memory_limit=1_000_000)) as executor,
-        pytest.raises(EstimationError, match="may have 1 MB") as caught,
+        refused(Code.OUT_OF_MEMORY, EstimationError) as caught,
     ):
         executor.run(GOOD)
     assert "memory_limit_mb" in (caught.value.hint or "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.errors import FmuError, SimulationError
+from fmident.errors import Code, FmuError, SimulationError
 from fmident.evaluation import ProcessExecutor
 from fmident.evaluation.executors.processes import executor as processes
 from fmident.evaluation.executors.processes import worker
@@ -18,6 +18,7 @@ from fmident.fmu.processes.apart import simulate_apart
 from fmident.validation import children as checks
 from fmident.validation import validate_fmu
 
+from ...refused import refused
 from . import faults
 from .faults import BuildFaults, failure, lives, make_problem, task
 from .hung import hurry
@@ -64,9 +65,9 @@ def test_a_hang_ends_a_simulation_wherever_it_is(faulty: BuildFaults, call: str)
         assert found.failure is None
         assert "did not answer within 30 s, while it was being freed" in found.remark
     else:
-        with pytest.raises(SimulationError, match="did not answer within"):
+        with refused(Code.TIMED_OUT, SimulationError):
             simulate_apart(path, SETUP, patience=30.0)
-    with pytest.raises(SimulationError, match="did not answer within"):
+    with refused(Code.TIMED_OUT, SimulationError):
         check_survives(path, SETUP, timeout=30.0)
 
 

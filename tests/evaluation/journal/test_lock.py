@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.evaluation.journal import RunLock
+
+from ...refused import refused
 
 HOLD = """\
 import sys, time
@@ -31,7 +31,9 @@ def test_a_second_run_is_told_of_the_first(tmp_path: Path) -> None:
         try:
             assert first.stdout is not None
             assert first.stdout.readline() == "held\n"
-            with pytest.raises(EstimationError, match=f"process {first.pid} on .*, since 20") as e:
+            with refused(
+                Code.FOLDER_IN_USE, EstimationError, match=f"process {first.pid} on .*, since 20"
+            ) as e:
                 RunLock(path, tmp_path / "out")
             assert "out" in e.value.message
             assert e.value.hint is not None
@@ -46,7 +48,7 @@ def test_a_second_run_is_told_of_the_first(tmp_path: Path) -> None:
 def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / ".out.lock"
     lock = RunLock(path, tmp_path / "out")
-    with pytest.raises(EstimationError, match=f"process {os.getpid()}"):
+    with refused(Code.FOLDER_IN_USE, EstimationError, match=str(os.getpid())):
         RunLock(path, tmp_path / "out")
     # Being asked has not given the lock away: other processes are still refused.
     take = HOLD.replace("time.sleep(60)", "")

@@ -14,7 +14,7 @@ from fmident.compilers.checked import is_about_output
 from fmident.compilers.libraries import installed_library, installed_names, own_source
 from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import is_stale, source_files
-from fmident.errors import CompilationError, PluginError, did_you_mean
+from fmident.errors import Code, CompilationError, PluginError, did_you_mean
 
 if TYPE_CHECKING:
     from fmident.plugins import Host
@@ -235,6 +235,7 @@ def find_library(
     raise CompilationError(
         f"there is no Modelica package '{top}' in {places}, nor where OpenModelica keeps libraries",
         hint=f"{did_you_mean(top, known, kind='package')}; or {otherwise}",
+        code=Code.UNKNOWN_NAME,
     )
 
 
@@ -259,7 +260,7 @@ def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for source in sources:
         if not source.exists():
-            raise CompilationError(f"there is no source '{source}'")
+            raise CompilationError(f"there is no source '{source}'", code=Code.UNKNOWN_NAME)
         if source.is_file() or (source / "package.mo").is_file():
             found.append(source)
             continue
@@ -315,7 +316,9 @@ def choose_compiler(host: Host, name: str) -> Compiler:
         compiler = host.compiler(name)
         reason = compiler.unavailable()
         if reason is not None:
-            raise CompilationError(f"the compiler '{name}' cannot run here: {reason}")
+            raise CompilationError(
+                f"the compiler '{name}' cannot run here: {reason}", code=Code.NOT_INSTALLED
+            )
         return compiler
     names = sorted(host.compilers.names(), key=lambda n: (n != PREFERRED, n))
     reasons: list[str] = []
@@ -331,7 +334,9 @@ def choose_compiler(host: Host, name: str) -> Compiler:
         reasons.append(f"{candidate}: {reason}")
     if not names:
         raise PluginError("no compiler is installed", hint="'fmident plugins' shows why")
-    raise CompilationError("no compiler can run here: " + "; ".join(reasons))
+    raise CompilationError(
+        "no compiler can run here: " + "; ".join(reasons), code=Code.NOT_INSTALLED
+    )
 
 
 def _build(
@@ -351,7 +356,9 @@ def _build(
         if not is_about_output(error, request.output):
             raise
         raise CompilationError(
-            f"the FMU '{request.output}' cannot be written: {error.strerror}", hint=elsewhere
+            f"the FMU '{request.output}' cannot be written: {error.strerror}",
+            hint=elsewhere,
+            code=Code.UNUSABLE_FILE,
         ) from error
 
 
@@ -374,19 +381,24 @@ def _refuse_unwritable(output: Path, elsewhere: str) -> None:
     """Say before compiling that there is no place for the FMU."""
     if output.is_dir():
         raise CompilationError(
-            f"the FMU '{output}' cannot be written: it is a folder", hint=elsewhere
+            f"the FMU '{output}' cannot be written: it is a folder",
+            hint=elsewhere,
+            code=Code.UNUSABLE_FILE,
         )
     parent = output.parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
         raise CompilationError(
-            f"the FMU '{output}' cannot be written: '{parent}' is a file", hint=elsewhere
+            f"the FMU '{output}' cannot be written: '{parent}' is a file",
+            hint=elsewhere,
+            code=Code.UNUSABLE_FILE,
         )
     if not os.access(parent, os.W_OK):
         raise CompilationError(
             f"the FMU '{output}' cannot be written: nothing may be written to '{parent}'",
             hint=elsewhere,
+            code=Code.UNUSABLE_FILE,
         )
 
 

@@ -47,6 +47,7 @@ def find_catalog(start: Path) -> Path:
     raise CatalogError(
         f"there is no 'fmus/{FILE_NAME}' here or in a folder above",
         hint="name the catalogue with --catalog",
+        code=Code.UNKNOWN_NAME,
     )
 
 
@@ -68,13 +69,19 @@ def read_catalog(path: str | Path) -> Catalog:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise CatalogError(f"there is no catalogue '{path}'", hint="check the path") from None
+        raise CatalogError(
+            f"there is no catalogue '{path}'", hint="check the path", code=Code.UNKNOWN_NAME
+        ) from None
     except UnicodeDecodeError as error:
         raise CatalogError(
-            f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
+            f"the file is not text in UTF-8 (byte {error.start})",
+            location=Location(str(path)),
+            code=Code.UNUSABLE_FILE,
         ) from error
     except OSError as error:
-        raise CatalogError(f"the catalogue '{path}' cannot be read: {error.strerror}") from error
+        raise CatalogError(
+            f"the catalogue '{path}' cannot be read: {error.strerror}", code=Code.UNUSABLE_FILE
+        ) from error
     content = parse_toml(text, path, error=CatalogError, example='"q[1:3]" = "rad"')
     root = Section(Source(path, text, CatalogError, "the catalogue"), (), content)
     libraries = {
@@ -123,7 +130,7 @@ def _library(section: Section) -> _Library:
     paths = tuple(base / s for s in sources)
     for path in paths:
         if not path.exists():
-            raise section.error(f"there is no source '{path}'", "sources")
+            raise section.error(f"there is no source '{path}'", "sources", code=Code.UNKNOWN_NAME)
     compilers = section.words("compilers") or ("embedded", "openmodelica")
     settings = _settings(section, compilers)
     section.finish()

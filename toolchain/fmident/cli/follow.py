@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from fmident.cli.console import out, out_now, tell, tell_all
-from fmident.errors import DataError, EstimationError, Location, ProblemError
+from fmident.errors import Code, DataError, EstimationError, Location, ProblemError
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.toml_file import loads, parse_toml
 
@@ -110,7 +110,9 @@ def _open(path: str, stack: ExitStack) -> TextIO:
         return sys.stdin
     if not Path(path).is_file():
         raise DataError(
-            f"there is no data file '{path}'", hint="check the path, or use - for a pipe"
+            f"there is no data file '{path}'",
+            hint="check the path, or use - for a pipe",
+            code=Code.UNKNOWN_NAME,
         )
     return stack.enter_context(Path(path).open(encoding="utf-8-sig", newline=""))
 

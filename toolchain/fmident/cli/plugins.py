@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fmident.cli.console import out, tell_all, width
 from fmident.cli.usage import UsageError
-from fmident.errors import did_you_mean
+from fmident.errors import Code, did_you_mean
 
 if TYPE_CHECKING:
     from fmident.evaluation import ExecutorKind
@@ -74,7 +74,9 @@ def _options(host: Host, name: str) -> int:
     }
     if name not in kinds:
         raise UsageError(
-            f"there is no estimator, cost or executor '{name}'", hint=did_you_mean(name, kinds)
+            f"there is no estimator, cost or executor '{name}'",
+            hint=did_you_mean(name, kinds),
+            code=Code.UNKNOWN_NAME,
         )
     section, summary, kind = kinds[name]
     out(f"{name}: {summary}")

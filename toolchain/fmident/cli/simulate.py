@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fmident.cli.console import out, say, tell
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
-from fmident.errors import Location, SimulationError, did_you_mean
+from fmident.errors import Code, Location, SimulationError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -260,6 +260,7 @@ def _inputs(
             raise UsageError(
                 f"the FMU of '{description.name}' has no input '{name}'",
                 hint=did_you_mean(name, known, kind="input"),
+                code=Code.UNKNOWN_NAME,
             )
     columns = [] if data is None else data.table.names
     found: dict[str, F64] = {}
@@ -275,6 +276,7 @@ def _inputs(
             raise UsageError(
                 f"'{data.table.path}' has no column '{column}' for the input '{name}'",
                 hint=did_you_mean(column, columns, kind="column"),
+                code=Code.UNKNOWN_NAME,
             )
         elif name in named:
             raise UsageError(

@@ -39,7 +39,9 @@ def refuse_unknown_command(arguments: Sequence[str], commands: Iterable[str]) ->
     known = list(commands)
     if word is not None and word not in known:
         raise UsageError(
-            f"there is no command '{word}'", hint=did_you_mean(word, known, kind="command")
+            f"there is no command '{word}'",
+            hint=did_you_mean(word, known, kind="command"),
+            code=Code.UNKNOWN_NAME,
         )
 
 
@@ -59,6 +61,7 @@ def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
         raise UsageError(
             f"'{parser.prog}' has no option '{option}'",
             hint=did_you_mean(option, parser.options(), kind="option"),
+            code=Code.UNKNOWN_NAME,
         )
     raise UsageError(
         f"'{first}' is one argument too many", hint=f"'{parser.prog} --help' shows how it is used"

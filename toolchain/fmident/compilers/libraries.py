@@ -30,7 +30,7 @@ from fmident.compilers.openmodelica.sources import (
     without_comments,
 )
 from fmident.compilers.staleness import source_files
-from fmident.errors import CompilationError, Diagnostic
+from fmident.errors import Code, CompilationError, Diagnostic
 
 VARIABLES = ("MODELICAPATH", "OPENMODELICALIBRARY")
 
@@ -232,6 +232,7 @@ def _package_of(path: Path) -> Path:
         raise CompilationError(
             f"there is no file '{path}'",
             hint="there is: " + ", ".join(f"'{p}'" for p in near[:5]) if near else "check the path",
+            code=Code.UNKNOWN_NAME,
         )
     entry = entry_file(path)
     if entry == path and path.name == "package.mo":

@@ -149,6 +149,7 @@ def _lines(path: Path) -> list[str]:
             f"byte 0x{content[error.start]:02x} is not text in UTF-8",
             location=Location(str(path), content.count(b"\n", 0, error.start) + 1),
             hint=f"save the file as CSV in UTF-8; {_NOT_CSV}",
+            code=Code.UNUSABLE_FILE,
         ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1

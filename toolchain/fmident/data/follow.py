@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.csv_text import GAPS
-from fmident.errors import DataError, Location
+from fmident.errors import Code, DataError, Location
 
 _PAUSE = 0.02
 
@@ -98,6 +98,7 @@ def lines_of(
             raise DataError(
                 f"byte 0x{error.object[error.start]:02x} behind line {number} is not UTF-8",
                 hint="follow CSV in UTF-8",
+                code=Code.UNUSABLE_FILE,
             ) from None
         if not piece:
             if clock() - last >= patience:

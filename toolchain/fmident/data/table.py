@@ -114,12 +114,13 @@ def read_table(
     """
     path = Path(path)
     if path.is_dir():
-        raise DataError(f"'{path}' is a folder", hint="name a CSV file")
+        raise DataError(f"'{path}' is a folder", hint="name a CSV file", code=Code.UNUSABLE_FILE)
     if not path.exists():
         near = [p.name for p in path.parent.glob("*.csv")] if path.parent.is_dir() else []
         raise DataError(
             f"there is no data file '{path}'",
             hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
+            code=Code.UNKNOWN_NAME,
         )
     if reader is not None:
         frame = reader(path, dict(spec or {}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, FmidentError, Location, ProblemError
+from fmident.errors import Code, EstimationError, FmidentError, Location, ProblemError
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
@@ -262,75 +262,66 @@ def _checked(
         It is not an estimate, has an unknown status or the wrong shape, or leaves the bounds.
     """
     if not isinstance(found, Estimate):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned {type(found).__name__}, not an Estimate",
-            hint=PLUGIN_BUG,
-        )
+        raise _mistake(estimator, f"returned {type(found).__name__}, not an Estimate")
     if found.status not in get_args(Status):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned the status {found.status!r}, but only "
+        raise _mistake(
+            estimator,
+            f"returned the status {found.status!r}, but only "
             f"{', '.join(repr(s) for s in get_args(Status))} exist",
-            hint=PLUGIN_BUG,
         )
     if found.ended_by not in (None, *get_args(Ending)):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' was ended by {found.ended_by!r}, but only "
+        raise _mistake(
+            estimator,
+            f"was ended by {found.ended_by!r}, but only "
             f"{', '.join(repr(e) for e in get_args(Ending))} exist",
-            hint=PLUGIN_BUG,
         )
     if not isinstance(found.message, str):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned a message of type "
-            f"{type(found.message).__name__}, not a text",
-            hint=PLUGIN_BUG,
+        raise _mistake(
+            estimator, f"returned a message of type {type(found.message).__name__}, not a text"
         )
     if not isinstance(found.details, Mapping):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned details of type "
-            f"{type(found.details).__name__}, not a mapping",
-            hint=PLUGIN_BUG,
+        raise _mistake(
+            estimator, f"returned details of type {type(found.details).__name__}, not a mapping"
         )
     try:
         p = np.asarray(found.parameters, dtype=np.float64)
     except (TypeError, ValueError):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned parameters that are not numbers: "
-            f"{found.parameters!r}",
-            hint=PLUGIN_BUG,
+        raise _mistake(
+            estimator, f"returned parameters that are not numbers: {found.parameters!r}"
         ) from None
     if p.shape != problem.initial.shape or not bool(np.isfinite(p).all()):
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned parameters {p} of shape {p.shape}, but "
+        raise _mistake(
+            estimator,
+            f"returned parameters {p} of shape {p.shape}, but "
             f"{problem.initial.size} finite numbers are expected",
-            hint=PLUGIN_BUG,
         )
     slack = 1e-9 * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
     weights = found.residual_weights
     if weights is not None:
         count = evaluator.residuals(np.clip(p, problem.lower, problem.upper)).size
         if np.shape(weights) != (count,) or not bool(np.isfinite(weights).all()):
-            raise EstimationError(
-                f"the estimator '{estimator.name}' returned residual weights of shape "
+            raise _mistake(
+                estimator,
+                "returned residual weights of shape "
                 f"{np.shape(weights)}, but {count} finite numbers are expected",
-                hint=PLUGIN_BUG,
             )
     scores = found.residual_scores
     if scores is not None:
         count = evaluator.residuals(np.clip(p, problem.lower, problem.upper)).size
         if scores.values.shape != (count,) or scores.slopes.shape != (count,):
-            raise EstimationError(
-                f"the estimator '{estimator.name}' returned residual scores of shapes "
+            raise _mistake(
+                estimator,
+                "returned residual scores of shapes "
                 f"{scores.values.shape} and {scores.slopes.shape}, but {count} numbers are "
                 "expected",
-                hint=PLUGIN_BUG,
             )
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])
-        raise EstimationError(
-            f"the estimator '{estimator.name}' returned {problem.free[j].name} = {p[j]}, "
+        raise _mistake(
+            estimator,
+            f"returned {problem.free[j].name} = {p[j]}, "
             f"outside of its bounds [{problem.lower[j]}, {problem.upper[j]}]",
-            hint=PLUGIN_BUG,
         )
     # The files of a result have keys that are texts; a long run is not lost over another one.
     details = {str(key): value for key, value in found.details.items()}
@@ -369,3 +360,9 @@ def _steps(evaluator: Evaluator, problem: Problem, p: F64) -> dict[str, object]:
 
 def _plain(options: Any) -> dict[str, object]:
     return dict(dataclasses.asdict(options))
+
+
+def _mistake(estimator: Estimator[Any], what: str) -> EstimationError:
+    return EstimationError(
+        f"the estimator '{estimator.name}' {what}", hint=PLUGIN_BUG, code=Code.PLUGIN_FAILED
+    )

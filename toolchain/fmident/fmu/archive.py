@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn, Protocol
 
-from fmident.errors import FmuError, Location
+from fmident.errors import Code, FmuError, Location
 
 DESCRIPTION = "modelDescription.xml"
 
@@ -156,8 +156,8 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
     limits = limits or ArchiveLimits()
     place = Location(str(path))
 
-    def refuse(message: str, hint: str | None = None) -> NoReturn:
-        raise FmuError(message, location=place, hint=hint)
+    def refuse(message: str, hint: str | None = None, code: Code | None = None) -> NoReturn:
+        raise FmuError(message, location=place, hint=hint, code=code)
 
     entries = _entries(path, refuse)
     if len(entries) > limits.members:
@@ -201,7 +201,8 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
 def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
     """Return the zip's directory."""
     if not path.exists():
-        refuse("there is no such FMU", "check the path, or build it with 'fmident build'")
+        advice = "check the path, or build it with 'fmident build'"
+        refuse("there is no such FMU", advice, Code.UNKNOWN_NAME)
     if not path.is_file():
         refuse("this is a folder, not an FMU file" if path.is_dir() else "this is not a file")
     try:
@@ -234,7 +235,9 @@ def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:
 
 
 class _Refuse(Protocol):
-    def __call__(self, message: str, hint: str | None = None) -> NoReturn: ...
+    def __call__(
+        self, message: str, hint: str | None = None, code: Code | None = None
+    ) -> NoReturn: ...
 
 
 def _is_binary(name: PurePosixPath) -> bool:

@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest, shown
-from fmident.plugin_code import PLUGIN_BUG, defined_at, plugin_failed, raised_in
+from fmident.errors import (
+    Code,
+    Diagnostic,
+    FmidentError,
+    Location,
+    PluginError,
+    did_you_mean,
+    nearest,
+    shown,
+)
+from fmident.plugin_code import PLUGIN_BUG, defined_at, passed_through, plugin_failed, raised_in
 from fmident.plugins import hookspecs
 from fmident.plugins.registration import check_items
 from fmident.plugins.registry import Origin, Registry
@@ -355,13 +364,25 @@ def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
     elif isinstance(error, pluggy.PluginValidationError):
         reason = " ".join(str(error).split())
     else:
-        reason = f"{type(error).__name__}: {error}"
+        message = error.msg if isinstance(error, SyntaxError) else error
+        reason = f"{type(error).__name__}: {message}"
     return Diagnostic(
         "warning",
         f"plugin {origin} cannot be used and is left out: {reason}",
+        _where_it_broke(origin, error),
         hint=hint,
         rule="broken-plugin",
     )
+
+
+def _where_it_broke(origin: Origin, error: BaseException) -> Location | None:
+    """Return the line of a plugin that could not be loaded; ``None`` if none of its lines ran."""
+    if isinstance(error, FmidentError) and error.location is not None:
+        return error.location
+    own = passed_through(error, origin.package)
+    if own is None and not origin.is_built_in:
+        own = passed_through(error, origin.package.partition(".")[0])  # a package around it
+    return own
 
 
 def _guarded(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Generic, TypeVar
 
-from fmident.errors import PluginError, did_you_mean
+from fmident.errors import Code, PluginError, did_you_mean
 
 T = TypeVar("T")
 
@@ -140,6 +140,7 @@ class Registry(Generic[T]):
                 f"there is no {self.kind} '{name}'",
                 hint=did_you_mean(name, self._items, kind=self.kind)
                 + "; 'fmident plugins' lists what is installed",
+                code=Code.UNKNOWN_NAME,
             ) from None
 
     def names(self) -> tuple[str, ...]:

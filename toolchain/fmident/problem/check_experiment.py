@@ -113,6 +113,7 @@ def _check_measurement(
             reason,
             location=place,
             hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
+            code=Code.NOT_AN_OUTPUT,
         )
     if m.values.shape != experiment.times.shape:
         raise ProblemError(

@@ -18,6 +18,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import kept_samples
 from fmident.errors import FmidentError, Location, PluginError, ProblemError
+from fmident.options import OptionError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.cost import Cost, MeasuredSignal, TimeDomain
 from fmident.problem.model import Problem
@@ -284,7 +285,9 @@ def check_cost(problem: Problem, location: Location | None = None) -> None:
         problem.cost.check(measured_signals(problem))
     except ValueError as error:
         raise ProblemError(
-            f"the cost '{problem.cost.name}' cannot be used here: {error}", location=location
+            f"the cost '{problem.cost.name}' cannot be used here: {error}",
+            location=location,
+            code=error.code if isinstance(error, OptionError) else None,
         ) from error
     except (Exception, SystemExit) as error:
         raise _broken(problem.cost, error) from error

@@ -244,5 +244,6 @@ def check_declared(
                         location=where("experiments", i, "outputs", m.name),
                         hint=f"add [parameters.{value}]; "
                         + did_you_mean(value, names, kind="parameter"),
+                        code=Code.UNKNOWN_NAME,
                     )
     return used

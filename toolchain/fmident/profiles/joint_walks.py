@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
@@ -214,12 +214,12 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
     wanted = known if names is None else list(names)
     for name in wanted:
         if name not in known:
-            fixed = any(q.name == name for q in problem.parameters)
+            if any(q.name == name for q in problem.parameters):
+                raise ProblemError(f"'{name}' is fixed: it has no profile")
             raise ProblemError(
-                f"'{name}' is fixed: it has no profile"
-                if fixed
-                else f"there is no free parameter '{name}'",
-                hint=None if fixed else did_you_mean(name, known, kind="parameter"),
+                f"there is no free parameter '{name}'",
+                hint=did_you_mean(name, known, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
             )
     if len(set(wanted)) < len(wanted):
         raise ProblemError("a parameter to profile is given twice")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
-from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 from fmident.plugin_code import raised_in
 from fmident.problem.portable import with_absolute_paths
 from fmident.report.contract import TakesSections
@@ -67,20 +67,26 @@ def check_target(folder: Path, marker: str = FILE_NAME) -> None:
             raise EstimationError(
                 f"'{folder}' exists and holds other files than a result of fmident",
                 hint="give another folder with -o",
+                code=Code.UNUSABLE_FILE,
             )
     elif folder.exists():
-        raise EstimationError(f"'{folder}' is a file", hint="give another folder with -o")
+        raise EstimationError(
+            f"'{folder}' is a file", hint="give another folder with -o", code=Code.UNUSABLE_FILE
+        )
     parent = folder.parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
         raise EstimationError(
-            f"'{folder}' cannot be made: '{parent}' is a file", hint="give another folder with -o"
+            f"'{folder}' cannot be made: '{parent}' is a file",
+            hint="give another folder with -o",
+            code=Code.UNUSABLE_FILE,
         )
     if not os.access(parent, os.W_OK):
         raise EstimationError(
             f"'{folder}' cannot be made: '{parent}' may not be written to",
             hint="give another folder with -o",
+            code=Code.UNUSABLE_FILE,
         )
 
 
@@ -236,6 +242,7 @@ def _unwritable(folder: Path, error: OSError) -> EstimationError:
     return EstimationError(
         f"the result cannot be written to '{folder}': {error.strerror or error}",
         hint="make room or choose another folder with -o",
+        code=Code.UNUSABLE_FILE,
     )
 
 

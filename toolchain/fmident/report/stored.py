@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident._json import JsonTable, loads_json
 from fmident.arrays import F64
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
     DerivativeCheck,
@@ -62,13 +62,17 @@ def read_result(path: Path) -> StoredResult:
     try:
         content = loads_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise EstimationError(f"there is no '{file}'", hint=hint) from None
+        raise EstimationError(f"there is no '{file}'", hint=hint, code=Code.UNKNOWN_NAME) from None
     except OSError as error:
         raise EstimationError(
-            f"'{file}' cannot be read: {error.strerror or error}", hint=hint
+            f"'{file}' cannot be read: {error.strerror or error}",
+            hint=hint,
+            code=Code.UNUSABLE_FILE,
         ) from None
     except ValueError as error:  # also bytes that are not UTF-8
-        raise EstimationError(f"'{file}' is not JSON: {error}", hint=hint) from None
+        raise EstimationError(
+            f"'{file}' is not JSON: {error}", hint=hint, code=Code.UNUSABLE_FILE
+        ) from None
     try:
         result = _result(JsonTable(content))
     except ValueError as error:

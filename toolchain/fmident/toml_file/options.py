@@ -58,6 +58,7 @@ def build_dataclass(
                 f"{table}: '{name}' has no option '{key}'",
                 location=where(key),
                 hint=did_you_mean(key, fields, kind="option") if fields else "it has none",
+                code=Code.UNKNOWN_KEY,
             )
     required = [
         f.name

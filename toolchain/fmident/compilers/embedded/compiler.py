@@ -85,7 +85,7 @@ def _optimization(request: BuildRequest) -> int:
             raise CompilationError(
                 f"the embedded compiler has no option '{key}'",
                 hint=did_you_mean(key, _OPTIONS, kind="option"),
-                code=Code.UNKNOWN_NAME,
+                code=Code.UNKNOWN_KEY,
             )
     level = request.options.get("optimization", 2)
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= 3:

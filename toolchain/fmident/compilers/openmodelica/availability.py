@@ -23,7 +23,7 @@ from fmident.compilers.openmodelica.sessions.ompython import (
 )
 from fmident.compilers.openmodelica.sessions.script import ScriptSession
 from fmident.compilers.openmodelica.sessions.session import Deadline, Session
-from fmident.errors import CompilationError
+from fmident.errors import Code, CompilationError
 
 Way = Literal["local", "script", "docker", "docker-script"]
 
@@ -61,10 +61,11 @@ def choose_way(session: str) -> Way:
             raise CompilationError(
                 "session = \"docker\" needs Docker, and there is no 'docker' on the path",
                 hint="install Docker, or:\n" + HOW_TO_GET,
+                code=Code.NOT_INSTALLED,
             )
         return "docker-script" if is_root() else "docker"
     if find_omc() is None:
-        raise CompilationError(NO_OMC, hint=HOW_TO_GET)
+        raise CompilationError(NO_OMC, hint=HOW_TO_GET, code=Code.NOT_INSTALLED)
     if session == "local" and is_root():
         raise CompilationError(
             'session = "local" does not work for root: omc refuses to be an interactive server',

@@ -127,7 +127,7 @@ def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
             raise CompilationError(
                 f"the openmodelica compiler has no option '{name}'",
                 hint=did_you_mean(name, known, kind="option"),
-                code=Code.UNKNOWN_NAME,
+                code=Code.UNKNOWN_KEY,
             )
     given = {"session": default_session(), **given}
     return OpenModelicaOptions(**given)  # type: ignore[arg-type]  # checked in __post_init__

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from fmident._whole_file import whole_file
 from fmident.compilers.staleness import RECORD_PATH
-from fmident.errors import CompilationError, Diagnostic, FmuError
+from fmident.errors import Code, CompilationError, Diagnostic, FmuError
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.description_xml import parse_description
 
@@ -126,6 +126,7 @@ def deliver(fmu: Path, output: Path, description: Element, record: bytes) -> Non
         raise CompilationError(
             f"'{output}' cannot be written: {error.strerror or error}",
             hint="check the folder, its permissions and the free space",
+            code=Code.UNUSABLE_FILE,
         ) from error
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fmident.compilers.openmodelica.installed import is_installed, version_of
-from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, Location, did_you_mean
 
 CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -83,6 +83,7 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
             raise CompilationError(
                 f"there is no source '{source}'",
                 hint="give Modelica files, or folders that hold a 'package.mo'",
+                code=Code.UNKNOWN_NAME,
             )
     top = class_name.partition(".")[0]
     loading = _Loading(sources)
@@ -245,9 +246,13 @@ def read_source(file: Path) -> str:
             "Modelica source is UTF-8: save it so",
             "encoding",
         )
-        raise CompilationError("Modelica source cannot be read", diagnostics=[finding]) from error
+        raise CompilationError(
+            "Modelica source cannot be read", diagnostics=[finding], code=Code.UNUSABLE_FILE
+        ) from error
     except OSError as error:
-        raise CompilationError(f"'{file}' cannot be read: {error.strerror or error}") from error
+        raise CompilationError(
+            f"'{file}' cannot be read: {error.strerror or error}", code=Code.UNUSABLE_FILE
+        ) from error
 
 
 def missing_source(class_name: str, sources: Sequence[Path]) -> str:

@@ -83,7 +83,9 @@ class Workspace:
             self._lock = RunLock(result.with_name(f".{result.name}.lock"), result)
         except OSError as error:
             raise EstimationError(
-                f"'{result}' cannot be made: {reason(error)}", hint="give another folder with -o"
+                f"'{result}' cannot be made: {reason(error)}",
+                hint="give another folder with -o",
+                code=Code.UNUSABLE_FILE,
             ) from error
         try:
             if self._lock.note:
@@ -267,6 +269,7 @@ class Workspace:
             raise EstimationError(
                 f"the unfinished run in '{self.folder}' cannot be moved aside: {reason(error)}",
                 hint="give another folder with -o",
+                code=Code.UNUSABLE_FILE,
             ) from error
         self._tell(
             "note",

@@ -266,6 +266,7 @@ class ModelDescription:
                     hint=f"elements are '{base}[{','.join('1' for _ in shape)}]' to"
                     f" '{base}[{last}]', counted from 1; structural parameters, where there"
                     " are any, change the size",
+                    code=Code.UNKNOWN_NAME,
                 )
             raise FmuError(
                 f"the FMU of '{self.name}' has no variable '{name}'",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 
 InterfaceKind = Literal["co-simulation", "model-exchange"]
 InterfaceChoice = Literal["auto", "co-simulation", "model-exchange"]
@@ -114,6 +114,7 @@ def choose_interface(
         raise FmuError(
             f"there is no interface '{choice}'",
             hint="use one of " + ", ".join(f"'{c}'" for c in CHOICES),
+            code=Code.NOT_A_CHOICE,
         )
     kinds: tuple[InterfaceKind, ...] = ("co-simulation", "model-exchange")
     for kind in reversed(kinds) if exchange_first else kinds:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu.archive import library_suffix, platform_folder
 
 _PARTS = ("core", "nvecserial", "sunmatrixdense", "sunlinsoldense", "cvode")
@@ -125,6 +125,7 @@ def _libraries() -> tuple[list[ctypes.CDLL], str]:
         f"Model Exchange needs the integrator SUNDIALS CVODE, which is not here ({tried})",
         hint="install it: pip install --upgrade fmpy, or apt-get install libsundials-dev;"
         " or export the FMU with Co-Simulation",
+        code=Code.NOT_INSTALLED,
     )
 
 

@@ -192,6 +192,7 @@ def _inputs(
                 f"'{name}' is not an input of the FMU (its causality is '{variable.causality}')",
                 name,
                 hint=did_you_mean(name, [v.name for v in description.inputs], kind="input"),
+                code=Code.NOT_AN_INPUT,
             )
         if column not in main.table.names:
             raise table.error(

@@ -197,19 +197,24 @@ def read_problem_file(path: str | Path) -> str:
     path = Path(path)
     if path.is_dir():
         raise ProblemError(
-            f"'{path}' is a folder", hint=f"name the file, such as {path / 'problem.toml'}"
+            f"'{path}' is a folder",
+            hint=f"name the file, such as {path / 'problem.toml'}",
+            code=Code.UNUSABLE_FILE,
         )
     if not path.exists():
         near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
         raise ProblemError(
             f"there is no problem file '{path}'",
             hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
+            code=Code.UNKNOWN_NAME,
         )
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ProblemError(
-            f"the file is not text in UTF-8 (byte {error.start})", location=Location(str(path))
+            f"the file is not text in UTF-8 (byte {error.start})",
+            location=Location(str(path)),
+            code=Code.UNUSABLE_FILE,
         ) from error
     parse_toml(text, path)
     return text
@@ -236,6 +241,7 @@ def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Pat
             f"there is no FMU '{path}'",
             "fmu",
             hint=did_you_mean(path.name, near, kind="FMU") if near else "build it: fmident build",
+            code=Code.UNKNOWN_NAME,
         )
     return path
 
@@ -257,6 +263,7 @@ def _built(
                 "sources",
                 hint="paths are relative to the problem file; name a Modelica file, a package's"
                 " folder or the folder above it",
+                code=Code.UNKNOWN_NAME,
             )
     try:
         return resolve_model(class_name, model.as_dict(), base)
@@ -462,7 +469,8 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
     kind: type[Cost] = TimeDomain
     if name != TimeDomain.name:
         if resolve_cost is None:
-            raise section.error(f"there is no cost '{name}' without plugins", "name")
+            message = f"there is no cost '{name}' without plugins"
+            raise section.error(message, "name", code=Code.UNKNOWN_NAME)
         try:
             kind = resolve_cost(name)
         except PluginError as error:

@@ -121,6 +121,7 @@ def read_output(
         raise section.error(
             reason,
             hint=did_you_mean(variable.name, names, kind="output"),
+            code=Code.NOT_AN_OUTPUT,
         )
     column = section.text("column")
     name = section.text("data", None)

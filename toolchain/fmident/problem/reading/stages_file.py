@@ -164,6 +164,7 @@ def _from_file(
             f"stage '{name}': there is no problem file '{path}'",
             "problem",
             hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
+            code=Code.UNKNOWN_NAME,
         )
     if path.resolve() == Path(section.source.path).resolve():
         raise section.error(f"stage '{name}' is this file itself", "problem")

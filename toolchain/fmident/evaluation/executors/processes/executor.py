@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.errors import EstimationError, FmuError, Location
+from fmident.errors import Code, EstimationError, FmuError, Location
 from fmident.evaluation.executors.base import Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.processes.batch import Batch
@@ -316,6 +316,7 @@ class ProcessExecutor(PreparedExecutor):
                 f"a worker process needs {worker.resident / 1e6:.0f} MB before its first"
                 f" simulation, but may have {limit / 1e6:.0f} MB",
                 hint="raise [evaluation] memory_limit_mb",
+                code=Code.OUT_OF_MEMORY,
             )
         worker.ready = True
         self._failed_starts = 0

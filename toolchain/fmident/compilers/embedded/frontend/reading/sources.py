@@ -13,7 +13,7 @@ from fmident.compilers.embedded.frontend.reading.scanner import (
     classes,
 )
 from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
-from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, Location, did_you_mean
 
 _WITHIN = re.compile(r"\s*(//[^\n]*\n\s*|/\*.*?\*/\s*)*within\s+\w", re.DOTALL)
 
@@ -99,6 +99,7 @@ def read_tree(path: Path) -> SourceTree:
         raise CompilationError(
             f"there is no Modelica source {path}",
             hint="name a .mo file or the folder that holds package.mo",
+            code=Code.UNKNOWN_NAME,
         )
     found: dict[str, ClassText] = {}
     for file in files:
@@ -116,6 +117,7 @@ def read_tree(path: Path) -> SourceTree:
                         "encoding",
                     )
                 ],
+                code=Code.UNUSABLE_FILE,
             ) from None
         for item in classes(text, file):
             found.setdefault(item.name, item)
@@ -162,6 +164,7 @@ def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
                 "missing-class",
             )
         ],
+        code=Code.UNKNOWN_NAME,
     )
 
 
