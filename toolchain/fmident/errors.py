@@ -83,6 +83,7 @@ class Code(StrEnum):
     NOTHING_TO_RESUME = "nothing-to-resume", "There is no unfinished run that can be resumed."
     OTHER_PROBLEM = "other-problem", "The unfinished run is of another problem."
     PLUGIN_FAILED = "plugin-failed", "A plugin cannot be loaded or registered, or is wrong."
+    NOT_SUPPORTED = "not-supported", "An executor or an FMU does not offer what is asked of it."
     NOT_INSTALLED = "not-installed", "A program or package that is needed here is not installed."
 
 

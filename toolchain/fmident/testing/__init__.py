@@ -1,9 +1,10 @@
-"""What every estimator must do, as checks that authors of plugins run on their own.
+"""What every estimator and every executor must do, as checks that authors of plugins run.
 
-:func:`check_estimator` runs all of them; :func:`estimator_checks` returns them for a
-parametrised test. Nothing here imports pytest.
+:func:`check_estimator` runs all those of an estimator; :func:`estimator_checks` returns them for a
+parametrised test. :func:`check_executor` is for executors. Nothing here imports pytest.
 """
 
+from fmident.testing.executor_checks import check_executor
 from fmident.testing.problems import ConformanceProblem, conformance_problems
 from fmident.testing.subject import ConformanceError, Subject
 from fmident.testing.suite import Check, check_estimator, estimator_checks
@@ -14,6 +15,7 @@ __all__ = [
     "ConformanceProblem",
     "Subject",
     "check_estimator",
+    "check_executor",
     "conformance_problems",
     "estimator_checks",
 ]

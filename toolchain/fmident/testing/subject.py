@@ -29,7 +29,7 @@ wasteful one needs on a problem with two parameters."""
 
 
 class ConformanceError(AssertionError):
-    """An estimator does not do what every estimator must."""
+    """An estimator or an executor does not do what every one must."""
 
 
 def expect(holds: bool, message: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from fmident._closing import Closes
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class Executor(Closes, ABC):
         raise EstimationError(
             f"{type(self).__name__} can only run the experiments of the problem",
             hint="it needs a method 'run_other'; the executors that come with fmident have it",
+            code=Code.NOT_SUPPORTED,
         )
 
     def report(self) -> ExecutorReport:

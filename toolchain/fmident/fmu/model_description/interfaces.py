@@ -125,4 +125,5 @@ def choose_interface(
     raise FmuError(
         f"the FMU of '{name}' does not offer '{choice}', it offers {has}",
         hint="use interface='auto', or export the FMU again with both interfaces",
+        code=Code.NOT_SUPPORTED,
     )

@@ -1,0 +1,240 @@
+"""What every executor must do, as a check that authors of executors run on their own."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import numpy as np
+
+from fmident.data.experiment import Experiment
+from fmident.errors import Code, EstimationError
+from fmident.evaluation import (
+    Executor,
+    ExecutorReport,
+    InProcessExecutor,
+    Simulated,
+    SimulationFailure,
+    SimulationTask,
+    output_variables,
+)
+from fmident.problem import Problem, parameter_values_for
+from fmident.testing.subject import ConformanceError, expect
+
+MakeExecutor: TypeAlias = Callable[[Problem], Executor]
+
+_COUNT = 6
+"""Tasks of each experiment."""
+
+
+def check_executor(
+    make: MakeExecutor,
+    problem: Problem,
+    failing: Mapping[str, float],
+    *,
+    reference: MakeExecutor = InProcessExecutor,
+) -> None:
+    """Check that an executor does what every executor must.
+
+    Its outcomes come back in the order of the tasks and equal those of the reference to the last
+    bit, whatever ran before; `done` is called once for each; a simulation that fails is an outcome;
+    Ctrl-C comes through; ``run_other`` works or is refused; ``report`` and ``close`` do theirs.
+
+    Parameters
+    ----------
+    make
+        Returns the executor of a problem, such as ``MyExecutor``.
+    problem
+        With a small FMU, and two experiments or more if possible. Some 20 simulations of each
+        experiment are run.
+    failing
+        FMU variable to value: with these in place of the parameters' own the simulation fails.
+    reference
+        Returns the executor whose outcomes are right.
+
+    Raises
+    ------
+    ConformanceError
+        It does not do what it must; with the reason.
+    """
+    with reference(problem) as right:
+        tasks = _tasks(problem)
+        broken = SimulationTask(0, {**tasks[0].values, **failing})
+        expected, (failure,) = right.run(tasks), right.run([broken])
+        for outcome in expected:
+            if isinstance(outcome, SimulationFailure):
+                raise ConformanceError(
+                    f"a simulation of the problem fails in the reference: {outcome}"
+                )
+        if not isinstance(failure, SimulationFailure):
+            raise ConformanceError(f"the simulation with {dict(failing)} does not fail")
+        executor = make(problem)
+        try:
+            _check_declared(executor)
+            _check_outcomes(executor, tasks, expected)
+            _check_done(executor, tasks)
+            _check_failures(executor, tasks, expected, broken, failure)
+            _check_run_other(executor, right, problem)
+            _check_interruption(executor, tasks)
+            _check_declared(executor)
+        finally:
+            executor.close()
+        executor.close()  # must do nothing
+
+
+def _tasks(problem: Problem) -> list[SimulationTask]:
+    """Return tasks of all experiments by turns, each with other values of the parameters."""
+    tasks = []
+    for k in range(_COUNT):
+        moved = np.clip(problem.initial * (1.0 + 0.003 * k), problem.lower, problem.upper)
+        for index, experiment in enumerate(problem.experiments):
+            values = parameter_values_for(problem, experiment, moved)
+            tasks.append(SimulationTask(index, values))
+    return tasks
+
+
+def _check_declared(executor: Executor) -> None:
+    count, report = executor.simultaneous, executor.report()
+    expect(isinstance(executor, Executor), "it is not an Executor")
+    expect(
+        type(count) is int and count >= 1,
+        f"'simultaneous' is {count!r}, not a positive whole number",
+    )
+    expect(isinstance(executor.isolated, bool), f"'isolated' is {executor.isolated!r}")
+    expect(isinstance(report, ExecutorReport), f"'report' returns {report!r}")
+    expect(bool(report.name), "its report has no name")
+
+
+def _check_outcomes(
+    executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
+) -> None:
+    """Order and bits, whatever ran before."""
+    expect(list(executor.run([])) == [], "an empty batch has no outcomes, and yet some came back")
+    before = copy.deepcopy(tasks)
+    _expect_same(executor.run(tasks), expected, "in the first batch")
+    expect(tasks == before, "it has changed the tasks of a batch")
+    _expect_same(executor.run(tasks[::-1]), expected[::-1], "in a batch in another order")
+    _expect_same(executor.run(tasks[-1:]), expected[-1:], "in a batch of one task")
+    twice = [*tasks[:2], *tasks[:2]]
+    _expect_same(executor.run(twice), [*expected[:2], *expected[:2]], "in one with equal tasks")
+
+
+def _check_done(executor: Executor, tasks: list[SimulationTask]) -> None:
+    reported: list[tuple[int, Simulated]] = []
+    found = executor.run(tasks, lambda index, outcome: reported.append((index, outcome)))
+    indices = [index for index, _ in reported]
+    expect(
+        sorted(indices) == list(range(len(tasks))),
+        f"'done' is called once for each task, but with the indices {indices}",
+    )
+    by_index = dict(reported)
+    _expect_same([by_index[k] for k in range(len(tasks))], found, "that 'done' was called with")
+
+
+def _check_failures(
+    executor: Executor,
+    tasks: list[SimulationTask],
+    expected: list[Simulated],
+    broken: SimulationTask,
+    failure: SimulationFailure,
+) -> None:
+    """One that fails is an outcome in its place, is reported, and does not concern the others."""
+    reported: dict[int, Simulated] = {}
+    mixed, right = [*tasks[:1], broken, *tasks[1:]], [*expected[:1], failure, *expected[1:]]
+    try:
+        found = executor.run(mixed, reported.__setitem__)
+    except Exception as error:
+        raise ConformanceError(
+            f"a simulation that fails is an outcome, but 'run' raised {error!r}"
+        ) from error
+    _expect_same(found, right, "in a batch with one that fails")
+    expect(
+        isinstance(reported.get(1), SimulationFailure),
+        "'done' is called with the failure, too",
+    )
+    _expect_same(executor.run(tasks), expected, "in the batch after one that fails")
+
+
+def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> None:
+    own = problem.experiments[0]
+    count = max(own.times.size // 2, 2)
+    inputs = {name: values[:count] for name, values in own.inputs.items()}
+    other = Experiment("other", own.times[:count], inputs, (), start_values=own.start_values)
+    values = [task.values for task in _tasks(problem) if task.experiment == 0]
+    variables = output_variables(own)[::-1]
+    try:
+        found = executor.run_other(other, variables, values)
+    except EstimationError as error:
+        if error.code == Code.NOT_SUPPORTED:
+            return
+        raise
+    _expect_same(found, right.run_other(other, variables, values), "of another experiment")
+
+
+def _check_interruption(executor: Executor, tasks: list[SimulationTask]) -> None:
+    """Ctrl-C while a batch runs ends it with KeyboardInterrupt."""
+    interrupted = False
+
+    def interrupt(_index: int, _outcome: Simulated) -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            if threading.current_thread() is threading.main_thread():
+                signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
+
+    with _ctrl_c():
+        try:
+            executor.run(tasks, interrupt)
+        except KeyboardInterrupt:
+            return
+    raise ConformanceError("Ctrl-C in the middle of a batch is lost: 'run' returned")
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[None]:
+    """Have SIGINT raise KeyboardInterrupt, also where a shell has switched it off."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers belong to the main thread
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _expect_same(found: Sequence[Simulated], expected: Sequence[Simulated], where: str) -> None:
+    """Compare outcomes to the last bit; failures by their code, parameters and experiment."""
+    expect(
+        isinstance(found, list | tuple) and len(found) == len(expected),
+        f"{len(expected)} tasks have as many outcomes, but {len(found)} came back {where}",
+    )
+    for index, (one, right) in enumerate(zip(found, expected, strict=True)):
+        what = f"outcome {index} {where}"
+        if isinstance(right, SimulationFailure):
+            if not isinstance(one, SimulationFailure):
+                raise ConformanceError(f"{what} is {type(one).__name__}, not a failure")
+            facts = [(f.code, dict(f.parameters), f.experiment) for f in (one, right)]
+            expect(facts[0] == facts[1], f"{what} is the failure {facts[0]}, not {facts[1]}")
+            continue
+        if not isinstance(one, np.ndarray):
+            raise ConformanceError(f"{what} is {one!r}, not an array")
+        expect(
+            (one.shape, one.dtype) == (right.shape, right.dtype),
+            f"{what} has shape {one.shape} and type {one.dtype}, not {right.shape} {right.dtype}",
+        )
+        expect(
+            one.tobytes() == right.tobytes(),
+            f"{what} differs from the reference by up to {_farthest(one, right):.3g}: "
+            "are the outcomes in the order of the tasks, and equal to the last bit?",
+        )
+
+
+def _farthest(one: np.ndarray, right: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.max(np.abs(one - right), initial=0.0))
