@@ -11,7 +11,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Code, Location, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
-from fmident.estimation.online.online import OnlineEstimator, Tracker
+from fmident.estimation.online.estimator import OnlineEstimator, Tracker
 from fmident.estimation.online.series import Flag, OnlineEstimate
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem

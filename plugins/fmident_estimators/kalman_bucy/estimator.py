@@ -12,7 +12,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Location, ProblemError
 from fmident.estimation.contract import Estimate, Monitor, Requirement
-from fmident.estimation.online.online import OnlineEstimator, Tracker, collect, time_series
+from fmident.estimation.online.estimator import OnlineEstimator, Tracker, collect, time_series
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.evaluation.contract import Evaluator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range

@@ -10,7 +10,7 @@ import pytest
 
 from fmident.errors import DataError, ProblemError
 from fmident.estimation import EstimationResult, run_estimation
-from fmident.estimation.online.online import collect
+from fmident.estimation.online.estimator import collect
 from fmident.estimation.online.series import Flag
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem

@@ -10,7 +10,7 @@ from scipy.signal import lsim
 
 from fmident.cli.follow import _closing
 from fmident.estimation import build_options, run_estimation
-from fmident.estimation.online.online import collect
+from fmident.estimation.online.estimator import collect
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.kalman_bucy import KalmanBucyEstimator

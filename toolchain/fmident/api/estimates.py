@@ -179,7 +179,7 @@ def _estimate_in_stages(
 ) -> EstimationResult:
     """Run the stages; the executors are open until the last has ended."""
     from fmident.estimation.checks import check_survives
-    from fmident.estimation.stages.stages import run_stages
+    from fmident.estimation.stages.sequence import run_stages
     from fmident.evaluation import runs_in_this_process
 
     with ExitStack() as opened:

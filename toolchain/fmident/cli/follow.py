@@ -21,7 +21,7 @@ from fmident.toml_file import loads, parse_toml
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
     from fmident.data.table import Table
-    from fmident.estimation.online.online import Tracker
+    from fmident.estimation.online.estimator import Tracker
     from fmident.estimation.online.series import OnlineEstimate
     from fmident.problem.model import Problem
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     from fmident import api
     from fmident.data.follow import lines_of
     from fmident.estimation.choices import estimator_options
-    from fmident.estimation.online.online import OnlineEstimator
+    from fmident.estimation.online.estimator import OnlineEstimator
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
     from fmident.plugins import load_plugins

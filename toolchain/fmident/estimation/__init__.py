@@ -12,7 +12,7 @@ from fmident.estimation.contract import (
     StopEstimation,
 )
 from fmident.estimation.monitor import Observer, RunMonitor
-from fmident.estimation.online.online import OnlineEstimator, Tracker
+from fmident.estimation.online.estimator import OnlineEstimator, Tracker
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
 from fmident.estimation.options import build_options
 from fmident.estimation.population import Generation
@@ -27,7 +27,7 @@ from fmident.estimation.result import (
     UnmodelledDelay,
 )
 from fmident.estimation.run import FmuIdentity, run_estimation
-from fmident.estimation.stages.stages import run_stages
+from fmident.estimation.stages.sequence import run_stages
 from fmident.evaluation.contract import Evaluator
 
 __all__ = [

@@ -10,9 +10,9 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.derivatives.derivatives import Climb, Derivatives
 from fmident.evaluation.derivatives.differences import JacobianError
 from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+from fmident.evaluation.derivatives.jacobians import Climb, Derivatives
 from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served

@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, OnlineEstimator, build_options
-from fmident.estimation.online.online import collect
+from fmident.estimation.online.estimator import collect
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Problem
 from fmident.testing.subject import Counted, Fragile, Subject, expect

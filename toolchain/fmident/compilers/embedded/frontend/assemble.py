@@ -17,8 +17,8 @@ from fmident.compilers.embedded.frontend.equations.system import (
 )
 from fmident.compilers.embedded.frontend.initial import initial_states, start_value
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
-from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
 from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.parameters import ParameterTable, scalar_variable

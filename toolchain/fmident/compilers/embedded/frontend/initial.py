@@ -11,7 +11,7 @@ from fmident.compilers.embedded.frontend.equations.blocks import Substitution, s
 from fmident.compilers.embedded.frontend.equations.causalize import Solution
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal

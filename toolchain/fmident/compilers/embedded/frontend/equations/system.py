@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
-from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
 from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.parameters import _shaped, scalar_names

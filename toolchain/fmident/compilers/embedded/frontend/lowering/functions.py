@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.lowering import Lowering
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.subscripts import region, replaced
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx

@@ -5,7 +5,7 @@ import pytest
 
 from fmident.compilers.embedded.model import OdeModel
 
-from .conftest import Compile, Compiled
+from ..conftest import Compile, Compiled
 
 MATRIX_MODEL = """model M
   input Real f[3];

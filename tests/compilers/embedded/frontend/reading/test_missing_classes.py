@@ -9,7 +9,7 @@ import pytest
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError
 
-from .refusals import refused
+from ..refusals import refused
 
 
 def test_missing_class_names_the_nearest(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, float]]:
 
     from fmident.compilers.embedded.frontend import load_model
 
-    from .conftest import Compiled
+    from ..conftest import Compiled
 
     outputs = "".join(f"  output Real y{i};\n" for i in range(len(CASES)))
     equations = "".join(f"  y{i} = {text};\n" for i, text in enumerate(CASES))

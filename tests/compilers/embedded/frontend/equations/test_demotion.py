@@ -6,7 +6,7 @@ import pytest
 
 from fmident.errors import CompilationError
 
-from .conftest import Compile
+from ..conftest import Compile
 
 LIBRARY = """package L
   connector Flange

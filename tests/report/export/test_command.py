@@ -10,7 +10,7 @@ from fmpy.ssp.ssd import read_ssv
 
 from fmident.cli import main
 
-from ..study import Study
+from ...study import Study
 
 Capture = pytest.CaptureFixture[str]
 

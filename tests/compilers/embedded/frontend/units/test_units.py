@@ -4,7 +4,7 @@ import pytest
 
 from fmident.errors import CompilationError
 
-from .conftest import Compile
+from ..conftest import Compile
 
 DECLARATIONS = """
   input Real F(unit="N");

@@ -9,7 +9,7 @@ import pytest
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError
 
-from .refusals import refused
+from ..refusals import refused
 
 
 def test_syntax_error_that_hides_the_class(tmp_path: Path) -> None:
