@@ -19,7 +19,8 @@ import pytest
 from fmident.cli import main
 from fmident.fmu.archive import platform_folder
 
-from ..fmu.build import Fixture, build, compiler, real, scalar
+from ..fmu.build import Fixture, build, compiler, real
+from ..fmu.conftest import TROUBLE
 from ..study import Study
 
 Capture = pytest.CaptureFixture[str]
@@ -115,15 +116,6 @@ def library_that_is_none(study: Study) -> None:
     rezip(study.fmu, change)
 
 
-TROUBLE = "\n".join(
-    [
-        real("a", 0, "parameter", start=1),
-        real("x", 1, "output"),
-        real("at", 2, "parameter", start=1),
-        real("speed", 3, "parameter", start=0.01),
-        scalar("Integer", "kind", 0, "parameter", start=0),
-    ]
-)
 FEEDTHROUGH = "\n".join(
     [
         real("u", 0, "input", start=0),

@@ -25,8 +25,6 @@ from fmident_dask import DASK, DaskExecutor
 from fmident_dask.batch import Batch
 
 from ..evaluation.executors.faults import lives
-from ..fmu.build import Fixture, build, compiler
-from ..fmu.conftest import CATEGORIES, TROUBLE
 from ..refused import refused
 from .study import (
     ABORT,
@@ -43,15 +41,6 @@ from .study import (
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def trouble(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if compiler() is None:
-        pytest.skip("no C compiler")
-    return build(
-        Fixture("trouble.c", TROUBLE, categories=CATEGORIES), tmp_path_factory.mktemp("fmus")
-    )
 
 
 @pytest.fixture(scope="module")

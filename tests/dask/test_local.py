@@ -24,21 +24,10 @@ from fmident_dask.shipments import Shipment
 from fmident_dask.sizing import SECONDS, ChunkSizes
 
 from ..evaluation.executors.faults import lives
-from ..fmu.build import Fixture, build, compiler
-from ..fmu.conftest import CATEGORIES, TROUBLE
 from ..refused import refused
 from .study import assert_same, inline, make_problem, slow_tasks, some_tasks
 
 distributed = pytest.importorskip("distributed")
-
-
-@pytest.fixture(scope="module")
-def trouble(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if compiler() is None:
-        pytest.skip("no C compiler")
-    return build(
-        Fixture("trouble.c", TROUBLE, categories=CATEGORIES), tmp_path_factory.mktemp("fmus")
-    )
 
 
 # ---------------------------------------------------------------- workers of this machine

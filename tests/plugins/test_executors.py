@@ -78,7 +78,7 @@ def test_options_of_an_executor_are_keys_of_evaluation(study: Study, host: Host)
     problem = load(host, executor="site", queue="night", workers=3)
     assert problem.evaluation.workers == 3
     with make_executor(problem, host.executors.by_name) as executor:
-        found: Any = getattr(executor, "inner")  # noqa: B009 - what the plugin made
+        found: Any = getattr(executor, "whole")  # noqa: B009 - what the plugin made
         assert (found.options.queue, found.options.share) == ("night", 2)
     assert load(host, executor="inline").evaluation.executor_options is None
 

@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimate
 from fmident.problem.model import Problem
 from fmident_estimators.binary_genetic.code import Bits, decode
 from fmident_estimators.binary_genetic.operators import crossover, mutate, roulette
 from fmident_estimators.binary_genetic.options import BinaryGeneticOptions
-from fmident_estimators.population import Box, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 
-class BinaryGenetic(Estimator[BinaryGeneticOptions]):
+class BinaryGenetic(PopulationEstimator[BinaryGeneticOptions]):
     """Bit strings, roulette, uniform crossover, mutation of bits.
 
     Bit strings that were evaluated before are not simulated again.
@@ -30,32 +29,15 @@ class BinaryGenetic(Estimator[BinaryGeneticOptions]):
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"generations": 40},)
     options_type: ClassVar[type[BinaryGeneticOptions]] = BinaryGeneticOptions
 
-    def check_problem(self, problem: Problem, options: BinaryGeneticOptions) -> None:
-        """Refuse parameters without finite bounds."""
-        Box.of(problem, self.name)
-
     def expected_simulations(self, options: BinaryGeneticOptions, problem: Problem) -> int:
         """Return the vectors of all generations; those that are known are not simulated."""
         return options.generations * options.population * len(problem.experiments)
 
-    def estimate(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: BinaryGeneticOptions,
-        monitor: Monitor,
-    ) -> Estimate:
-        """Search generation by generation and return the best vector of all.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds.
-        """
-        search = PopulationSearch(problem, evaluator, monitor, self.name)
+    def search(self, search: PopulationSearch, options: BinaryGeneticOptions) -> Estimate:
+        """Search generation by generation and return the best vector of all."""
         known = KnownCosts(search, options)
         generator = np.random.default_rng(options.seed)
-        length = len(problem.free) * options.bits
+        length = search.initial.size * options.bits
         strings: Bits = generator.random((options.population, length)) < 0.5
         since = 0
         for g in range(1, options.generations + 1):

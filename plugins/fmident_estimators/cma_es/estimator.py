@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Ending, Estimate
 from fmident.problem.model import Problem
 from fmident_estimators.cma_es.options import CmaEsOptions
 from fmident_estimators.cma_es.package import imported_whole
-from fmident_estimators.population import Box, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,16 +34,12 @@ _REASONS = {
 }
 
 
-class CmaEs(Estimator[CmaEsOptions]):
+class CmaEs(PopulationEstimator[CmaEsOptions]):
     """Covariance matrix adaptation in the search space, inside the bounds, with restarts."""
 
     name: ClassVar[str] = "cma-es"
     summary: ClassVar[str] = "covariance matrix adaptation evolution strategy (cma), restarts"
     options_type: ClassVar[type[CmaEsOptions]] = CmaEsOptions
-
-    def check_problem(self, problem: Problem, options: CmaEsOptions) -> None:
-        """Refuse parameters without finite bounds."""
-        Box.of(problem, self.name)
 
     def expected_simulations(self, options: CmaEsOptions, problem: Problem) -> int:
         """Return a rough figure: a search takes some hundred generations (Hansen 2001)."""
@@ -54,23 +49,10 @@ class CmaEs(Estimator[CmaEsOptions]):
         each = math.ceil(grown / (options.restarts + 1))
         return min(usual, options.generations) * each * len(problem.experiments)
 
-    def estimate(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: CmaEsOptions,
-        monitor: Monitor,
-    ) -> Estimate:
-        """Search, restart if asked for, and return the best vector of all.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds.
-        """
-        search = PopulationSearch(problem, evaluator, monitor, self.name)
+    def search(self, search: PopulationSearch, options: CmaEsOptions) -> Estimate:
+        """Search, restart if asked for, and return the best vector of all."""
         generator = np.random.default_rng(options.seed)
-        size = options.population or default_population(len(problem.free))
+        size = options.population or default_population(search.initial.size)
         start = search.initial
         ends: list[dict[str, object]] = []
         end, best_end = "", ""

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimate
 from fmident.problem.model import Problem
 from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
-from fmident_estimators.population import Box, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -20,39 +19,22 @@ if TYPE_CHECKING:
 _PER_PARAMETER = 15
 
 
-class DifferentialEvolution(Estimator[DifferentialEvolutionOptions]):
+class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
     """SciPy's differential evolution in the search space; a generation is one batch."""
 
     name: ClassVar[str] = "differential-evolution"
     summary: ClassVar[str] = "differential evolution (SciPy), a generation as one batch"
     options_type: ClassVar[type[DifferentialEvolutionOptions]] = DifferentialEvolutionOptions
 
-    def check_problem(self, problem: Problem, options: DifferentialEvolutionOptions) -> None:
-        """Refuse parameters without finite bounds."""
-        Box.of(problem, self.name)
-
     def expected_simulations(self, options: DifferentialEvolutionOptions, problem: Problem) -> int:
         """Return the vectors of all generations; the tolerances mostly end the run earlier."""
         count = population_size(options, len(problem.free))
         return (options.generations + 1) * count * len(problem.experiments)
 
-    def estimate(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: DifferentialEvolutionOptions,
-        monitor: Monitor,
-    ) -> Estimate:
-        """Search generation by generation and return the best vector of all.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds.
-        """
+    def search(self, search: PopulationSearch, options: DifferentialEvolutionOptions) -> Estimate:
+        """Search generation by generation and return the best vector of all."""
         from scipy.optimize import Bounds, differential_evolution
 
-        search = PopulationSearch(problem, evaluator, monitor, self.name)
         generator = np.random.default_rng(options.seed)
         first = first_generation(search.initial, options, generator)
 

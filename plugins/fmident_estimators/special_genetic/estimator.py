@@ -6,16 +6,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimate
 from fmident.problem.model import Problem
-from fmident_estimators.population import Box, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
 from fmident_estimators.special_genetic.cycle import Cycle, Reason
 from fmident_estimators.special_genetic.operators import offspring
 from fmident_estimators.special_genetic.options import SpecialGeneticOptions
 
 
-class SpecialGenetic(Estimator[SpecialGeneticOptions]):
+class SpecialGenetic(PopulationEstimator[SpecialGeneticOptions]):
     """Children around the best vectors of all generations, in a shrinking range.
 
     All random numbers of a generation are drawn before it is simulated, so that a seed gives
@@ -28,10 +27,6 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
     )
     options_type: ClassVar[type[SpecialGeneticOptions]] = SpecialGeneticOptions
 
-    def check_problem(self, problem: Problem, options: SpecialGeneticOptions) -> None:
-        """Refuse parameters without finite bounds."""
-        Box.of(problem, self.name)
-
     def expected_simulations(self, options: SpecialGeneticOptions, problem: Problem) -> int:
         """Return the vectors of all generations; a tolerance may end the run earlier."""
         each = options.survivors * options.children
@@ -40,23 +35,10 @@ class SpecialGenetic(Estimator[SpecialGeneticOptions]):
         later = (options.generations - 1) * each
         return (options.initial_population + later) * len(problem.experiments)
 
-    def estimate(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: SpecialGeneticOptions,
-        monitor: Monitor,
-    ) -> Estimate:
-        """Search generation by generation and return the best vector of all.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds.
-        """
-        search = PopulationSearch(problem, evaluator, monitor, self.name)
+    def search(self, search: PopulationSearch, options: SpecialGeneticOptions) -> Estimate:
+        """Search generation by generation and return the best vector of all."""
         generator = np.random.default_rng(options.seed)
-        size, width = options.initial_population, len(problem.free)
+        size, width = options.initial_population, search.initial.size
         known = 1 if options.start_from_initial else 0
         reason: Reason = "generations"
         for number in range(1, options.cycles + 1):

@@ -25,6 +25,7 @@ from fmident.problem import EstimatorSettings, Parameter, Problem, Stage, TimeDo
 from fmident_costs import FrequencyDomain, SmoothedSpectrum
 
 from ...refused import refused
+from .linear_stages import Counting
 
 TRUTH = {"a": 2.0, "k": 1.3, "w": 6.0}
 SLOW, FAST = np.linspace(0.0, 4.0, 41), np.linspace(0.0, 2.0, 201)
@@ -75,18 +76,6 @@ def two_steps() -> Problem:
     )
 
 
-class Counting(PythonExecutor):
-    """Counts what was run, to compare with what is told."""
-
-    def __init__(self, asked: Problem) -> None:
-        super().__init__(asked, model)
-        self.count = 0
-
-    def run(self, tasks: Sequence[SimulationTask], done: Any = None) -> list[Any]:
-        self.count += len(tasks)
-        return super().run(tasks)
-
-
 def solve(
     whole: Problem,
     observers: Sequence[Any] = (),
@@ -124,7 +113,7 @@ def test_counts_add_up_and_one_executor_serves_all_stages() -> None:
     made: list[Counting] = []
 
     def executor_of(asked: Problem) -> Counting:
-        made.append(Counting(asked))
+        made.append(Counting(asked, model))
         return made[-1]
 
     found = solve(two_steps(), executor_of=executor_of)
@@ -288,7 +277,7 @@ def test_missing_bounds_of_the_last_stage_are_told_before_the_first() -> None:
     late = dataclasses.replace(
         last, parameters=unbounded, estimator=EstimatorSettings("special-genetic", {})
     )
-    executor = Counting(whole)
+    executor = Counting(whole, model)
     with pytest.raises(ProblemError, match=r"finite bounds, but these have none: 'w' \["):
         solve(
             dataclasses.replace(whole, stages=(*whole.stages[:2], Stage("late", late))),

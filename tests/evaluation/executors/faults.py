@@ -36,7 +36,6 @@ CATEGORIES = ("logStatusDiscard", "logStatusError", "logStatusFatal")
 TIMES = np.linspace(0.0, 2.0, 21)
 
 BuildFaults = Callable[..., Path]
-MakeProblem = Callable[..., Problem]
 
 
 def build_faults(folder: Path, *defines: str) -> Path:

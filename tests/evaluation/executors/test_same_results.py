@@ -1,4 +1,7 @@
-"""Every executor gives the same numbers to the last bit, in any order, after anything."""
+"""Every executor gives the same numbers to the last bit, also after failures and other work.
+
+What holds for all executors is in `tests/testing/test_executor_checks.py`.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +49,6 @@ def test_inline_gives_what_the_model_says(reference: list[Simulated]) -> None:
     np.testing.assert_allclose(outputs[:, 1], np.array(expected) + 0.5, rtol=1e-14)
 
 
-def test_processes_agree(fmu: Path, reference: list[Simulated]) -> None:
-    with ProcessExecutor(make_problem(fmu)) as executor:
-        assert same(executor.run(TASKS), reference)
-        assert same(executor.run(TASKS[::-1]), reference[::-1])
-        assert same(executor.run(TASKS[:1]), reference[:1])
-        assert executor.run([]) == []
-
-
 @pytest.mark.slow
 def test_processes_agree_after_failures_and_renewals(fmu: Path, reference: list[Simulated]) -> None:
     problem = make_problem(fmu, renew_after=7)
@@ -68,21 +63,6 @@ def test_processes_agree_after_failures_and_renewals(fmu: Path, reference: list[
     assert all(isinstance(outcome, SimulationFailure) for outcome in found[1::2])
     assert report.renewals >= 5
     assert report.crashes == 0
-
-
-@pytest.mark.slow
-def test_progress_is_told_once_per_task(fmu: Path) -> None:
-    problem = make_problem(fmu)
-    for executor in (InProcessExecutor(problem), ProcessExecutor(problem)):
-        told: dict[int, Simulated] = {}
-
-        def tell(index: int, outcome: Simulated, told: dict[int, Simulated] = told) -> None:
-            assert index not in told
-            told[index] = outcome
-
-        with executor:
-            found = executor.run(TASKS, tell)
-        assert same([told[k] for k in range(len(TASKS))], found)
 
 
 def other(executor: Executor, problem_times: np.ndarray) -> list[Simulated]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +40,6 @@ def known_parameters(machine: Machine, reference: Reference, without: set[str]) 
     unknown = {key for key in reference.parameters if key not in machine.names}
     assert unknown == without, f"parameters of the file that the machine lacks: {unknown}"
     return {k: v for k, v in reference.parameters.items() if k not in unknown}
-
-
-def base_name(variable: str) -> str:
-    """Name without index."""
-    return re.sub(r"\[\d+\]$", "", variable)
 
 
 def deviation_of_range(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives.differences import JacobianError
@@ -32,7 +32,7 @@ _BRANCHES_BYTES = 500_000_000
 """What the searches of :meth:`Evaluator.side_by_side` may remember together."""
 
 
-class Evaluator:
+class Evaluator(Closes):
     """Residuals, costs and derivatives of a problem, from an executor's simulations.
 
     Estimators know it by :class:`fmident.evaluation.contract.Evaluator`, which describes the
@@ -56,17 +56,6 @@ class Evaluator:
         self._executor = executor
         self._runs = Runs(problem, executor)
         self._derivatives = Derivatives(self._runs, self.space)
-
-    def __enter__(self) -> Evaluator:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Free the executor."""

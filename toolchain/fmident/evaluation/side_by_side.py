@@ -19,7 +19,7 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, Executor, HandingOn
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MOST = 32
 order of events would, too."""
 
 
-class Share(Executor):
+class Share(HandingOn):
     """Hands simulations on to an executor that others use as well.
 
     Parameters
@@ -40,36 +40,6 @@ class Share(Executor):
     whole
         Runs them. It stays open when this is closed.
     """
-
-    def __init__(self, whole: Executor) -> None:
-        self.whole = whole
-
-    @property
-    def simultaneous(self) -> int:  # type: ignore[override]
-        """How many simulations run at once."""
-        return self.whole.simultaneous
-
-    @property
-    def isolated(self) -> bool:  # type: ignore[override]
-        """Whether native code that crashes leaves this process alone."""
-        return self.whole.isolated
-
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Have all tasks run."""
-        return self.whole.run(tasks, done)
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-    ) -> list[Simulated]:
-        """Have an experiment simulated that need not be one of the problem's."""
-        return self.whole.run_other(experiment, variables, values)
-
-    def report(self) -> ExecutorReport:
-        """Return what the whole executor has done so far."""
-        return self.whole.report()
 
     def at_once(self) -> Executor:
         """Return an executor that waits for no others, for what a resumed run must catch up on.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from fmident._closing import Closes
 from fmident.errors import FmuError, Location
 from fmident.fmu.archive import (
     DESCRIPTION,
@@ -30,7 +29,7 @@ from fmident.fmu.simulator import Simulator
 from fmident.fmu.tables import I64
 
 
-class Fmu:
+class Fmu(Closes):
     """An unpacked FMU; made by :func:`open_fmu`. A context manager.
 
     Parameters
@@ -150,17 +149,6 @@ class Fmu:
             library.unload()
         self._libraries.clear()
         self._scratch.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Fmu('{self.path}', '{self.description.name}')"

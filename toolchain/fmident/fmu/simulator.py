@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import NoReturn, Protocol, Self, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 import numpy as np
 
+from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.errors import FmuError
 from fmident.fmu.driver import Driver, UpdateChoice
@@ -70,7 +70,7 @@ class OpenFmu(Protocol):
         """Note that a simulator was closed."""
 
 
-class Simulator:
+class Simulator(Closes):
     """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
 
     The instance is made once and reset before each run, if that has proven to be as good as a
@@ -473,14 +473,3 @@ class Simulator:
         self.fmu.forget(self)
         if self._owns_buffer:
             return_buffer(self._buffer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -140,3 +140,45 @@ class Executor(Closes, ABC):
     def close(self) -> None:
         """Free what the executor holds. It cannot run tasks after that."""
         return
+
+
+class HandingOn(Executor):
+    """Hands everything on to another executor; the base of those that add something.
+
+    Parameters
+    ----------
+    whole
+        Runs the simulations. It stays open when this is closed.
+    """
+
+    def __init__(self, whole: Executor) -> None:
+        self.whole = whole
+
+    # Properties, since both may change while an executor runs.
+
+    @property
+    def simultaneous(self) -> int:  # type: ignore[override]
+        """How many simulations run at once."""
+        return self.whole.simultaneous
+
+    @property
+    def isolated(self) -> bool:  # type: ignore[override]
+        """Whether native code that crashes leaves this process alone."""
+        return self.whole.isolated
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Have all tasks run."""
+        return self.whole.run(tasks, done)
+
+    def run_other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Sequence[Mapping[str, float]],
+    ) -> list[Simulated]:
+        """Have an experiment simulated that need not be one of the problem's."""
+        return self.whole.run_other(experiment, variables, values)
+
+    def report(self) -> ExecutorReport:
+        """Return what the whole executor has done so far."""
+        return self.whole.report()

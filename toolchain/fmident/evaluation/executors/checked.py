@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.errors import PluginError
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
 
-class CheckedExecutor(Executor):
+class CheckedExecutor(HandingOn):
     """Hands batches on to the executor of a plugin; what goes wrong is reported as the plugin's.
 
     Outcomes that the plugin has not reported by `done` are reported when it returns.
@@ -38,25 +38,13 @@ class CheckedExecutor(Executor):
     """
 
     def __init__(self, inner: Executor, problem: Problem, what: str) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._what = what
         self._module = type(inner).__module__
         self._shapes = [(e.times.size, len(e.output_variables)) for e in problem.experiments]
         count = inner.simultaneous
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise self._error("simultaneous", f"is {count!r}, not a positive whole number")
-
-    # Properties, since a plugin may change them while it runs.
-
-    @property
-    def simultaneous(self) -> int:  # type: ignore[override]
-        """How many simulations run at once."""
-        return self.inner.simultaneous
-
-    @property
-    def isolated(self) -> bool:  # type: ignore[override]
-        """Whether native code that crashes leaves this process alone."""
-        return self.inner.isolated
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks.
@@ -68,9 +56,9 @@ class CheckedExecutor(Executor):
         """
         caller = _Caller(done, len(tasks))
         with code_of_plugin(
-            f"'run' of {self._what}", self._module, self.inner.run, caller.has_raised
+            f"'run' of {self._what}", self._module, self.whole.run, caller.has_raised
         ):
-            found = self.inner.run(tasks, caller)
+            found = self.whole.run(tasks, caller)
         shapes = [self._shapes[task.experiment] for task in tasks]
         outcomes = self._outcomes("run", found, shapes)
         caller.report_the_rest(outcomes)
@@ -83,23 +71,23 @@ class CheckedExecutor(Executor):
         values: Sequence[Mapping[str, float]],
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
-        with code_of_plugin(f"'run_other' of {self._what}", self._module, self.inner.run_other):
-            found = self.inner.run_other(experiment, variables, values)
+        with code_of_plugin(f"'run_other' of {self._what}", self._module, self.whole.run_other):
+            found = self.whole.run_other(experiment, variables, values)
         shape = experiment.times.size, len(variables)
         return self._outcomes("run_other", found, [shape] * len(values))
 
     def report(self) -> ExecutorReport:
         """Return what the plugin's executor has done so far."""
-        with code_of_plugin(f"'report' of {self._what}", self._module, self.inner.report):
-            found = self.inner.report()
+        with code_of_plugin(f"'report' of {self._what}", self._module, self.whole.report):
+            found = self.whole.report()
         if not isinstance(found, ExecutorReport):
             raise self._error("report", f"returned {found!r}, not an ExecutorReport")
         return found
 
     def close(self) -> None:
         """Free what the plugin's executor holds."""
-        with code_of_plugin(f"'close' of {self._what}", self._module, self.inner.close):
-            self.inner.close()
+        with code_of_plugin(f"'close' of {self._what}", self._module, self.whole.close):
+            self.whole.close()
 
     def _outcomes(
         self, method: str, found: object, shapes: Sequence[tuple[int, int]]
@@ -128,7 +116,7 @@ class CheckedExecutor(Executor):
     def _error(self, method: str, message: str) -> PluginError:
         return PluginError(
             f"'{method}' of {self._what} ({self._module}) {message}",
-            location=defined_at(getattr(self.inner, method)) or defined_at(type(self.inner)),
+            location=defined_at(getattr(self.whole, method)) or defined_at(type(self.whole)),
             hint=PLUGIN_BUG,
         )
 

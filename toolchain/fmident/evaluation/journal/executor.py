@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fmident.arrays import F64
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn
 from fmident.evaluation.executors.factory import make_executor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
 from fmident.evaluation.journal.records import Population
@@ -62,7 +62,7 @@ class RecordedReport(ExecutorReport):
         return {**super().settings(), **dataclasses.asdict(self.served)}
 
 
-class RecordedExecutor(Executor):
+class RecordedExecutor(HandingOn):
     """Runs what is not known yet.
 
     Parameters
@@ -90,23 +90,13 @@ class RecordedExecutor(Executor):
         journal: Journal | None = None,
         served: Served | None = None,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._keys = keys
         self._journal = journal
         limit = CACHE_BYTES if journal is None else BUFFER_BYTES
         self._recent: Recent[Simulated] = Recent(limit, _size)
         self._retaining = False
         self.served = served or Served()
-
-    @property
-    def simultaneous(self) -> int:  # type: ignore[override]
-        """How many simulations run at once."""
-        return self._inner.simultaneous
-
-    @property
-    def isolated(self) -> bool:  # type: ignore[override]
-        """Whether native code that crashes leaves this process alone."""
-        return self._inner.isolated
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Serve the known ones, run the others; each is kept as soon as it is done.
@@ -122,7 +112,7 @@ class RecordedExecutor(Executor):
                 self._take(keys[index], outcome)
                 batch.take(index, outcome)
 
-            outcomes = self._inner.run([tasks[index] for index in batch.new], finished)
+            outcomes = self.whole.run([tasks[index] for index in batch.new], finished)
             for number, outcome in enumerate(outcomes):
                 if batch.lacks(batch.new[number]):  # an executor that does not report each
                     finished(number, outcome)
@@ -142,7 +132,7 @@ class RecordedExecutor(Executor):
         share = 2 * max(self.simultaneous, 1)
         for begin in range(0, len(batch.new), share):
             part = batch.new[begin : begin + share]
-            outcomes = self._inner.run_other(experiment, variables, [values[k] for k in part])
+            outcomes = self.whole.run_other(experiment, variables, [values[k] for k in part])
             for index, outcome in zip(part, outcomes, strict=True):
                 self._take(keys[index], outcome)
                 batch.take(index, outcome)
@@ -151,7 +141,7 @@ class RecordedExecutor(Executor):
 
     def report(self) -> ExecutorReport:
         """Return what the executor has done so far, and what became of the journal."""
-        report = self._inner.report()
+        report = self.whole.report()
         notes = report.notes if self._journal is None else (*report.notes, *self._journal.notes)
         return RecordedReport(
             report.name,
@@ -166,7 +156,7 @@ class RecordedExecutor(Executor):
 
     def close(self) -> None:
         """Close the executor behind this one."""
-        self._inner.close()
+        self.whole.close()
 
     # ------------------------------------------------------------- populations
 

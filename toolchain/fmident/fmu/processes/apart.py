@@ -8,7 +8,6 @@ the loader, in a call, or when the FMU is freed.
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.failure import output_records
-from fmident.fmu.processes.child import OUTPUT, REQUEST, START_LIMIT, Child
+from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Child
 from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.processes.guard import (
     TRACE,
@@ -27,7 +26,6 @@ from fmident.fmu.processes.guard import (
     end_of_process,
     lost,
     make_trace,
-    read_result,
 )
 from fmident.fmu.processes.scratch import ScratchFolder
 
@@ -102,14 +100,10 @@ def simulate_apart(
         place = scratch.path
         settings = EngineSettings(os.path.abspath(path), interface)  # noqa: PTH100
         request = (settings, setup, dict(values or {}))
-        (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("fmident.fmu.processes.apart_child", place)
-        try:
+        with Child("fmident.fmu.processes.apart_child", place, request) as child:
             stood = _stood_still(child, Trace(place / TRACE), patience)
-        finally:
-            child.end()
-        outcome = read_result(place)
+        outcome = child.result
         end = ""
         if stood is not None:
             end = f"did not answer within {stood:g} s"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import pickle
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from fmident._child import command
+from fmident._closing import Closes
 from fmident.fmu.processes.family import end_family
 
 OUTPUT = "output.txt"
@@ -21,8 +25,8 @@ START_LIMIT = 60.0
 """Wall-clock seconds that the child may take at least to load Python and the FMU."""
 
 
-class Child:
-    """A module that runs in a process of its own; to be ended.
+class Child(Closes):
+    """A module that runs in a process of its own; to be closed.
 
     Parameters
     ----------
@@ -31,10 +35,13 @@ class Child:
         be tied to by :func:`fmident.fmu.processes.lifeline.tie`.
     folder
         A private folder of the child: what it unpacks goes with it, however the child ends.
+    request
+        What it is asked; it is pickled.
     """
 
-    def __init__(self, module: str, folder: Path) -> None:
+    def __init__(self, module: str, folder: Path, request: object) -> None:
         self._folder = folder
+        (folder / REQUEST).write_bytes(pickle.dumps(request))
         life, self._life = os.pipe()
         try:
             with (folder / OUTPUT).open("wb") as output:
@@ -74,7 +81,15 @@ class Child:
             return False
         return True
 
-    def end(self) -> None:
+    @property
+    def result(self) -> Any:
+        """What it has answered, from JSON; ``None`` when it has not."""
+        try:
+            return json.loads((self._folder / RESULT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def close(self) -> None:
         """Kill it if it lives, and what it has started."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -7,10 +7,8 @@ reached, the FMU's messages.
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
-import pickle
 import re
 import signal
 import struct
@@ -18,7 +16,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +25,7 @@ from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.log import BUFFER_BYTES, LogRecord, decode
 from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE
-from fmident.fmu.processes.child import OUTPUT, REQUEST, RESULT, START_LIMIT, Child
+from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Child
 from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
@@ -121,14 +118,10 @@ def check_survives(
         file = str(Path(path).resolve())
         settings = EngineSettings(file, interface, memory_limit=memory_limit)
         request = (settings, setup, dict(values or {}), budget)
-        (place / REQUEST).write_bytes(pickle.dumps(request))
         make_trace(place)
-        child = Child("fmident.fmu.processes.guard_child", place)
-        try:
+        with Child("fmident.fmu.processes.guard_child", place, request) as child:
             limit = _exceeded(child, Trace(place / TRACE), timeout)
-        finally:
-            child.end()
-        outcome = read_result(place)
+        outcome = child.result
         hung = limit is not None
         if hung or outcome is None:
             end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
@@ -156,15 +149,6 @@ def make_trace(place: Path) -> None:
     """Make the file that the child leaves its trace in."""
     with (place / TRACE).open("wb") as trace:
         trace.truncate(TRACE_BYTES)
-
-
-def read_result(place: Path) -> dict[str, Any] | None:
-    """Return what the child has answered; ``None`` when it has not."""
-    try:
-        result: dict[str, Any] = json.loads((place / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return result
 
 
 def end_of_process(code: int) -> str:

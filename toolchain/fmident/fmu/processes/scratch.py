@@ -12,9 +12,8 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from fmident._closing import Closes
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
 
 PREFIX = "fmident-scratch-"
@@ -28,7 +27,7 @@ _KEPT = ".kept"
 _swept: set[str] = set()
 
 
-class ScratchFolder:
+class ScratchFolder(Closes):
     """A folder of this process, removed with it; a context manager.
 
     Parameters
@@ -68,17 +67,6 @@ class ScratchFolder:
                 (self.path / _KEPT).touch()
             if self._descriptor >= 0:
                 os.close(self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _sweep(parent: str) -> None:

@@ -6,14 +6,12 @@ itself for each part, which instantiates it; this process is not touched.
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fmident.fmu.life_cycle.input_trial import UNKNOWN
-from fmident.fmu.processes.child import REQUEST, RESULT, START_LIMIT, Child
+from fmident.fmu.processes.child import START_LIMIT, Child
 from fmident.fmu.processes.exchange import EngineSettings
 from fmident.fmu.processes.scratch import ScratchFolder
 
@@ -42,17 +40,11 @@ def decide_in_child(
         As for :class:`fmident.fmu.Simulator`.
     """
     with ScratchFolder() as scratch:
-        place = scratch.path
         request = (EngineSettings(os.fspath(path), interface), setup, dict(values))
-        (place / REQUEST).write_bytes(pickle.dumps(request))
-        child = Child("fmident.fmu.processes.trial_child", place)
-        try:
+        with Child("fmident.fmu.processes.trial_child", scratch.path, request) as child:
             child.wait(START_LIMIT)
-        finally:
-            child.end()
-        try:
-            update, remark = json.loads((place / RESULT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        if (found := child.result) is None:
             # The run itself will tell if the FMU crashes or hangs.
             return "after_step", UNKNOWN
+    update, remark = found
     return update, remark

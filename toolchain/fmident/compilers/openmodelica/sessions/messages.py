@@ -11,6 +11,7 @@ A text may go on over several lines.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -71,23 +72,17 @@ def parse_raised(text: str) -> tuple[Message, ...]:
     Without numbered messages (a script that cannot be parsed, a session that is not
     there) the whole text is one error.
     """
-    found = list(_RAISED.finditer(text))
-    if not found:
-        return tuple(parse_printed(text)) or (Message("error", text.strip()),)
-    messages = []
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    for match, end in zip(found, ends, strict=False):  # one end too many if none was found
-        body = text[match.end() : end]
-        messages.append(
-            Message(
-                _level(match["level"]),
-                repair(body.strip()),
-                _location(match["file"], match["line"], match["column"]),
-                match["kind"],
-                int(match["id"]),
-            )
+    messages = tuple(
+        Message(
+            _level(match["level"]),
+            repair(body),
+            _location(match["file"], match["line"], match["column"]),
+            match["kind"],
+            int(match["id"]),
         )
-    return tuple(messages)
+        for match, body in _pieces(_RAISED, text)
+    )
+    return messages or parse_printed(text) or (Message("error", text.strip()),)
 
 
 def parse_logged(text: str) -> Message | None:
@@ -117,19 +112,22 @@ def parse_records(text: str) -> tuple[Message, ...]:
 
 def parse_printed(text: str) -> tuple[Message, ...]:
     """Read what ``getErrorString()`` gives."""
-    found = list(_PRINTED.finditer(text))
-    messages = []
+    return tuple(
+        Message(
+            _level(match["level"].lower()),
+            body,
+            _location(match["file"] or "", match["line"] or "0", match["column"] or "0"),
+        )
+        for match, body in _pieces(_PRINTED, text)
+    )
+
+
+def _pieces(begin: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Return each match with what follows it, up to the next one."""
+    found = list(begin.finditer(text))
     ends = [*(match.start() for match in found[1:]), len(text)]
     for match, end in zip(found, ends, strict=False):  # one end too many if none was found
-        body = text[match.end() : end]
-        messages.append(
-            Message(
-                _level(match["level"].lower()),
-                body.strip(),
-                _location(match["file"] or "", match["line"] or "0", match["column"] or "0"),
-            )
-        )
-    return tuple(messages)
+        yield match, text[match.end() : end].strip()
 
 
 def repair(text: str) -> str:
