@@ -39,7 +39,10 @@ import os, sys, time
 from fmident.evaluation.executors import inline
 from fmident.evaluation.executors.processes import executor as processes
 from fmident.evaluation.journal.writer import Writer
+from fmident.fmu.processes import guard
 
+# The test's own process has tried the FMU.
+guard.check_survives = lambda *_, **__: guard.Survival(2.0, True, 0.1)
 # Each simulation takes a while and leaves a mark when it is done: that is what may not be lost.
 seconds, marks = float(sys.argv[1]), os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 # The run waits for its end in the simulation after so many: it must not be over before that.

@@ -356,3 +356,30 @@ def update(
         variance = memory[COST] / free if free > 0.0 else np.nan
     sandwich(inverse, squared, tail, variance, covariance)
     return OK
+
+
+@compiled()
+def record(
+    y: Any,
+    u: Any,
+    state: Any,
+    memory: Any,
+    theta: Any,
+    inverse: Any,
+    covariance: Any,
+    thetas: Any,
+    covariances: Any,
+    weighted: Any,
+    flags: Any,
+) -> None:
+    """Take a whole record; write what each good sample leaves behind.
+
+    `state` is what :func:`update` takes after the sample, as a tuple; `memory`, `theta`, `inverse`
+    and `covariance` are in it.
+    """
+    for k in range(y.size):
+        flags[k] = update(y[k], u[k], *state)
+        if flags[k] == OK:
+            thetas[k] = theta
+            covariances[k] = covariance
+            weighted[k] = memory[WEIGHT] * inverse

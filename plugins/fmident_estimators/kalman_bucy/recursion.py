@@ -125,12 +125,11 @@ class KalmanBucy:
         covariances = np.full((y.size, r, r), np.nan)
         weighted = np.full((y.size, r, r), np.nan)
         flags = np.zeros(y.size, dtype=np.int64)
-        for k, (new_y, new_u) in enumerate(zip(y.tolist(), u.tolist(), strict=True)):
-            flags[k] = self.update(new_y, new_u)
-            if flags[k] == kernels.OK:
-                thetas[k] = self.coefficients
-                covariances[k] = self.covariance
-                weighted[k] = self._memory[kernels.WEIGHT] * self._inverse
+        kernels.record(
+            np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
+            self._fixed, self._memory, self.coefficients, self._inverse, self.covariance,
+            thetas, covariances, weighted, flags,
+        )  # fmt: skip
         biases = np.full((y.size, r), np.nan)
         good = flags == kernels.OK
         biases[good] = noise_bias(thetas[good], weighted[good], self._moment)

@@ -115,12 +115,10 @@ def test_the_colour_of_filtered_noise_counts(forgetting: float, cutoff: float) -
     """White noise on the position: the whole estimator against a Monte-Carlo."""
     x, u = oscillation()
     sigma, count = 2e-6, 1500
-    finals = []
+    filter_, finals = differentiator(3, cutoff, STEP), []
     for seed in range(300):
         noisy = x[:count] + sigma * np.random.default_rng(seed).normal(size=count)
-        found = KalmanBucy(
-            MSD, differentiator(3, cutoff, STEP), settle=100, forgetting=forgetting, sigma=sigma
-        )
+        found = KalmanBucy(MSD, filter_, settle=100, forgetting=forgetting, sigma=sigma)
         thetas, covariances, *_ = found.batch(noisy, u[:count])
         finals.append(thetas[-1])
     scatter = np.std(finals, axis=0)
@@ -141,13 +139,11 @@ def test_the_bias_by_noise_in_the_regressor_is_predicted(ratio: float, forgettin
     x, u, truth = from_rest(ratio)
     sigma = float(np.sqrt(np.mean(x**2))) * 10.0 ** (-25.0 / 20.0)
     finals, biases, scatter = [], [], np.nan
+    filter_ = differentiator(3, 50.0, STEP)
     for seed in range(60):
         noisy = x + sigma * np.random.default_rng(seed).normal(size=x.size)
-        found = KalmanBucy(
-            MSD, differentiator(3, 50.0, STEP), settle=25, forgetting=forgetting, sigma=sigma
-        )
-        for sample in zip(noisy.tolist(), u.tolist(), strict=True):
-            found.update(*sample)
+        found = KalmanBucy(MSD, filter_, settle=25, forgetting=forgetting, sigma=sigma)
+        found.batch(noisy, u)
         finals.append(found.coefficients - truth)
         biases.append(found.bias())
     measured, predicted = np.mean(finals, axis=0)[1], np.mean(biases, axis=0)[1]
