@@ -124,7 +124,7 @@ def test_the_executor_simulates(load: Callable[[str], Host], tmp_path: Path) -> 
     tasks = [faults.task(1.0), faults.task(2.0)]
     with make_executor(asked, kinds) as executor:
         outcomes = executor.run(tasks)
-        assert executor.inner.asked == 2  # type: ignore[attr-defined]
+        assert executor.whole.asked == 2  # type: ignore[attr-defined]
     with make_executor(faults.make_problem(asked.fmu, executor="inline"), kinds) as executor:
         assert faults.same(outcomes, executor.run(tasks))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
@@ -83,7 +84,7 @@ class Host:
     """
 
     def __init__(self) -> None:
-        self._manager = _new_manager()
+        self._manager, self._one_alone = _new_manager(), _new_manager()
         self._plugins: list[LoadedPlugin] = []
         self._origins: dict[int, Origin] = {}
         self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
@@ -124,8 +125,9 @@ class Host:
         # it must not take the host down with it.
         try:
             plugin = load()
-            hooks = _validated_hooks(plugin)
-            self._register(origin, plugin)
+            with self._alone(origin, plugin) as manager:
+                hooks = _validated_hooks(manager, plugin)
+                self._register(origin, plugin, manager)
         except (Exception, SystemExit) as error:
             self._plugins.append(LoadedPlugin(origin, hooks, _left_out(origin, error)))
         else:
@@ -251,10 +253,28 @@ class Host:
                 result.append((self._origins[id(plugin)], caller))
         return result
 
-    def _register(self, origin: Origin, plugin: object) -> None:
+    @contextmanager
+    def _alone(self, origin: Origin, plugin: object) -> Iterator[pluggy.PluginManager]:
+        """Provide a manager that knows no other plugin.
+
+        It is the same for one after the other: to read the specifications of the hooks for each
+        plugin would take longer than all the rest.
+
+        Raises
+        ------
+        pluggy.PluginValidationError
+            A hook asks for an argument that does not exist.
+        """
+        manager = self._one_alone
+        try:
+            manager.register(plugin, origin.plugin)
+            yield manager
+        finally:
+            if manager.get_name(plugin) is not None:  # also if only some of its hooks are
+                manager.unregister(plugin)
+
+    def _register(self, origin: Origin, plugin: object, alone: pluggy.PluginManager) -> None:
         """Call the registration hooks of `plugin`, then keep everything or nothing."""
-        alone = _new_manager()
-        alone.register(plugin, origin.plugin)
         pairs = [(registry, Registry[Any](registry.kind, origin)) for registry in self.registries]
         for registry, brought in pairs:
             getattr(alone.hook, f"fmident_register_{registry.kind}s")(registry=brought)
@@ -317,19 +337,22 @@ def _new_manager() -> pluggy.PluginManager:
     return manager
 
 
-def _validated_hooks(plugin: object) -> tuple[str, ...]:
+def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
     """Return the names of the hooks that `plugin` implements.
+
+    Parameters
+    ----------
+    manager
+        It is registered there.
+    plugin
+        The module or object.
 
     Raises
     ------
     fmident.errors.PluginError
         It implements none, or one that does not exist.
-    pluggy.PluginValidationError
-        A hook asks for an argument that does not exist.
     """
     known = {name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")}
-    manager = _new_manager()
-    manager.register(plugin)
     callers = manager.get_hookcallers(plugin) or []
     for caller in callers:
         optional = all(impl.optionalhook for impl in caller.get_hookimpls())
