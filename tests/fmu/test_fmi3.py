@@ -154,7 +154,7 @@ def test_structural_parameters_change_the_size(grid: Fmu) -> None:
                 simulator.simulate(SimulationSetup(T, output_names=("n",)), {"n": wrong})
         with pytest.raises(FmuError, match=r"structural parameter 'n' is 2\.5"):
             simulator.simulate(small, {"n": 2.5})
-        with pytest.raises(FmuError, match=r"'n' of 'grid' is a structural parameter.*before"):
+        with refused(Code.NOT_AN_INPUT, FmuError, match="'n' of 'grid'"):
             simulator.simulate(SimulationSetup(T, ("n",), ONES, ("y",)))
 
 
@@ -220,7 +220,7 @@ def test_inputs_at_the_ends_of_their_types(opened: Opened) -> None:
         np.testing.assert_array_equal(simulator.simulate(setup), data)
         for name, value in (("i64", 2.0**63), ("u64", 2.0**64), ("i32", 2.0**31)):
             wrong = SimulationSetup([0.0, 1.0], (name,), np.full((2, 1), value), ("y",))  # type: ignore[arg-type]
-            with pytest.raises(FmuError, match=f"input '{name}' is U?Int.*, but its value is"):
+            with refused(Code.WRONG_TYPE, FmuError, match=f"'{name}' is U?Int"):
                 simulator.simulate(wrong)
 
 
@@ -244,11 +244,11 @@ def test_a_wrong_value_is_refused(grid: Fmu, case: str) -> None:
 
 def test_inputs_out_of_range_and_texts_are_refused(grid: Fmu) -> None:
     with grid.simulator() as simulator:
-        with pytest.raises(FmuError, match=r"input 'flags\[1\]' is Boolean, but its value is 3"):
+        with refused(Code.WRONG_TYPE, FmuError, match=r"'flags\[1\]' is Boolean.* 3"):
             simulator.simulate(SimulationSetup(T, ("flags[1]",), 3.0 * ONES, ("y",)))
-        with pytest.raises(FmuError, match=r"'text\[1\]' is a text, which cannot be recorded"):
+        with refused(Code.NOT_AN_OUTPUT, FmuError, match=r"'text\[1\]'"):
             simulator.simulate(SimulationSetup(T, output_names=("text[1]",)))
-        with pytest.raises(FmuError, match=r"'tuned' of 'grid' is not an input"):
+        with refused(Code.NOT_AN_INPUT, FmuError, match="'tuned'"):
             simulator.simulate(SimulationSetup(T, ("tuned",), ONES, ("y",)))
 
 
@@ -361,7 +361,7 @@ def test_early_return_with_fixed_steps_is_refused(opened: Opened) -> None:
 
 
 def test_inputs_before_the_step(opened: Opened) -> None:
-    with pytest.raises(FmuError, match="the FMU has event mode"):
+    with refused(Code.NOT_SUPPORTED, FmuError):
         contact(opened).simulator(input_update="before_step")
     with opened("grid.c", GRID).simulator(input_update="before_step") as simulator:
         setup = SimulationSetup(T, ("u[1]",), T[:, None], ("x[1]",))
@@ -404,7 +404,7 @@ def test_inputs_are_held_with_a_note_otherwise(opened: Opened) -> None:
         mean = SimulationSetup(T, ("u",), u[:, None], ("x",), interpolation="mean")
         assert simulator.simulate(mean)[-1, 0] == pytest.approx(np.trapezoid(u, T))
         linear = SimulationSetup(T, ("u",), u[:, None], ("x",), interpolation="linear")
-        with pytest.raises(FmuError, match="does not take inputs within a step"):
+        with refused(Code.NOT_SUPPORTED, FmuError):
             simulator.simulate(linear)
 
 

@@ -391,7 +391,7 @@ def test_the_interface_is_chosen(opened: Opened) -> None:
     fmu = opened(BALL)
     with fmu.simulator(interface="model-exchange") as simulator:
         assert simulator.description.capabilities.kind == "model-exchange"
-    with pytest.raises(FmuError, match="does not offer 'co-simulation', it offers 'model-ex"):
+    with refused(Code.NOT_SUPPORTED, FmuError, match="'co-simulation'.*'model-ex"):
         fmu.simulator(interface="co-simulation")
     with refused(Code.NOT_A_CHOICE, FmuError, match="'me'"):
         fmu.simulator(interface="me")  # type: ignore[arg-type]

@@ -50,15 +50,22 @@ class Code(StrEnum):
     NOT_TOML = "not-toml", "A file is not TOML."
     UNKNOWN_KEY = "unknown-key", "A table has a key, or something an option, that is not known."
     MISSING_KEY = "missing-key", "A table lacks a key."
-    WRONG_TYPE = "wrong-type", "A value is of another type than the key needs."
+    WRONG_TYPE = "wrong-type", "A value is of another type than its key or variable needs."
     NOT_A_CHOICE = "not-a-choice", "A word is not one of those that the key allows."
     OUT_OF_RANGE = "out-of-range", "An option is out of its range."
     REQUIRES_OPTION = "requires-option", "An option requires another one, or another value of it."
     UNUSABLE_FILE = "unusable-file", "A file or folder cannot be read, made or written."
     UNKNOWN_NAME = "unknown-name", "There is nothing of this name; the nearest names are listed."
+    MISSING_BOUNDS = (
+        "missing-bounds",
+        "An estimator searches between bounds, and a parameter has none.",
+    )
     NOT_SETTABLE = "not-settable", "A variable of the FMU cannot be set."
     NOT_AN_INPUT = "not-an-input", "Data are given for a variable of the FMU that is not an input."
-    NOT_AN_OUTPUT = "not-an-output", "A variable of the FMU cannot be compared with data."
+    NOT_AN_OUTPUT = (
+        "not-an-output",
+        "A variable of the FMU cannot be recorded, or compared with data.",
+    )
     INVALID_PROBLEM = "invalid-problem", "The problem contradicts itself, the FMU or the data."
     INVALID_CATALOG = "invalid-catalog", "An entry of a catalogue that cannot be used."
     UNREADABLE_UNIT = "unreadable-unit", "A unit cannot be read."

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
@@ -173,6 +173,7 @@ def _refuse_open_bounds(problem: Problem, starts: int) -> None:
         raise ProblemError(
             f"starts = {starts} needs finite bounds, but these have none: " + ", ".join(open_ones),
             hint="give each of them bounds = [low, high], or set starts = 1",
+            code=Code.MISSING_BOUNDS,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.problem import SearchSpace
 from fmident.problem.model import Problem
 
@@ -52,6 +52,7 @@ class Box:
                 f"'{method}' searches inside finite bounds, but these have none: "
                 + ", ".join(open_ones),
                 hint="give each of them bounds = [low, high]; with log scaling, low is above 0",
+                code=Code.MISSING_BOUNDS,
             )
         return cls(space, problem.lower, problem.upper)
 

@@ -278,7 +278,7 @@ def test_missing_bounds_of_the_last_stage_are_told_before_the_first() -> None:
         last, parameters=unbounded, estimator=EstimatorSettings("special-genetic", {})
     )
     executor = Counting(whole, model)
-    with pytest.raises(ProblemError, match=r"finite bounds, but these have none: 'w' \["):
+    with refused(Code.MISSING_BOUNDS, ProblemError, match=r"'w' \["):
         solve(
             dataclasses.replace(whole, stages=(*whole.stages[:2], Stage("late", late))),
             executor_of=lambda asked: executor,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fmident._closing import Closes
-from fmident.errors import FmuError, Location
+from fmident.errors import Code, FmuError, Location
 from fmident.fmu.archive import (
     DESCRIPTION,
     Archive,
@@ -130,6 +130,7 @@ class Fmu(Closes):
                 " and there is one",
                 location=Location(str(self.path)),
                 hint="close the other simulator, or use processes instead of threads",
+                code=Code.NOT_SUPPORTED,
             )
         self._simulators.append(simulator)
 

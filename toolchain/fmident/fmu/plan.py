@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
@@ -105,6 +105,7 @@ class Plan(ABC):
             raise FmuError(
                 f"the FMU of '{description.name}' {why_not}",
                 hint="use interpolation 'auto', 'hold' or 'mean'",
+                code=Code.NOT_SUPPORTED,
             )
         return setup.interpolation
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.signals import input_variable, output_variable
@@ -404,5 +404,6 @@ def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
         raise FmuError(
             f"input '{variable.name}' is {kind}, but its value is {column[row]} at row {row}",
             hint=f"give {wanted}",
+            code=Code.WRONG_TYPE,
         )
     return column

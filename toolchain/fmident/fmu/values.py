@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fmident.errors import FmuError, shown
+from fmident.errors import Code, FmuError, shown
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
@@ -141,6 +141,7 @@ def refuse_settable(variable: Variable, description: ModelDescription) -> None:
         raise FmuError(
             f"variable '{variable.name}' of '{description.name}' cannot be set: it is {why_not}",
             hint=_settable_hint(variable, description),
+            code=Code.NOT_SETTABLE,
         )
 
 
@@ -155,7 +156,8 @@ def _settable_hint(variable: Variable, description: ModelDescription) -> str:
 def wrong_value(variable: Variable, value: object, wanted: str) -> FmuError:
     """Return the error for a value of the wrong type."""
     return FmuError(
-        f"variable '{variable.name}' is {variable.type}: it takes {wanted}, not {shown(value)}"
+        f"variable '{variable.name}' is {variable.type}: it takes {wanted}, not {shown(value)}",
+        code=Code.WRONG_TYPE,
     )
 
 

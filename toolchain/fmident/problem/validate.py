@@ -63,6 +63,7 @@ def validate_problem(
             "the FMU cannot interpolate its inputs linearly (canInterpolateInputs is false)",
             location=where("evaluation", "interpolation"),
             hint='use interpolation = "auto", "hold" or "mean"',
+            code=Code.NOT_SUPPORTED,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.fmi3.instance import Instance3
@@ -66,6 +66,7 @@ class CoSimulation3(Driver):
                 f"the inputs of '{description.name}' cannot be set before the step that leads"
                 " to their instant: the FMU has event mode, in which inputs jump",
                 hint="leave input_update at 'auto'",
+                code=Code.NOT_SUPPORTED,
             )
         self._event_mode_refused = False
         # The FMU keeps the table's address from its instantiation on.
