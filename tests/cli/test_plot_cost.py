@@ -15,6 +15,7 @@ from ..study import Study
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.draws
 def test_picture_table_and_minima(study: Study, tmp_path: Path, capsys: Capture) -> None:
     picture, table = tmp_path / "new" / "cost.png", tmp_path / "cost.csv"
     arguments = ["plot-cost", str(study.problem), "--parameters", "k", "m", "--grid", "9"]

@@ -44,6 +44,7 @@ def content(study: Study, name: str = "out") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.draws
 def test_from_a_result(study: Study, estimated: Path, capsys: Capture, monkeypatch: Any) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     capsys.readouterr()

@@ -62,7 +62,7 @@ def draw_cost_maps(
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=3)
-        figure.savefig(path, dpi=150)
+        style.write(figure, path)
 
 
 def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float] | None) -> Any:

@@ -74,7 +74,7 @@ def draw_profiles(result: ProfileResult, path: Path, kind: Kind = "tau") -> None
             )
         handles, labels = _legend(panels[:count])
         figure.legend(handles, labels, loc="outside upper center", ncols=5)
-        figure.savefig(path, dpi=150)
+        style.write(figure, path)
 
 
 def profile_svg(profile: ParameterProfile, result: ProfileResult) -> bytes:

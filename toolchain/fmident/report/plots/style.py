@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -48,3 +49,8 @@ def svg_of(figure: Figure, salt: str) -> bytes:
         canvas: Any = FigureCanvasSVG(figure)  # not typed
         canvas.print_svg(buffer, metadata={"Date": None})
     return buffer.getvalue()
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, by the suffix of the file's name."""
+    figure.savefig(path, dpi=150)
