@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
 
 from fmident.arrays import F64
 
@@ -63,6 +62,8 @@ def differentiator(order: int, cutoff: float, step: float) -> Differentiator:
     step
         Sampling interval, s.
     """
+    from scipy.linalg import expm  # here, since it is slow to import and seldom needed
+
     corner = 2.0 * np.pi * cutoff
     # In the time w*t: z' = A z + B x with (p + 1)^q z_0 = x.
     a = np.diag(np.ones(order - 1), 1)

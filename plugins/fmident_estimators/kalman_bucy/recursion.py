@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_discrete_lyapunov
 
 from fmident.arrays import F64
 from fmident_estimators.compiled import when_used
@@ -180,6 +179,8 @@ def _noise_moment(equation: LinearEquation, filter_: Differentiator, rows: F64) 
 
     The columns belong to the known part and to each unknown.
     """
+    from scipy.linalg import solve_discrete_lyapunov  # slow to import and seldom needed
+
     first = filter_.transition @ filter_.now + filter_.before
     states = np.outer(filter_.now, filter_.now) + solve_discrete_lyapunov(
         filter_.transition, np.outer(first, first)
@@ -204,6 +205,8 @@ def _combinations(known: F64, unknown: tuple[int, ...], filter_: Differentiator)
 
 def _ringing(filter_: Differentiator, rows: F64) -> F64:
     """Return ``sum_k (Phi^k)^T c_a c_b^T Phi^k`` of each pair of rows, shape (p, p, q, q)."""
+    from scipy.linalg import solve_discrete_lyapunov  # slow to import and seldom needed
+
     pairs = [
         [solve_discrete_lyapunov(filter_.transition.T, np.outer(a, b)) for b in rows] for a in rows
     ]

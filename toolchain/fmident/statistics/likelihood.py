@@ -16,7 +16,6 @@ of freedom, exactly so for a linear model.
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
 
 def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
@@ -37,6 +36,8 @@ def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
         The root of the quantile of chi-squared with one degree of freedom, or of F with one and
         `freedom`: 1.96 for 95 % and known noise. NaN without degrees of freedom.
     """
+    from scipy import special  # here, since it is slow to import and seldom needed
+
     if sigma_known:
         return float(np.sqrt(special.chdtri(1, 1.0 - level)))
     return float(np.sqrt(special.fdtri(1, freedom, level))) if freedom > 0 else float("nan")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from fmident.arrays import F64
 
@@ -48,6 +47,8 @@ def residual_statistics(residuals: F64, parameters: int = 0) -> ResidualStatisti
     parameters
         Number of fitted parameters to take off the degrees of freedom.
     """
+    from scipy import special  # here, since it is slow to import and seldom needed
+
     known = residuals[np.isfinite(residuals)]
     count = int(known.size)
     chi2 = float(known @ known)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from fmident.arrays import F64
 from fmident.statistics.identifiability import (
@@ -253,6 +252,8 @@ def _variance(residuals: F64, freedom: int) -> float:
 
 def t_quantile(level: float, freedom: float) -> float:
     """Return Student's t of a two-sided interval; the normal quantile for infinite `freedom`."""
+    from scipy import special  # here, since it is slow to import and seldom needed
+
     tail = 0.5 * (1.0 + level)
     if np.isinf(freedom):
         return float(special.ndtri(tail))
