@@ -12,18 +12,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from fmident.arrays import F64
 from fmident.data.csv_text import is_number, read_csv_text, read_numbers
 from fmident.errors import Code, DataError, Location, UnitError, did_you_mean
 from fmident.units import parse_unit
 
-Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Reader: TypeAlias = "Callable[[Path, dict[str, Any]], pd.DataFrame | None]"
 """Reads a format of its own, or returns ``None``."""
 
 _SPACED_UNIT = re.compile(r"^(?P<name>.*\S)\s+(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>.*)\))$")
@@ -162,6 +164,8 @@ def _is_unit(text: str) -> bool:
 
 
 def _from_csv(path: Path) -> Table:
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     text = read_csv_text(path)
     place = Location(str(path), text.header_line)
     if all(is_number(cell) for cell in text.header):
@@ -176,6 +180,8 @@ def _from_csv(path: Path) -> Table:
 
 
 def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     place = Location(str(path))
     names, units = _columns([str(c) for c in frame.columns], place)
     if frame.empty:

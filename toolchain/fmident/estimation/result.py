@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Iteration, Status
@@ -15,6 +15,9 @@ from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
 from fmident.statistics.identifiability import Identifiability
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "DerivativeCheck",
@@ -394,6 +397,8 @@ class EstimationResult:
     @property
     def parameters(self) -> pd.DataFrame:
         """One row per parameter, indexed by name; what was found comes first."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
         rows = [
             {
                 "value": e.value,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Literal
 
 from fmident.arrays import F64
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Outcome = Literal["reached", "bound", "reach", "failure", "limit", "unfinished"]
 """How a walk ended: the cost has risen enough; it met a bound; it came as far as it goes; no
@@ -193,6 +194,8 @@ class ProfileResult:
     @property
     def intervals(self) -> pd.DataFrame:
         """One row per parameter: the estimate, both intervals, the verdict."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
         rows = [
             {
                 "value": p.value,
@@ -210,6 +213,8 @@ class ProfileResult:
     @property
     def points(self) -> pd.DataFrame:
         """All points of all profiles; columns of the free parameters come last."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
         rows = [
             {
                 "profile": p.name,

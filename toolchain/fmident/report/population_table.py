@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fmident.estimation.population import Generation
 
 
@@ -26,6 +27,8 @@ def population_table(generations: Sequence[Generation], names: Sequence[str]) ->
     names
         Of the free parameters.
     """
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     parts = []
     count: Counter[str] = Counter()
     staged = any(g.stage for g in generations)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fmident.estimation.online.series import TimeSeriesEstimate
 
 _FLAGS = ("", "filling", "singular", "missing", "skipped")
@@ -15,6 +15,8 @@ _FLAGS = ("", "filling", "singular", "missing", "skipped")
 
 def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
     """Return one row per sample: experiment, time, flag, value and standard error of each."""
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     parts = []
     for s in series:
         columns: dict[str, object] = {

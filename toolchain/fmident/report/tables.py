@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from fmident.report.contract import Reporter
 from fmident.report.population_table import population_table
 from fmident.report.series_table import series_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fmident.estimation.contract import Iteration
     from fmident.estimation.result import EstimationResult, OutputFit
     from fmident.problem.model import Problem
@@ -42,6 +43,8 @@ class CsvReporter(Reporter):
 
 def fit_table(fits: Iterable[OutputFit]) -> pd.DataFrame:
     """Return one row per sample: experiment, output, time, measured, initial, fitted, sigma."""
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     columns = ["experiment", "output", "time", "measured", "initial", "fitted", "sigma"]
     parts = [
         pd.DataFrame(
@@ -65,6 +68,8 @@ def history_table(history: Iterable[Iteration], names: list[str]) -> pd.DataFram
 
     A run in stages has a column with the stage's name, too.
     """
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
     history = list(history)
     staged = any(state.stage for state in history)
     rows = [
