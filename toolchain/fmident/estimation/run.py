@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +120,10 @@ def run_with_statistics(
     intervals: bool = True,
 ) -> Run:
     """Run an estimator as :func:`run_estimation` does, and return also what it leaves out."""
+    # An import that Ctrl-C interrupts cannot be repeated: what the statistics and the tables of the
+    # result need is there before there is anything to lose.
+    for module in ("scipy.special", "pandas"):
+        importlib.import_module(module)
     raw = problem.estimator.options if options is None else options
     location = Location(str(problem.source)) if problem.source is not None else None
     chosen = build_options(estimator, raw, location)
