@@ -160,6 +160,7 @@ def test_place_of_the_result_is_checked_before_the_run(study: Study, capsys: Cap
     assert "iteration" not in shown
 
 
+@pytest.mark.slow
 def test_class_instead_of_fmu_is_built(study: Study, capsys: Capture) -> None:
     study.change('fmu = "oscillator.fmu"', f'class = "{OSCILLATOR}"')
     assert main(["estimate", "problem.toml", "-o", "out"]) == 0
@@ -189,6 +190,7 @@ def test_interrupt_leaves_the_best_parameters(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.slow
 def test_ctrl_c_of_a_real_process(study: Study) -> None:
     # A stopping rule that is never met keeps the run going until the signal.
     plugin = study.folder / "endless.py"

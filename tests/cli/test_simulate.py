@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fmus")
 
 
+@pytest.mark.slow
 def test_texts_among_the_outputs_are_left_out(folder: Path, capsys: Capture) -> None:
     place = GRID.index('name="text"')
     variables = GRID[:place] + GRID[place:].replace("parameter", "output", 1)

@@ -228,6 +228,7 @@ def oscillator(fmu: Fmu) -> Problem:
     )
 
 
+@pytest.mark.slow
 def test_an_fmu_whole_run(fmu: Fmu) -> None:
     problem = oscillator(fmu)
     options = {

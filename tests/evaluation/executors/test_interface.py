@@ -58,6 +58,7 @@ def problem_file(folder: Path, interface: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_chosen_interface_is_estimated_from(folder: Path) -> None:
     found = {}
     for interface in ("auto", "co-simulation", "model-exchange"):
