@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fmident.api.builds import find_library
+from fmident.compilers.base import BuildRequest, Compiler
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, check_survives, run_estimation
@@ -20,13 +22,18 @@ from fmident_estimators.least_squares import LeastSquares
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
 ROOT = Path(__file__).parents[2]
+CLASS = "Mechanisms.Oscillators.MassSpringDamper"
 TRUTH = {"m": 3.0, "d": 2.0, "k": 400.0}
 TIMES = np.linspace(0.0, 3.0, 601)
 
 
 @pytest.fixture(scope="module")
-def fmu(build_fmu: Callable[[str], Path]) -> Iterator[Fmu]:
-    with open_fmu(build_fmu("Mechanisms.Oscillators.MassSpringDamper")) as opened:
+def fmu(embedded_compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fmu]:
+    """The oscillator with an integrator whose errors depend on its steps: CVODE."""
+    library = find_library(CLASS, [ROOT / "modelica" / "Mechanisms"]).sources
+    file = tmp_path_factory.mktemp("cvode") / "oscillator.fmu"
+    embedded_compiler.build(BuildRequest(CLASS, library, file, options={"integrator": "cvode"}))
+    with open_fmu(file) as opened:
         yield opened
 
 

@@ -108,6 +108,7 @@ def test_source_that_is_wrong_leaves_the_old_fmu(
         ({"optimisation": 3}, "no option 'optimisation'"),
         ({"optimization": 4}, "'optimization' is 4"),
         ({"optimization": "fast"}, "'optimization' is 'fast'"),
+        ({"integrator": "explizit"}, "'integrator' is 'explizit'"),
     ],
 )
 def test_options_are_checked(

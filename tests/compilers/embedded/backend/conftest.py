@@ -197,8 +197,41 @@ def draining() -> OdeModel:
     )
 
 
+def motor() -> OdeModel:
+    """A DC motor whose current settles in 10 microseconds, with the motion in 40 milliseconds."""
+    return make_model(
+        "Test.Motor",
+        states=[variable("i", "state", 0.0), variable("w", "state", 0.0)],
+        inputs=[variable("v", "input", 0.0)],
+        outputs=[variable("power", "output")],
+        rhs=lambda t, x, u, p, c: [
+            (u[0] - x[0] - 0.05 * x[1]) / 1e-5,
+            (0.05 * x[0] - 1e-5 * x[1]) / 1e-4,
+        ],
+        y=lambda t, x, u, p, c: [u[0] * x[0]],
+    )
+
+
+def rod() -> OdeModel:
+    """Heat along a rod of 110 cells, from a source at one end to a heat sink at the other."""
+    n = 110
+
+    def rhs(t: Any, x: Any, u: Any, p: Any, c: Any) -> list[Any]:
+        neighbours = [x[0] + u[0] / n, *(x[i] for i in range(n)), 0.0]
+        return [
+            n * n * (neighbours[i] - 2.0 * neighbours[i + 1] + neighbours[i + 2]) for i in range(n)
+        ]
+
+    return make_model(
+        "Test.Rod",
+        states=[variable(f"T[{i + 1}]", "state", 0.0) for i in range(n)],
+        inputs=[variable("q", "input", 0.0)],
+        rhs=rhs,
+    )
+
+
 MODELS: dict[str, Callable[[], OdeModel]] = {
-    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining)
+    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining, motor, rod)
 }
 
 
@@ -239,21 +272,22 @@ class Builder:
         self._folder = folder
         self._extracted: dict[str, Path] = {}
 
-    def path(self, name: str) -> Path:
-        path = self._folder / f"{name}.fmu"
+    def path(self, name: str, integrator: str = "auto") -> Path:
+        path = self._folder / f"{name}-{integrator}.fmu"
         if not path.exists():
-            build_fmu(MODELS[name](), path, generation_tool="test")
+            build_fmu(MODELS[name](), path, generation_tool="test", integrator=integrator)
         return path
 
-    def extracted(self, name: str) -> Path:
-        if name not in self._extracted:
-            folder = self._folder / name
-            extract(str(self.path(name)), unzipdir=str(folder))
-            self._extracted[name] = folder
-        return self._extracted[name]
+    def extracted(self, name: str, integrator: str = "auto") -> Path:
+        path = self.path(name, integrator)
+        if path.name not in self._extracted:
+            folder = path.with_suffix("")
+            extract(str(path), unzipdir=str(folder))
+            self._extracted[path.name] = folder
+        return self._extracted[path.name]
 
     @contextmanager
-    def open(self, name: str) -> Iterator[Fmu]:
+    def open(self, name: str, integrator: str = "auto") -> Iterator[Fmu]:
         from ctypes import byref
 
         from fmpy.fmi2 import (
@@ -263,7 +297,7 @@ class Builder:
             fmi2CallbackLoggerTYPE,
         )
 
-        folder = self.extracted(name)
+        folder = self.extracted(name, integrator)
         description = read_model_description(str(folder))
         messages: list[tuple[int, str]] = []
 

@@ -17,7 +17,8 @@ from fmident.errors import Code, CompilationError, did_you_mean
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
 _PYTHON_PACKAGES = ("rumoca", "casadi")
-_OPTIONS = ("optimization",)
+_INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
+_OPTIONS = ("optimization", "integrator")
 
 
 class EmbeddedCompiler(Compiler):
@@ -27,6 +28,9 @@ class EmbeddedCompiler(Compiler):
 
     ``optimization``
         Optimisation level of the C compiler, 0 to 3; default 2.
+    ``integrator``
+        What integrates the states: ``auto`` (default), ``explicit`` (Dormand-Prince 5(4)),
+        ``rosenbrock`` (Rodas5P) or ``cvode`` (BDF).
     """
 
     name = "embedded"
@@ -50,7 +54,7 @@ class EmbeddedCompiler(Compiler):
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; see :class:`~fmident.compilers.base.Compiler`."""
         begin = time.perf_counter()
-        optimization = _optimization(request)
+        optimization, integrator = _options(request)
         from fmident.compilers.embedded.backend import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
@@ -62,6 +66,7 @@ class EmbeddedCompiler(Compiler):
                 generation_tool=GENERATION_TOOL,
                 tolerance=request.tolerance,
                 optimization=optimization,
+                integrator=integrator,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
         except (RecursionError, MemoryError) as error:
@@ -79,7 +84,8 @@ class EmbeddedCompiler(Compiler):
         )
 
 
-def _optimization(request: BuildRequest) -> int:
+def _options(request: BuildRequest) -> tuple[int, str]:
+    """Return the level of optimisation and the integrator."""
     for key in request.options:
         if key not in _OPTIONS:
             raise CompilationError(
@@ -92,11 +98,17 @@ def _optimization(request: BuildRequest) -> int:
         raise CompilationError(
             f"option 'optimization' is {level!r}", hint="give a whole number from 0 to 3"
         )
+    integrator = request.options.get("integrator", "auto")
+    if not isinstance(integrator, str) or integrator not in _INTEGRATORS:
+        raise CompilationError(
+            f"option 'integrator' is {integrator!r}",
+            hint=did_you_mean(str(integrator), _INTEGRATORS, kind="integrator"),
+        )
     if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:
         raise CompilationError(
             f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
         )
-    return level
+    return level, integrator
 
 
 @cache

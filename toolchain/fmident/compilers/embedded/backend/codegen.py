@@ -13,8 +13,16 @@ SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
 
+INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
+"""What integrates the states, in the order of the runtime's ``integrator.h``."""
 
-def generate(model: OdeModel, layout: Layout, *, guid: str, tolerance: float) -> dict[str, str]:
+LARGEST_ROSENBROCK = 100
+"""Number of states up to which factors of a full Jacobian in each step are worth it."""
+
+
+def generate(
+    model: OdeModel, layout: Layout, *, guid: str, tolerance: float, integrator: str = "auto"
+) -> dict[str, str]:
     """Return the model's C files, name to text.
 
     Parameters
@@ -27,10 +35,12 @@ def generate(model: OdeModel, layout: Layout, *, guid: str, tolerance: float) ->
         Identifier that the binary checks when it is instantiated.
     tolerance
         Default relative tolerance of the integrator.
+    integrator
+        One of :data:`INTEGRATORS`.
     """
     functions = _functions(model)
     return {
-        SIZES_FILE: _sizes(model, functions),
+        SIZES_FILE: _sizes(model, functions, integrator),
         DATA_FILE: _data(model, layout, guid, tolerance),
         FUNCTIONS_FILE: _function_code(functions),
     }
@@ -55,13 +65,40 @@ def _functions(model: OdeModel) -> list[Function]:
         _combined("fmident_calculated_parameters", model.calculated_parameters),
         _combined("fmident_initial_states", model.initial_states),
         _combined("fmident_rhs", model.rhs, model.assert_values),
-        _combined("fmident_jacobian", model.jacobian),
+        _jacobian(model),
+        _time_derivative(model),
         _combined("fmident_outputs", model.output_values, model.assert_values),
         _combined("fmident_locals", model.local_values),
         _combined("fmident_asserts", model.assert_values),
         _directional(model),
         _directional_initial(model),
     ]
+
+
+def _jacobian(model: OdeModel) -> Function:
+    """Return the elements of the Jacobian that are not zero for good, by column."""
+    arguments = _symbols(model.jacobian)
+    values = ca.sparsify(model.jacobian(*arguments)).nonzeros()
+    result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
+    return ca.Function("fmident_jacobian", arguments, ca.cse([result]))
+
+
+def _jacobian_places(model: OdeModel) -> list[int]:
+    """Return where these elements are in the matrix, column by column."""
+    sparsity = ca.sparsify(model.jacobian(*_symbols(model.jacobian))).sparsity()
+    return [
+        row + len(model.states) * column
+        for row, column in zip(*sparsity.get_triplet(), strict=True)
+    ]
+
+
+def _time_derivative(model: OdeModel) -> Function:
+    """Differentiate the state derivatives in time, with states held and inputs on ramps."""
+    t, x, u, p, c = _symbols(model.rhs)
+    du = ca.SX.sym("du", u.numel())
+    value = ca.vec(model.rhs(t, x, u, p, c))
+    result = _along(value, [t, u], [ca.SX(1.0), du])
+    return ca.Function("fmident_time_derivative", [t, x, u, p, c, du], ca.cse([result]))
 
 
 def _directional(model: OdeModel) -> Function:
@@ -100,8 +137,34 @@ def _function_code(functions: Iterable[Function]) -> str:
     return str(generator.dump())
 
 
-def _sizes(model: OdeModel, functions: Sequence[Function]) -> str:
+_CHEAP = {
+    getattr(ca, name)
+    for name in (
+        *("OP_ASSIGN", "OP_ADD", "OP_SUB", "OP_MUL", "OP_NEG", "OP_TWICE", "OP_SQ", "OP_FABS"),
+        *("OP_LT", "OP_LE", "OP_EQ", "OP_NE", "OP_NOT", "OP_AND", "OP_OR", "OP_IF_ELSE_ZERO"),
+        *("OP_FMIN", "OP_FMAX", "OP_SIGN", "OP_CONST"),
+    )
+}
+_FREE = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_PARAMETER}
+_COSTLY = 12
+"""Cost of a division or an elementary function, in multiplications."""
+
+
+def _cost(function: Function) -> int:
+    """Count the operations of a function, in multiplications, with a call's own."""
+    kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
+    return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in kinds)
+
+
+def _sizes(model: OdeModel, functions: Sequence[Function], integrator: str) -> str:
+    cost = {function.name(): _cost(function) for function in functions}
     sizes = {
+        "INTEGRATOR": INTEGRATORS.index(integrator),
+        "LARGEST_ROSENBROCK": LARGEST_ROSENBROCK,
+        "JACOBIAN_ELEMENTS": len(_jacobian_places(model)),
+        "COST_RHS": cost["fmident_rhs"],
+        "COST_JACOBIAN": cost["fmident_jacobian"],
+        "COST_TIME": cost["fmident_time_derivative"],
         "NX": len(model.states),
         "NU": len(model.inputs),
         "NY": len(model.outputs),
@@ -157,6 +220,7 @@ def _data(model: OdeModel, layout: Layout, guid: str, tolerance: float) -> str:
             _numbers("fmident_state_starts", layout.state_starts),
             _flags("fmident_state_settable", layout.settable_states),
             _numbers("fmident_nominals", (abs(v.nominal or 1.0) for v in model.states)),
+            _table("const int fmident_jacobian_places", map(str, _jacobian_places(model))),
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
         ]

@@ -44,6 +44,7 @@ def build_fmu(
     generation_tool: str,
     tolerance: float | None = None,
     optimization: int = 2,
+    integrator: str = "auto",
     resources: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write the FMU of a model.
@@ -60,6 +61,8 @@ def build_fmu(
         Default relative tolerance; ``None`` takes the model's, else 1e-6.
     optimization
         Optimisation level of the C compiler, 0 to 3.
+    integrator
+        One of :data:`~fmident.compilers.embedded.backend.codegen.INTEGRATORS`.
     resources
         Further files, name in the archive's folder ``resources`` to content.
 
@@ -74,7 +77,7 @@ def build_fmu(
     description = write_description(
         model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
     )
-    code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used)
+    code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used, integrator=integrator)
     runtime = [f.read_text() for f in sorted(RUNTIME.glob("*.[ch]"))]
     guid = content_guid(description, *code.values(), *runtime, str(optimization))
     code = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in code.items()}

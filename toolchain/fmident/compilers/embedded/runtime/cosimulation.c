@@ -111,6 +111,7 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, f
                 "fmi2SetupExperiment: the tolerance %g is not usable: give 1e-14 to 1", tolerance);
     return fmi2Error;
   }
+  memset(&m->now.control, 0, sizeof m->now.control);
   m->now.t = start;
   m->now.has_stop_time = stop_defined != 0;
   m->now.stop_time = stop_defined ? stop : 0.0;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Call a function of (t, x, u, p, c); `asserts` may be NULL. */
 static int call(Instance *m, fmident_Function *function, double t, const double *x,
@@ -166,13 +167,30 @@ int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
 }
 
 int fmident_jacobian_at(Instance *m, double t, const double *x, double *jacobian) {
-  if (call(m, fmident_jacobian, t, x, inputs_at(m, t), jacobian, NULL)) return 1;
-  for (size_t i = 0; i < (size_t)FMIDENT_NX * FMIDENT_NX; ++i) {
-    if (!isfinite(jacobian[i])) {
+  double *elements = m->jacobian;
+  if (call(m, fmident_jacobian, t, x, inputs_at(m, t), elements, NULL)) return 1;
+  memset(jacobian, 0, sizeof *jacobian * FMIDENT_NX * FMIDENT_NX);
+  for (size_t k = 0; k < FMIDENT_JACOBIAN_ELEMENTS; ++k) {
+    const int place = fmident_jacobian_places[k];
+    if (!isfinite(elements[k])) {
       snprintf(m->trouble, sizeof m->trouble,
                "the derivative of '%s' with respect to '%s' is not finite at %.17g",
-               fmident_names[FMIDENT_VR_DX + i % FMIDENT_NX],
-               fmident_names[FMIDENT_VR_X + i / FMIDENT_NX], t);
+               fmident_names[FMIDENT_VR_DX + place % FMIDENT_NX],
+               fmident_names[FMIDENT_VR_X + place / FMIDENT_NX], t);
+      return 1;
+    }
+    jacobian[place] = elements[k];
+  }
+  return 0;
+}
+
+int fmident_time_derivative_at(Instance *m, double t, const double *x, double *derivative) {
+  m->arg[5] = m->du;
+  if (call(m, fmident_time_derivative, t, x, inputs_at(m, t), derivative, NULL)) return 1;
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    if (!isfinite(derivative[i])) {
+      snprintf(m->trouble, sizeof m->trouble, "the derivative of '%s' in time is not finite at %.17g",
+               fmident_names[FMIDENT_VR_DX + i], t);
       return 1;
     }
   }

@@ -26,7 +26,7 @@ Instance *fmident_new(const char *name) {
   const size_t total = (size_t)SNAPSHOT_DOUBLES                            /* kept */
                        + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NA
                        + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
-                       + FMIDENT_NY + FMIDENT_NX + FMIDENT_SZ_W;
+                       + FMIDENT_NY + FMIDENT_NX + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W;
   if (!m) return NULL;
   m->name = malloc(strlen(name) + 1);
   m->doubles = calloc(COUNT(total), sizeof(double));
@@ -57,6 +57,7 @@ Instance *fmident_new(const char *name) {
   TAKE(seed_p, FMIDENT_NP);
   TAKE(seed_y, FMIDENT_NY);
   TAKE(seed_dx, FMIDENT_NX);
+  TAKE(jacobian, FMIDENT_JACOBIAN_ELEMENTS);
   TAKE(work, FMIDENT_SZ_W);
 #undef TAKE
   m->x_set = m->flags;
@@ -83,6 +84,7 @@ void fmident_set_defaults(Instance *m) {
   copy(m->p, fmident_parameter_defaults, FMIDENT_NP);
   copy(m->u, fmident_input_starts, FMIDENT_NU);
   copy(m->x_start, fmident_state_starts, FMIDENT_NX);
+  memset(&m->now.control, 0, sizeof m->now.control);
   m->now.state = STATE_INSTANTIATED;
   m->now.valid = 0;
   m->now.has_stop_time = 0;

@@ -40,8 +40,20 @@ enum {
   CHANGE_RESTART = 4 /* state, parameters or tolerance */
 };
 
+/* What the next step of the integrator begins with. All zero: nothing is known. */
+typedef struct {
+  double size;         /* of the step; 0: not known */
+  double error_before; /* of the step before */
+  double cost, span;   /* operations, and the time they led over */
+  double other;        /* operations per time of the other method, when it was left */
+  int implicit;
+  int steps; /* by this method */
+  int stay;  /* so many, before the other is tried */
+} Control;
+
 /* What a snapshot of the FMU holds besides the vectors. */
 typedef struct {
+  Control control;
   int state;
   int valid;
   int has_stop_time;
@@ -70,7 +82,7 @@ typedef struct {
   /* Follow from the former. */
   double *dx, *y, *w, *c, *a;
   /* Scratch. */
-  double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx;
+  double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx, *jacobian;
   const double **arg;
   double **res;
   long long int *iw;
@@ -105,6 +117,8 @@ int fmident_check_finite(const Instance *instance, const double *values, size_t 
 /* The right-hand side as the integrator calls it: 0, or 1 with `trouble` filled in. */
 int fmident_rhs_at(Instance *instance, double t, const double *x, double *dx);
 int fmident_jacobian_at(Instance *instance, double t, const double *x, double *jacobian);
+/* The derivative of the right-hand side in time, where the inputs follow their slopes. */
+int fmident_time_derivative_at(Instance *instance, double t, const double *x, double *derivative);
 
 /* variables.c */
 fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);

@@ -1,103 +1,73 @@
-/* SUNDIALS CVODE: variable-order BDF with Newton's method and the analytic Jacobian. */
-#include "instance.h"
+/* Steps without history, explicit or implicit, whichever costs less; CVODE in place of the implicit
+ * ones where the Jacobian is large. What they cost is counted in operations, not in seconds, so
+ * that a simulation gives the same bits wherever it runs. */
+#include "integrator.h"
 
 #if FMIDENT_NX > 0
 
-#include <cvode/cvode.h>
+#include <float.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sundials/sundials_config.h>
-#include <sunlinsol/sunlinsol_dense.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
-#if SUNDIALS_VERSION_MAJOR < 6
-#error "SUNDIALS 6 or newer is needed"
-#endif
+enum { N = FMIDENT_NX, MAXIMUM_STEPS = 1000000, MAXIMUM_FAILURES = 60 };
 
-/* Which changes of the right-hand side begin a new integration. Over a kink the integrator
- * keeps its history and its error control takes care: measured on sampled inputs at 1 kHz
- * that is 10 to 200 times more accurate than beginning anew, and faster. Over a jump it
- * must not: at tight tolerances its error test fails for good. */
-enum { RESTART_ON = CHANGE_RESTART | CHANGE_JUMP, MAXIMUM_STEPS = 1000000 };
+/* Which changes of the right-hand side begin a new integration: over a kink, the slope is the
+ * one before, and so is CVODE's history; over a jump neither is. */
+enum { RESTART_ON = CHANGE_RESTART | CHANGE_JUMP };
 
-/* CVODE controls the error of each of its steps, and every communication point costs it
- * some. With a hundredth of the tolerance as the local one, errors of whole trajectories
- * come to lie near the tolerance, for about 1.5 times the work. */
+/* The error of a step is controlled; those of whole trajectories come to lie below the tolerance. */
 static const double local_share = 0.01;
-static const double smallest_local_tolerance = 1e-14;
+static const double smallest_local_tolerance = 1e-15;
 
-struct Integrator {
-  SUNContext context;
-  void *cvode;
-  N_Vector x, absolute_tolerance;
-  SUNMatrix matrix;
-  SUNLinearSolver linear_solver;
-  double tolerance;
-  char message[512]; /* last message of CVODE */
+/* Step sizes follow the error of this step and, weakly, of the one before (Gustafsson). */
+static const double safety = 0.9, exponent = 0.17, exponent_before = 0.04;
+static const double least_factor = 0.2, largest_factor = 5.0, first_error = 1e-4;
+
+/* Explicit steps are stable up to about this size times the radius of the spectrum. */
+static const double stable = 3.25;
+
+/* Operations of a step: evaluations, the sums of the stages, factors of the matrix. */
+static const double cost_explicit = 6.0 * FMIDENT_COST_RHS + 60.0 * N;
+static const double cost_rosenbrock = 8.0 * FMIDENT_COST_RHS + FMIDENT_COST_JACOBIAN +
+                                      FMIDENT_COST_TIME + 120.0 * N + 20.0 * N * N +
+                                      0.67 * N * N * N;
+
+/* At least; it has its own count. */
+static const double cost_cvode = 6000.0 + FMIDENT_COST_RHS + 40.0 * N + 2.0 * N * N;
+
+/* When the other method is tried: where the present one costs so many times more than the other
+ * may, after so many steps. A trial that was for nothing doubles how long to stay. */
+static const double worth_trying = 1.2, worth_returning = 1.5;
+enum { FIRST_STAY = 30, LONGEST_STAY = 4000, SETTLED = 4, TRIAL = 14, FIRST_TRIAL = 60, LOOK = 16 };
+
+enum {
+  use_rosenbrock = FMIDENT_INTEGRATOR == INTEGRATOR_ROSENBROCK ||
+                   (FMIDENT_INTEGRATOR != INTEGRATOR_CVODE && N <= FMIDENT_LARGEST_ROSENBROCK)
 };
 
-static int rhs(sunrealtype t, N_Vector x, N_Vector dx, void *instance) {
-  return fmident_rhs_at(instance, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx));
-}
+static double cost_implicit(void) { return use_rosenbrock ? cost_rosenbrock : cost_cvode; }
 
-static int jacobian(sunrealtype t, N_Vector x, N_Vector dx, SUNMatrix matrix, void *instance,
-                    N_Vector scratch1, N_Vector scratch2, N_Vector scratch3) {
-  (void)dx, (void)scratch1, (void)scratch2, (void)scratch3;
-  return fmident_jacobian_at(instance, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(matrix));
-}
-
-static void keep_message(Integrator *s, const char *text) {
-  snprintf(s->message, sizeof s->message, "%s", text ? text : "");
-}
-
-#if SUNDIALS_VERSION_MAJOR >= 7
-static void on_message(int line, const char *function, const char *file, const char *text,
-                       SUNErrCode code, void *integrator, SUNContext context) {
-  (void)line, (void)function, (void)file, (void)code, (void)context;
-  keep_message(integrator, text);
-}
-#else
-static void on_message(int code, const char *module, const char *function, char *text,
-                       void *integrator) {
-  (void)code, (void)module, (void)function;
-  keep_message(integrator, text);
-}
-#endif
-
-static int set_up(Integrator *s, Instance *m) {
-#if SUNDIALS_VERSION_MAJOR >= 7
-  if (SUNContext_Create(SUN_COMM_NULL, &s->context)) return 1;
-  SUNContext_ClearErrHandlers(s->context);
-  if (SUNContext_PushErrHandler(s->context, on_message, s)) return 1;
-#else
-  if (SUNContext_Create(NULL, &s->context)) return 1;
-#endif
-  s->x = N_VNew_Serial(FMIDENT_NX, s->context);
-  s->absolute_tolerance = N_VNew_Serial(FMIDENT_NX, s->context);
-  s->matrix = SUNDenseMatrix(FMIDENT_NX, FMIDENT_NX, s->context);
-  if (!s->x || !s->absolute_tolerance || !s->matrix) return 1;
-  N_VConst(0.0, s->x);
-  s->linear_solver = SUNLinSol_Dense(s->x, s->matrix, s->context);
-  s->cvode = CVodeCreate(CV_BDF, s->context);
-  if (!s->linear_solver || !s->cvode) return 1;
-#if SUNDIALS_VERSION_MAJOR < 7
-  if (CVodeSetErrHandlerFn(s->cvode, on_message, s)) return 1;
-#endif
-  return CVodeInit(s->cvode, rhs, 0.0, s->x) || CVodeSetUserData(s->cvode, m) ||
-         CVodeSStolerances(s->cvode, 1e-6, 1e-6) || /* replaced before the first step */
-         CVodeSetLinearSolver(s->cvode, s->linear_solver, s->matrix) ||
-         CVodeSetJacFn(s->cvode, jacobian) ||
-         CVodeSetMaxNumSteps(s->cvode, MAXIMUM_STEPS) || CVodeSetMaxHnilWarns(s->cvode, -1);
-}
+struct Integrator {
+  Path path;
+  Explicit explicit;
+  Rosenbrock *rosenbrock;
+  Cvode *cvode;
+  double tolerance; /* local */
+  int cvode_runs;   /* it has a history that leads to now */
+};
 
 Integrator *fmident_integrator_new(Instance *m) {
   Integrator *s = calloc(1, sizeof *s);
-  if (s && set_up(s, m)) {
-    fmident_log(m, fmi2Error, "CVODE could not be set up: %s", s->message);
-    fmident_integrator_delete(s);
+  if (!s) return NULL;
+  if (use_rosenbrock) {
+    s->rosenbrock = fmident_rosenbrock_new();
+  } else if (FMIDENT_INTEGRATOR != INTEGRATOR_EXPLICIT) {
+    s->cvode = fmident_cvode_new(m);
+  }
+  if (!s->rosenbrock && !s->cvode && FMIDENT_INTEGRATOR != INTEGRATOR_EXPLICIT) {
+    free(s);
     return NULL;
   }
   return s;
@@ -105,72 +75,248 @@ Integrator *fmident_integrator_new(Instance *m) {
 
 void fmident_integrator_delete(Integrator *s) {
   if (!s) return;
-  if (s->cvode) CVodeFree(&s->cvode);
-  if (s->linear_solver) SUNLinSolFree(s->linear_solver);
-  if (s->matrix) SUNMatDestroy(s->matrix);
-  if (s->x) N_VDestroy(s->x);
-  if (s->absolute_tolerance) N_VDestroy(s->absolute_tolerance);
-  if (s->context) SUNContext_Free(&s->context);
+  fmident_cvode_delete(s->cvode);
+  free(s->rosenbrock);
   free(s);
-}
-
-/* The absolute tolerance of a state is relative to its nominal value. */
-static int set_tolerance(Integrator *s, double tolerance) {
-  const double local = fmax(local_share * tolerance, smallest_local_tolerance);
-  double *absolute = N_VGetArrayPointer(s->absolute_tolerance);
-  for (size_t i = 0; i < FMIDENT_NX; ++i) absolute[i] = local * fabs(fmident_nominals[i]);
-  s->tolerance = tolerance;
-  return CVodeSVtolerances(s->cvode, local, s->absolute_tolerance);
 }
 
 static int fail(Instance *m) {
   const Integrator *s = m->integrator;
-  fmident_log(m, fmi2Error, "time %.17g: the integration stopped: %s%s%s", m->now.t,
-              m->trouble[0] ? m->trouble : s->message, m->trouble[0] ? "; CVODE: " : "",
-              m->trouble[0] ? s->message : "");
+  const char *message = s->cvode ? fmident_cvode_message(s->cvode) : "";
+  const char *between = m->trouble[0] && message[0] ? "; CVODE: " : "";
+  fmident_log(m, fmi2Error, "time %.17g: the integration stopped: %s%s%s", m->now.t, m->trouble,
+              between, message);
   return 1;
 }
 
-/* Begin a new integration at the present time and states. */
-static int restart(Instance *m) {
-  Integrator *s = m->integrator;
-  memcpy(N_VGetArrayPointer(s->x), m->x, FMIDENT_NX * sizeof(double));
-  if (m->now.tolerance != s->tolerance && set_tolerance(s, m->now.tolerance)) return 1;
-  return CVodeReInit(s->cvode, m->now.t, s->x);
+static double weight(const Integrator *s, int i, double size) {
+  return 1.0 / (s->tolerance * (size + fabs(fmident_nominals[i])));
 }
 
-static int advance(Integrator *s, double t_end) {
-  double t;
-  s->message[0] = '\0';
-  /* Inputs beyond the communication point are not known: never step past it. */
-  const int flag = CVodeSetStopTime(s->cvode, t_end);
-  return flag ? flag : CVode(s->cvode, t_end, s->x, &t, CV_NORMAL);
+static double length(const Integrator *s, const double *values, const double *sizes) {
+  double sum = 0.0;
+  for (int i = 0; i < N; ++i) {
+    const double value = values[i] * weight(s, i, fabs(sizes[i]));
+    sum += value * value;
+  }
+  return sqrt(sum / N);
+}
+
+/* A first step size from the size of the slope and how fast it changes (Hairer, Norsett and
+ * Wanner, Solving ODEs I, section II.4). */
+static double first_size(Instance *m, double span) {
+  Integrator *s = m->integrator;
+  Path *path = &s->path;
+  const double d0 = length(s, path->x, path->x), d1 = length(s, path->slope, path->x);
+  double size = d0 < 1e-5 || d1 < 1e-5 ? 1e-3 * span : fmin(0.01 * d0 / d1, span), d2, largest;
+  for (int i = 0; i < N; ++i) path->next[i] = path->x[i] + size * path->slope[i];
+  if (fmident_rhs_at(m, path->t + size, path->next, path->error)) return 1e-3 * size;
+  for (int i = 0; i < N; ++i) path->error[i] -= path->slope[i];
+  d2 = length(s, path->error, path->x) / size;
+  largest = fmax(d1, d2);
+  return fmin(fmin(100.0 * size, largest > 0.0 ? pow(0.01 / largest, 0.2) : span), span);
+}
+
+static double error_of_step(const Integrator *s) {
+  const Path *path = &s->path;
+  double sum = 0.0;
+  for (int i = 0; i < N; ++i) {
+    const double error =
+        path->error[i] * weight(s, i, fmax(fabs(path->x[i]), fabs(path->next[i])));
+    sum += error * error;
+  }
+  return sqrt(sum / N);
+}
+
+static void change_method(Control *c, int implicit) {
+  c->other = c->span > 0.0 ? c->cost / c->span : INFINITY; /* not known at the start */
+  c->implicit = implicit;
+  c->steps = 0;
+  c->cost = c->span = 0.0;
+  if (!implicit) c->stay = 2 * c->stay < LONGEST_STAY ? 2 * c->stay : LONGEST_STAY;
+}
+
+/* Whether explicit steps are worse than implicit ones might be. Explicit steps excite what decays
+ * slowly as soon as they are too long for it, and then all have to follow: it is best to see it
+ * before, from the Jacobian. `longest`: the longest step that is possible. */
+static int implicit_is_worth_trying(const Control *c, double size, double radius, double longest) {
+  const double rate = c->span > 0.0 ? c->cost / c->span : 0.0;
+  return fmin(size, longest) * radius > 1.0 &&
+         fmax(rate, cost_explicit * radius / stable) > worth_trying * cost_implicit() / longest;
+}
+
+/* Before an explicit step: at the start, and now and then. */
+static void look_ahead(Instance *m, double longest) {
+  Control *c = &m->now.control;
+  double radius;
+  if (FMIDENT_INTEGRATOR != INTEGRATOR_AUTO || !use_rosenbrock || c->implicit) return;
+  if (c->stay > 0 && (c->steps < c->stay || c->steps % LOOK != 0)) return;
+  if (c->stay == 0) c->stay = FIRST_STAY;
+  c->cost += FMIDENT_COST_JACOBIAN;
+  radius = fmident_rosenbrock_radius(m, m->integrator->rosenbrock, &m->integrator->path);
+  if (implicit_is_worth_trying(c, c->size, radius, longest)) change_method(c, 1);
+}
+
+/* After a step of a size: go on with the method that costs less per time, as far as can be seen. */
+static void choose(Control *c, double size, double radius, double longest) {
+  if (FMIDENT_INTEGRATOR != INTEGRATOR_AUTO) return;
+  if (c->stay == 0) c->stay = FIRST_STAY;
+  if (++c->steps == SETTLED) c->cost = c->span = 0.0;
+  if (c->steps <= SETTLED) return;
+  if (!c->implicit) {
+    if (c->steps > 20 * c->stay) c->stay = FIRST_STAY;
+    if (!use_rosenbrock && c->steps >= c->stay &&
+        implicit_is_worth_trying(c, size, radius, longest)) {
+      change_method(c, 1);
+    }
+  } else {
+    const double rate = c->cost / c->span;
+    const double other = cost_explicit * fmax(radius / stable, 1.0 / size);
+    const int least = isinf(c->other) ? FIRST_TRIAL : TRIAL;
+    const int trial = c->stay / 8 > least ? c->stay / 8 : least;
+    if (c->steps >= trial &&
+        ((c->steps < 2 * trial && rate > c->other) || rate > worth_returning * other)) {
+      change_method(c, 0);
+    }
+  }
+  /* What is long ago counts less. */
+  c->cost *= 0.95;
+  c->span *= 0.95;
+}
+
+static int too_small(Instance *m, double t) {
+  if (!m->trouble[0]) {
+    snprintf(m->trouble, sizeof m->trouble, "the step size became too small at %.17g", t);
+  }
+  return 1;
+}
+
+/* One step that is accepted; 0 if there is one. */
+static int step(Instance *m, double t_end) {
+  Integrator *s = m->integrator;
+  Path *path = &s->path;
+  Control *control = &m->now.control;
+  int failures = 0, rejections = 0;
+  s->cvode_runs = 0;
+  for (;;) {
+    const double left = t_end - path->t;
+    const int implicit = control->implicit;
+    const double shortest = 100.0 * DBL_EPSILON * fabs(path->t); /* less is mostly rounding */
+    const int last = control->size * (1.0 + 1e-7) >= left || left <= shortest;
+    double size = control->size, error, factor;
+    if (last) {
+      size = left;
+    } else if (2.0 * size > left) {
+      size = 0.5 * left; /* two equal steps rather than a sliver */
+    }
+    control->cost += implicit ? cost_rosenbrock : cost_explicit;
+    if (implicit ? fmident_rosenbrock_step(m, s->rosenbrock, path, size, rejections > 0)
+                 : fmident_explicit_step(m, &s->explicit, path, size)) {
+      control->size = 0.25 * size;
+      if (++failures > MAXIMUM_FAILURES) return 1;
+      if (control->size < 16.0 * DBL_EPSILON * fabs(path->t)) return 1;
+      ++rejections;
+      continue;
+    }
+    error = error_of_step(s);
+    if (!(error <= 1.0)) {
+      factor = safety * pow(error, -0.2);
+      control->size = size * (factor >= least_factor ? factor : least_factor); /* may be NaN */
+      if (control->size < 16.0 * DBL_EPSILON * fabs(path->t)) return too_small(m, path->t);
+      ++rejections;
+      continue;
+    }
+    m->trouble[0] = '\0';
+    path->t = last ? t_end : path->t + size;
+    memcpy(path->x, path->next, sizeof path->x);
+    path->slope_known = !implicit;
+    if (!implicit) memcpy(path->slope, s->explicit.k[6], sizeof path->slope);
+    error = fmax(error, 1e-10);
+    if (control->error_before == 0.0) control->error_before = first_error;
+    factor = safety * pow(error, -exponent) * pow(control->error_before, exponent_before);
+    factor = fmin(largest_factor, fmax(least_factor, factor));
+    if (rejections) factor = fmin(factor, 1.0);
+    control->error_before = fmax(error, first_error);
+    /* A step that the communication point has cut says little of a longer one. */
+    if (size * factor > control->size || size > 0.9 * control->size) control->size = size * factor;
+    control->span += size;
+    choose(control, size, path->radius, t_end - m->now.t);
+    return 0;
+  }
 }
 
 /* A step of a few rounding errors of the time, which CVODE refuses. */
-static int tiny_step(Instance *m, double size) {
-  if (fmident_rhs_at(m, m->now.t, m->x, m->dx)) return fail(m);
-  for (size_t i = 0; i < FMIDENT_NX; ++i) m->x[i] += size * m->dx[i];
+static void tiny_step(Instance *m, double size) {
+  Path *path = &m->integrator->path;
+  for (int i = 0; i < N; ++i) m->x[i] = path->x[i] + size * path->slope[i];
   m->change = CHANGE_RESTART;
+}
+
+static int slope_at_start(Instance *m) {
+  Path *path = &m->integrator->path;
+  if (path->slope_known) return 0;
+  if (fmident_rhs_at(m, path->t, path->x, path->slope)) return 1;
+  path->slope_known = 1;
+  return 0;
+}
+
+/* The rest of the way to a communication point. */
+static int advance_cvode(Instance *m, double t_end) {
+  Integrator *s = m->integrator;
+  Path *path = &s->path;
+  const double before = fmident_cvode_cost(s->cvode);
+  Outcome outcome;
+  int anew = !s->cvode_runs;
+  s->cvode_runs = 0;
+  if (anew && fmident_cvode_restart(m, s->cvode, path->t, path->x)) return 1;
+  outcome = fmident_cvode_advance(m, s->cvode, t_end);
+  if (outcome == FAILED && !anew) { /* the history may be of no use any more */
+    m->trouble[0] = '\0';
+    if (fmident_cvode_restart(m, s->cvode, path->t, path->x)) return 1;
+    outcome = fmident_cvode_advance(m, s->cvode, t_end);
+  }
+  path->slope_known = 0;
+  if (outcome == FAILED) return 1;
+  if (outcome == TOO_CLOSE) {
+    if (slope_at_start(m)) return 1;
+    tiny_step(m, t_end - path->t);
+    path->slope_known = 0;
+    return 0;
+  }
+  s->cvode_runs = 1;
+  m->now.control.cost += fmident_cvode_cost(s->cvode) - before;
+  m->now.control.span += t_end - path->t;
+  choose(&m->now.control, t_end - path->t, INFINITY, t_end - path->t);
   return 0;
 }
 
 int fmident_integrate(Instance *m, double t_end) {
   Integrator *s = m->integrator;
-  const int anew = m->change & RESTART_ON;
-  int flag;
+  Path *path = &s->path;
+  Control *control = &m->now.control;
+  const int change = m->change;
   m->trouble[0] = '\0';
   m->change = CHANGE_RESTART; /* until this step has succeeded */
-  if (anew && restart(m)) return fail(m);
-  flag = advance(s, t_end);
-  if (flag < 0 && flag != CV_TOO_CLOSE && !anew) { /* the history may be of no use any more */
-    m->trouble[0] = '\0';
-    if (restart(m)) return fail(m);
-    flag = advance(s, t_end);
+  s->tolerance = fmax(local_share * m->now.tolerance, smallest_local_tolerance);
+  path->t = m->now.t;
+  memcpy(path->x, m->x, sizeof path->x);
+  if (change & RESTART_ON) path->slope_known = s->cvode_runs = 0;
+  if (FMIDENT_INTEGRATOR >= INTEGRATOR_ROSENBROCK) control->implicit = 1;
+  for (int count = 0; path->t < t_end; ++count) {
+    if (control->implicit && !use_rosenbrock) {
+      m->change = CHANGE_NONE;
+      return advance_cvode(m, t_end) ? (m->change = CHANGE_RESTART, fail(m)) : 0;
+    }
+    if (count >= MAXIMUM_STEPS) {
+      snprintf(m->trouble, sizeof m->trouble, "more than %d steps were taken", MAXIMUM_STEPS);
+      return fail(m);
+    }
+    if (slope_at_start(m)) return fail(m);
+    if (control->size == 0.0) control->size = first_size(m, t_end - path->t);
+    look_ahead(m, t_end - m->now.t);
+    if (step(m, t_end)) return fail(m);
   }
-  if (flag == CV_TOO_CLOSE) return tiny_step(m, t_end - m->now.t);
-  if (flag < 0) return fail(m);
-  memcpy(m->x, N_VGetArrayPointer(s->x), FMIDENT_NX * sizeof(double));
+  memcpy(m->x, path->x, sizeof path->x);
   m->change = CHANGE_NONE;
   return 0;
 }

@@ -26,7 +26,10 @@ typedef int fmident_Function(const double **arg, double **res, long long int *iw
 fmident_Function fmident_calculated_parameters; /* (p) -> (c) */
 fmident_Function fmident_initial_states;        /* (t, u, p, c) -> (x) */
 fmident_Function fmident_rhs;                   /* (t, x, u, p, c) -> (dx, a) */
-fmident_Function fmident_jacobian;              /* (t, x, u, p, c) -> (d dx / d x), column-major */
+/* (t, x, u, p, c) -> (elements of d dx / d x), FMIDENT_JACOBIAN_ELEMENTS of them */
+fmident_Function fmident_jacobian;
+/* (t, x, u, p, c, du) -> (d dx / d t where u changes by du) */
+fmident_Function fmident_time_derivative;
 fmident_Function fmident_outputs;               /* (t, x, u, p, c) -> (y, a) */
 fmident_Function fmident_locals;                /* (t, x, u, p, c) -> (w) */
 fmident_Function fmident_asserts;               /* (t, x, u, p, c) -> (a) */
@@ -44,6 +47,7 @@ extern const double fmident_input_starts[];       /* NU */
 extern const double fmident_state_starts[];       /* NX; of settable states */
 extern const unsigned char fmident_state_settable[]; /* NX; the start value is a literal */
 extern const double fmident_nominals[];           /* NX */
+extern const int fmident_jacobian_places[];       /* of the elements in the column-major matrix */
 extern const char *const fmident_assert_messages[]; /* NA */
 extern const unsigned char fmident_assert_is_error[]; /* NA */
 
