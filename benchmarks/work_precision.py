@@ -177,6 +177,7 @@ def ratio(slow: float | None, fast: float | None) -> str:
 def draw(found: Mapping[str, Mapping[str, Sequence[Point]]], path: Path) -> None:
     """Draw error against time, a small diagram for each machine."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     columns = 3
     rows = -(-len(found) // columns)
@@ -203,6 +204,7 @@ def draw(found: Mapping[str, Mapping[str, Sequence[Point]]], path: Path) -> None
             )
         axes.set_title(name.removeprefix("Mechanisms."), fontsize=8)
         axes.tick_params(labelsize=7)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3)
         if place % columns == 0:
             axes.set_ylabel("error / range", fontsize=8)

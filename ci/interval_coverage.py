@@ -2,8 +2,8 @@
 # ruff: noqa: T201  # a program: it prints a table
 """Count how often intervals hold the truth, over more draws of the noise than a test can take.
 
-The studies are those of tests/estimation/stages/test_propagation_interval_coverage.py (two stages) and
-tests/profiles/test_interval_coverage.py (profile likelihoods of a model with eight samples).
+The studies are those of tests/estimation/stages/test_propagation_coverage.py (two stages) and
+tests/profiles/test_coverage.py (profile likelihoods of a model with eight samples).
 """
 
 from __future__ import annotations

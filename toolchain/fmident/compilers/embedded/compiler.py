@@ -103,6 +103,7 @@ def _options(request: BuildRequest) -> tuple[int, str]:
         raise CompilationError(
             f"option 'integrator' is {integrator!r}",
             hint=did_you_mean(str(integrator), _INTEGRATORS, kind="integrator"),
+            code=Code.UNKNOWN_NAME,
         )
     if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:
         raise CompilationError(
