@@ -212,6 +212,16 @@ def motor() -> OdeModel:
     )
 
 
+def tank() -> OdeModel:
+    """A tank that is empty at first: the law of outflow has no finite slope there."""
+    return make_model(
+        "Test.Tank",
+        states=[variable("h", "state", 0.0)],
+        inputs=[variable("q", "input", 0.0)],
+        rhs=lambda t, x, u, p, c: [u[0] - ca.sqrt(x[0])],
+    )
+
+
 def rod() -> OdeModel:
     """Heat along a rod of 110 cells, from a source at one end to a heat sink at the other."""
     n = 110
@@ -231,7 +241,7 @@ def rod() -> OdeModel:
 
 
 MODELS: dict[str, Callable[[], OdeModel]] = {
-    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining, motor, rod)
+    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank)
 }
 
 

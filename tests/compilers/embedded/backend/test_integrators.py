@@ -140,3 +140,39 @@ def test_a_right_hand_side_that_is_stiff_for_a_while(fmus: Builder) -> None:
         fmu.initialize(1e-7)
         found = drive(fmu, "v", time, values, ["i", "w"], True)
     assert relative(found, expected) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", ["auto", "rosenbrock"])
+def test_a_tank_that_is_empty_at_first(fmus: Builder, integrator: str) -> None:
+    """There is no Jacobian at the start, and explicit stages lie below the bottom."""
+    time = np.linspace(0.0, 1.0, 101)
+    values = 6.0 * time
+
+    def fill() -> Array:
+        return drive(fmu, "q", time, values, ["h"], True)
+
+    with fmus.open("tank", integrator) as fmu:
+        fmu.initialize(1e-6)
+        start = fmu.slave.getFMUState()
+        first = fill()
+        fmu.slave.setFMUState(start)
+        assert np.array_equal(fill(), first)
+        fmu.slave.reset()
+        fmu.initialize(1e-6)
+        assert np.array_equal(fill(), first)
+        fmu.slave.freeFMUState(start)
+    exact = (1.5 * time) ** 2  # 6 t - 1.5 t = 2 * 1.5^2 t
+    assert np.abs(first[:, 0] - exact).max() < 1e-6 * exact.max()
+
+
+@pytest.mark.parametrize("integrator", ["auto", "explicit", "rosenbrock"])
+def test_a_start_many_years_after_zero(fmus: Builder, integrator: str) -> None:
+    """Seconds since 1970 have a resolution of 2e-7 s: what is lost is only that of the samples."""
+    begin = 1.7e9
+    time = begin + np.arange(50) * 1e-3
+    since = time - begin  # as the samples are, not as they were meant
+    values = np.where(since < 0.01, 0.0, 1e3)
+    with fmus.open("motor", integrator) as fmu:
+        fmu.initialize(1e-8, start=begin)
+        found = drive(fmu, "v", time, values, ["i", "w"], True)
+    assert relative(found, motor_on_ramps(since, values)) < 1e-6

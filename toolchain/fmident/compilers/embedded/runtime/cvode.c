@@ -35,18 +35,20 @@ struct Cvode {
   SUNMatrix matrix;
   SUNLinearSolver linear_solver;
   double tolerance;
-  double cost;       /* before the last restart */
   char message[512]; /* last message of CVODE */
 };
 
 static int rhs(sunrealtype t, N_Vector x, N_Vector dx, void *instance) {
-  return fmident_rhs_at(instance, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx));
+  const Instance *m = instance;
+  return fmident_rhs_at(instance, t - m->now.t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx));
 }
 
 static int jacobian(sunrealtype t, N_Vector x, N_Vector dx, SUNMatrix matrix, void *instance,
                     N_Vector scratch1, N_Vector scratch2, N_Vector scratch3) {
   (void)dx, (void)scratch1, (void)scratch2, (void)scratch3;
-  return fmident_jacobian_at(instance, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(matrix));
+  const Instance *m = instance;
+  return fmident_jacobian_at(instance, t - m->now.t, N_VGetArrayPointer(x),
+                             SUNDenseMatrix_Data(matrix));
 }
 
 static void keep_message(Cvode *s, const char *text) {
@@ -124,36 +126,37 @@ static int set_tolerance(Cvode *s, double tolerance) {
 }
 
 int fmident_cvode_restart(Instance *m, Cvode *s, double t, const double *x) {
-  s->cost = fmident_cvode_cost(s); /* its counters begin anew */
   memcpy(N_VGetArrayPointer(s->x), x, FMIDENT_NX * sizeof(double));
   if (m->now.tolerance != s->tolerance && set_tolerance(s, m->now.tolerance)) return 1;
   return CVodeReInit(s->cvode, t, s->x);
 }
 
-Outcome fmident_cvode_advance(Instance *m, Cvode *s, double t_end) {
-  double t;
-  s->message[0] = '\0';
-  s->cost += per_call;
-  /* Inputs beyond the communication point are not known: never step past it. */
-  int flag = CVodeSetStopTime(s->cvode, t_end);
-  if (!flag) flag = CVode(s->cvode, t_end, s->x, &t, CV_NORMAL);
-  if (flag == CV_TOO_CLOSE) return TOO_CLOSE;
-  if (flag < 0) return FAILED;
-  memcpy(m->x, N_VGetArrayPointer(s->x), FMIDENT_NX * sizeof(double));
-  return DONE;
-}
-
-double fmident_cvode_cost(const Cvode *s) {
+/* Operations since the last restart, as `FMIDENT_COST_RHS` counts them. */
+static double cost_of(const Cvode *s) {
   long steps = 0, evaluations = 0, jacobians = 0, factorisations = 0, iterations = 0;
   CVodeGetNumSteps(s->cvode, &steps);
   CVodeGetNumRhsEvals(s->cvode, &evaluations);
   CVodeGetNumJacEvals(s->cvode, &jacobians);
   CVodeGetNumLinSolvSetups(s->cvode, &factorisations);
   CVodeGetNumNonlinSolvIters(s->cvode, &iterations);
-  return s->cost + per_step * (double)steps + FMIDENT_COST_RHS * (double)evaluations +
+  return per_step * (double)steps + FMIDENT_COST_RHS * (double)evaluations +
          FMIDENT_COST_JACOBIAN * (double)jacobians +
          0.67 * FMIDENT_NX * FMIDENT_NX * FMIDENT_NX * (double)factorisations +
          (2.0 * FMIDENT_NX * FMIDENT_NX) * (double)iterations;
+}
+
+Outcome fmident_cvode_advance(Instance *m, Cvode *s, double t_end, double *cost) {
+  const double before = cost_of(s);
+  double t;
+  s->message[0] = '\0';
+  /* Inputs beyond the communication point are not known: never step past it. */
+  int flag = CVodeSetStopTime(s->cvode, t_end);
+  if (!flag) flag = CVode(s->cvode, t_end, s->x, &t, CV_NORMAL);
+  *cost += per_call + cost_of(s) - before;
+  if (flag == CV_TOO_CLOSE) return TOO_CLOSE;
+  if (flag < 0) return FAILED;
+  memcpy(m->x, N_VGetArrayPointer(s->x), FMIDENT_NX * sizeof(double));
+  return DONE;
 }
 
 const char *fmident_cvode_message(const Cvode *s) { return s->message; }

@@ -132,14 +132,15 @@ int fmident_check_asserts(Instance *m) {
 }
 
 #if FMIDENT_NX > 0
-static const double *inputs_at(Instance *m, double t) {
+static const double *inputs_at(Instance *m, double since) {
   if (!m->interpolating) return m->u;
-  for (size_t i = 0; i < FMIDENT_NU; ++i) m->u_at[i] = m->u[i] + m->du[i] * (t - m->now.t);
+  for (size_t i = 0; i < FMIDENT_NU; ++i) m->u_at[i] = m->u[i] + m->du[i] * since;
   return m->u_at;
 }
 
-int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
-  const double *u = inputs_at(m, t);
+int fmident_rhs_at(Instance *m, double since, const double *x, double *dx) {
+  const double t = m->now.t + since;
+  const double *u = inputs_at(m, since);
   m->now.valid &= ~VALID_A;
   if (call(m, fmident_rhs, t, x, u, dx, m->a)) {
     snprintf(m->trouble, sizeof m->trouble, "the state derivatives cannot be evaluated at %.17g",
@@ -166,9 +167,10 @@ int fmident_rhs_at(Instance *m, double t, const double *x, double *dx) {
   return 0;
 }
 
-int fmident_jacobian_at(Instance *m, double t, const double *x, double *jacobian) {
+int fmident_jacobian_at(Instance *m, double since, const double *x, double *jacobian) {
+  const double t = m->now.t + since;
   double *elements = m->jacobian;
-  if (call(m, fmident_jacobian, t, x, inputs_at(m, t), elements, NULL)) return 1;
+  if (call(m, fmident_jacobian, t, x, inputs_at(m, since), elements, NULL)) return 1;
   memset(jacobian, 0, sizeof *jacobian * FMIDENT_NX * FMIDENT_NX);
   for (size_t k = 0; k < FMIDENT_JACOBIAN_ELEMENTS; ++k) {
     const int place = fmident_jacobian_places[k];
@@ -184,13 +186,14 @@ int fmident_jacobian_at(Instance *m, double t, const double *x, double *jacobian
   return 0;
 }
 
-int fmident_time_derivative_at(Instance *m, double t, const double *x, double *derivative) {
+int fmident_time_derivative_at(Instance *m, double since, const double *x, double *derivative) {
+  const double t = m->now.t + since;
   m->arg[5] = m->du;
-  if (call(m, fmident_time_derivative, t, x, inputs_at(m, t), derivative, NULL)) return 1;
+  if (call(m, fmident_time_derivative, t, x, inputs_at(m, since), derivative, NULL)) return 1;
   for (size_t i = 0; i < FMIDENT_NX; ++i) {
     if (!isfinite(derivative[i])) {
-      snprintf(m->trouble, sizeof m->trouble, "the derivative of '%s' in time is not finite at %.17g",
-               fmident_names[FMIDENT_VR_DX + i], t);
+      snprintf(m->trouble, sizeof m->trouble,
+               "the derivative of '%s' in time is not finite at %.17g", fmident_names[FMIDENT_VR_DX + i], t);
       return 1;
     }
   }

@@ -114,11 +114,13 @@ int fmident_ensure(Instance *instance, int valid);
 int fmident_check_asserts(Instance *instance);
 int fmident_check_finite(const Instance *instance, const double *values, size_t count,
                          unsigned first_reference);
-/* The right-hand side as the integrator calls it: 0, or 1 with `trouble` filled in. */
-int fmident_rhs_at(Instance *instance, double t, const double *x, double *dx);
-int fmident_jacobian_at(Instance *instance, double t, const double *x, double *jacobian);
+/* The right-hand side as the integrator calls it, at a time since `now.t`, which rounds less than
+ * the time itself: 0, or 1 with `trouble` filled in. */
+int fmident_rhs_at(Instance *instance, double since, const double *x, double *dx);
+int fmident_jacobian_at(Instance *instance, double since, const double *x, double *jacobian);
 /* The derivative of the right-hand side in time, where the inputs follow their slopes. */
-int fmident_time_derivative_at(Instance *instance, double t, const double *x, double *derivative);
+int fmident_time_derivative_at(Instance *instance, double since, const double *x,
+                               double *derivative);
 
 /* variables.c */
 fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);

@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, MAXIMUM_STEPS = 1000000, MAXIMUM_FAILURES = 60 };
+enum { N = FMIDENT_NX, MAXIMUM_STEPS = 1000000, MAXIMUM_REJECTIONS = 60, SWITCH_AFTER = 8 };
 
 /* Which changes of the right-hand side begin a new integration: over a kink, the slope is the
  * one before, and so is CVODE's history; over a jump neither is. */
 enum { RESTART_ON = CHANGE_RESTART | CHANGE_JUMP };
 
-/* The error of a step is controlled; those of whole trajectories come to lie below the tolerance. */
+/* The error of a step is controlled; those of whole trajectories come to lie below the tolerance
+ * where earlier errors decay. */
 static const double local_share = 0.01;
 static const double smallest_local_tolerance = 1e-15;
 
@@ -114,7 +115,8 @@ static double first_size(Instance *m, double span) {
   for (int i = 0; i < N; ++i) path->error[i] -= path->slope[i];
   d2 = length(s, path->error, path->x) / size;
   largest = fmax(d1, d2);
-  return fmin(fmin(100.0 * size, largest > 0.0 ? pow(0.01 / largest, 0.2) : span), span);
+  size = fmin(fmin(100.0 * size, largest > 0.0 ? pow(0.01 / largest, 0.2) : span), span);
+  return size > 0.0 ? size : DBL_EPSILON * span;
 }
 
 static double error_of_step(const Integrator *s) {
@@ -152,7 +154,7 @@ static void look_ahead(Instance *m, double longest) {
   if (FMIDENT_INTEGRATOR != INTEGRATOR_AUTO || !use_rosenbrock || c->implicit) return;
   if (c->stay > 0 && (c->steps < c->stay || c->steps % LOOK != 0)) return;
   if (c->stay == 0) c->stay = FIRST_STAY;
-  c->cost += FMIDENT_COST_JACOBIAN;
+  c->cost += FMIDENT_COST_JACOBIAN + FMIDENT_COST_TIME;
   radius = fmident_rosenbrock_radius(m, m->integrator->rosenbrock, &m->integrator->path);
   if (implicit_is_worth_trying(c, c->size, radius, longest)) change_method(c, 1);
 }
@@ -184,25 +186,34 @@ static void choose(Control *c, double size, double radius, double longest) {
   c->span *= 0.95;
 }
 
-static int too_small(Instance *m, double t) {
+/* Go on with a shorter step, or give up. Explicit stages may lie where there is no right-hand
+ * side however short the step is, such as below the bottom of an empty tank. */
+static int reject(Instance *m, int rejections, int failures, double size) {
+  const double t = m->integrator->path.t;
+  Control *c = &m->now.control;
+  c->size = size;
+  if (failures == SWITCH_AFTER && FMIDENT_INTEGRATOR == INTEGRATOR_AUTO && use_rosenbrock) {
+    change_method(c, !c->implicit);
+  }
+  if (rejections <= MAXIMUM_REJECTIONS && t + size > t) return 0;
   if (!m->trouble[0]) {
-    snprintf(m->trouble, sizeof m->trouble, "the step size became too small at %.17g", t);
+    snprintf(m->trouble, sizeof m->trouble, "the step size became too small at %.17g",
+             m->now.t + t);
   }
   return 1;
 }
 
-/* One step that is accepted; 0 if there is one. */
-static int step(Instance *m, double t_end) {
+/* One step that is accepted, towards an end `span` after `now.t`; 0 if there is one. */
+static int step(Instance *m, double span) {
   Integrator *s = m->integrator;
   Path *path = &s->path;
   Control *control = &m->now.control;
   int failures = 0, rejections = 0;
   s->cvode_runs = 0;
   for (;;) {
-    const double left = t_end - path->t;
+    const double left = span - path->t;
     const int implicit = control->implicit;
-    const double shortest = 100.0 * DBL_EPSILON * fabs(path->t); /* less is mostly rounding */
-    const int last = control->size * (1.0 + 1e-7) >= left || left <= shortest;
+    const int last = control->size * (1.0 + 1e-7) >= left;
     double size = control->size, error, factor;
     if (last) {
       size = left;
@@ -210,26 +221,23 @@ static int step(Instance *m, double t_end) {
       size = 0.5 * left; /* two equal steps rather than a sliver */
     }
     control->cost += implicit ? cost_rosenbrock : cost_explicit;
-    if (implicit ? fmident_rosenbrock_step(m, s->rosenbrock, path, size, rejections > 0)
+    if (implicit ? fmident_rosenbrock_step(m, s->rosenbrock, path, size)
                  : fmident_explicit_step(m, &s->explicit, path, size)) {
-      control->size = 0.25 * size;
-      if (++failures > MAXIMUM_FAILURES) return 1;
-      if (control->size < 16.0 * DBL_EPSILON * fabs(path->t)) return 1;
-      ++rejections;
-      continue;
-    }
-    error = error_of_step(s);
-    if (!(error <= 1.0)) {
-      factor = safety * pow(error, -0.2);
-      control->size = size * (factor >= least_factor ? factor : least_factor); /* may be NaN */
-      if (control->size < 16.0 * DBL_EPSILON * fabs(path->t)) return too_small(m, path->t);
-      ++rejections;
+      if (reject(m, ++rejections, ++failures, 0.25 * size)) return 1;
       continue;
     }
     m->trouble[0] = '\0';
-    path->t = last ? t_end : path->t + size;
+    error = error_of_step(s);
+    if (!(error <= 1.0)) {
+      factor = safety * pow(error, -0.2);
+      if (!(factor > least_factor)) factor = least_factor; /* the error may be NaN */
+      if (reject(m, ++rejections, failures, factor * size)) return 1;
+      continue;
+    }
+    path->t = last ? span : path->t + size;
     memcpy(path->x, path->next, sizeof path->x);
     path->slope_known = !implicit;
+    path->linearised = 0;
     if (!implicit) memcpy(path->slope, s->explicit.k[6], sizeof path->slope);
     error = fmax(error, 1e-10);
     if (control->error_before == 0.0) control->error_before = first_error;
@@ -240,7 +248,7 @@ static int step(Instance *m, double t_end) {
     /* A step that the communication point has cut says little of a longer one. */
     if (size * factor > control->size || size > 0.9 * control->size) control->size = size * factor;
     control->span += size;
-    choose(control, size, path->radius, t_end - m->now.t);
+    choose(control, size, path->radius, span);
     return 0;
   }
 }
@@ -261,32 +269,31 @@ static int slope_at_start(Instance *m) {
 }
 
 /* The rest of the way to a communication point. */
-static int advance_cvode(Instance *m, double t_end) {
+static int advance_cvode(Instance *m, double span, double t_end) {
   Integrator *s = m->integrator;
   Path *path = &s->path;
-  const double before = fmident_cvode_cost(s->cvode);
+  double *cost = &m->now.control.cost;
   Outcome outcome;
   int anew = !s->cvode_runs;
   s->cvode_runs = 0;
-  if (anew && fmident_cvode_restart(m, s->cvode, path->t, path->x)) return 1;
-  outcome = fmident_cvode_advance(m, s->cvode, t_end);
+  if (anew && fmident_cvode_restart(m, s->cvode, m->now.t + path->t, path->x)) return 1;
+  outcome = fmident_cvode_advance(m, s->cvode, t_end, cost);
   if (outcome == FAILED && !anew) { /* the history may be of no use any more */
     m->trouble[0] = '\0';
-    if (fmident_cvode_restart(m, s->cvode, path->t, path->x)) return 1;
-    outcome = fmident_cvode_advance(m, s->cvode, t_end);
+    if (fmident_cvode_restart(m, s->cvode, m->now.t + path->t, path->x)) return 1;
+    outcome = fmident_cvode_advance(m, s->cvode, t_end, cost);
   }
   path->slope_known = 0;
   if (outcome == FAILED) return 1;
   if (outcome == TOO_CLOSE) {
     if (slope_at_start(m)) return 1;
-    tiny_step(m, t_end - path->t);
+    tiny_step(m, span - path->t);
     path->slope_known = 0;
     return 0;
   }
   s->cvode_runs = 1;
-  m->now.control.cost += fmident_cvode_cost(s->cvode) - before;
-  m->now.control.span += t_end - path->t;
-  choose(&m->now.control, t_end - path->t, INFINITY, t_end - path->t);
+  m->now.control.span += span - path->t;
+  choose(&m->now.control, span - path->t, INFINITY, span);
   return 0;
 }
 
@@ -295,26 +302,29 @@ int fmident_integrate(Instance *m, double t_end) {
   Path *path = &s->path;
   Control *control = &m->now.control;
   const int change = m->change;
+  const double span = t_end - m->now.t;
   m->trouble[0] = '\0';
   m->change = CHANGE_RESTART; /* until this step has succeeded */
   s->tolerance = fmax(local_share * m->now.tolerance, smallest_local_tolerance);
-  path->t = m->now.t;
+  path->t = 0.0;
+  path->linearised = 0;
   memcpy(path->x, m->x, sizeof path->x);
   if (change & RESTART_ON) path->slope_known = s->cvode_runs = 0;
   if (FMIDENT_INTEGRATOR >= INTEGRATOR_ROSENBROCK) control->implicit = 1;
-  for (int count = 0; path->t < t_end; ++count) {
+  for (int count = 0; path->t < span; ++count) {
     if (control->implicit && !use_rosenbrock) {
       m->change = CHANGE_NONE;
-      return advance_cvode(m, t_end) ? (m->change = CHANGE_RESTART, fail(m)) : 0;
+      return advance_cvode(m, span, t_end) ? (m->change = CHANGE_RESTART, fail(m)) : 0;
     }
     if (count >= MAXIMUM_STEPS) {
-      snprintf(m->trouble, sizeof m->trouble, "more than %d steps were taken", MAXIMUM_STEPS);
+      snprintf(m->trouble, sizeof m->trouble,
+               "more than %d steps were taken; does the right-hand side jump?", MAXIMUM_STEPS);
       return fail(m);
     }
     if (slope_at_start(m)) return fail(m);
-    if (control->size == 0.0) control->size = first_size(m, t_end - path->t);
-    look_ahead(m, t_end - m->now.t);
-    if (step(m, t_end)) return fail(m);
+    if (control->size == 0.0) control->size = first_size(m, span - path->t);
+    look_ahead(m, span);
+    if (step(m, span)) return fail(m);
   }
   memcpy(m->x, path->x, sizeof path->x);
   m->change = CHANGE_NONE;

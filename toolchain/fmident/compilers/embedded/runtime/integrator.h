@@ -12,10 +12,11 @@ enum { INTEGRATOR_AUTO, INTEGRATOR_EXPLICIT, INTEGRATOR_ROSENBROCK, INTEGRATOR_C
 
 /* Where steps without history are, and what the next one begins with. */
 typedef struct {
-  double t;
+  double t; /* since `now.t` of the instance */
   double x[FMIDENT_NX];
   double slope[FMIDENT_NX]; /* dx/dt at t */
   int slope_known;
+  int linearised; /* the Jacobian and the derivative in time are those of this place */
   /* What a step ends with. */
   double next[FMIDENT_NX];
   double error[FMIDENT_NX]; /* estimated */
@@ -32,11 +33,9 @@ int fmident_explicit_step(Instance *instance, Explicit *explicit, Path *path, do
 /* rosenbrock.c */
 typedef struct Rosenbrock Rosenbrock;
 Rosenbrock *fmident_rosenbrock_new(void);
-/* `again`: at the same place as the last one, with another size. */
-int fmident_rosenbrock_step(Instance *instance, Rosenbrock *rosenbrock, Path *path, double size,
-                            int again);
+int fmident_rosenbrock_step(Instance *instance, Rosenbrock *rosenbrock, Path *path, double size);
 /* Of the spectrum of the Jacobian where a path is; 0 if it cannot be evaluated. */
-double fmident_rosenbrock_radius(Instance *instance, Rosenbrock *rosenbrock, const Path *path);
+double fmident_rosenbrock_radius(Instance *instance, Rosenbrock *rosenbrock, Path *path);
 
 /* cvode.c */
 typedef enum {
@@ -48,9 +47,8 @@ typedef struct Cvode Cvode;
 Cvode *fmident_cvode_new(Instance *instance);
 void fmident_cvode_delete(Cvode *cvode);
 int fmident_cvode_restart(Instance *instance, Cvode *cvode, double t, const double *x);
-Outcome fmident_cvode_advance(Instance *instance, Cvode *cvode, double t_end);
-/* Operations so far, as `FMIDENT_COST_RHS` counts them. */
-double fmident_cvode_cost(const Cvode *cvode);
+/* Adds to `cost` the operations that it took, as `FMIDENT_COST_RHS` counts them. */
+Outcome fmident_cvode_advance(Instance *instance, Cvode *cvode, double t_end, double *cost);
 const char *fmident_cvode_message(const Cvode *cvode);
 
 #endif

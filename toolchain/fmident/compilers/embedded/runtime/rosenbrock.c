@@ -9,6 +9,7 @@
 #if FMIDENT_NX > 0
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,19 +108,32 @@ static double radius_of(const Rosenbrock *r) {
   return fmax(fabs(sum), sqrt(fabs(squares)));
 }
 
-double fmident_rosenbrock_radius(Instance *m, Rosenbrock *r, const Path *s) {
-  return fmident_jacobian_at(m, s->t, s->x, r->jacobian) ? 0.0 : radius_of(r);
+/* Where a derivative is not finite, as that of a square root at 0, none is taken: steps are
+ * explicit there, and as short as their errors ask for. */
+static void linearise(Instance *m, Rosenbrock *r, Path *s) {
+  if (fmident_jacobian_at(m, s->t, s->x, r->jacobian) ||
+      fmident_time_derivative_at(m, s->t, s->x, r->in_time)) {
+    memset(r->jacobian, 0, sizeof r->jacobian);
+    memset(r->in_time, 0, sizeof r->in_time);
+  }
+  s->linearised = 1;
 }
 
-int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size, int again) {
+double fmident_rosenbrock_radius(Instance *m, Rosenbrock *r, Path *s) {
+  if (!s->linearised) linearise(m, r, s);
+  return radius_of(r);
+}
+
+int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
   const double per_size = 1.0 / size, diagonal = per_size / g;
-  if (!again && (fmident_jacobian_at(m, s->t, s->x, r->jacobian) ||
-                 fmident_time_derivative_at(m, s->t, s->x, r->in_time))) {
-    return 1;
-  }
+  if (!s->linearised) linearise(m, r, s);
   for (int i = 0; i < N * N; ++i) r->matrix[i] = -r->jacobian[i];
   for (int i = 0; i < N; ++i) r->matrix[i + N * i] += diagonal;
-  if (factorise(r->matrix, r->pivots)) return 1;
+  if (factorise(r->matrix, r->pivots)) {
+    snprintf(m->trouble, sizeof m->trouble, "the matrix of an implicit step is singular at %.17g",
+             m->now.t + s->t);
+    return 1;
+  }
   memcpy(r->at, s->x, sizeof r->at);
   for (int stage = 0; stage < STAGES; ++stage) {
     double *u = r->u[stage];
