@@ -87,7 +87,7 @@ def test_a_parameter_that_the_fmu_ignores(study: Study, capsys: Capture, command
     text = " ".join((shown.out + shown.err).split())
     assert code == (1 if command == "check" else 2)
     assert "no output changes with 'unused'" in text
-    assert "the FMU accepts values for 'unused' but ignores them" in text
+    assert "the FMU accepts values for 'unused', but nothing that is measured depends on it" in text
     assert "problem.toml:5" in text
     if command == "check":
         assert shown.out.startswith("Cannot be estimated: no output changes with 'unused'")

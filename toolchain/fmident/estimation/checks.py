@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SMALL, _LARGE = 0.01, 0.3
 
 _FAR = 3.0
+_SAFETY = 10.0
 _SWEEP = (0.0, 0.02, 0.1, 0.5, 0.9, 1.0)
 _ELSEWHERE = 6
 """Points inside the bounds at which a parameter without influence is tried again."""
@@ -143,19 +144,28 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     swept = np.tile(problem.initial, (len(_SWEEP), 1))
     swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
     found = evaluator.probe(swept)
-    acts = np.flatnonzero(_rms(found - base) > nothing)
-    if acts.size:
-        nearest = np.argmin(np.abs(swept[acts, index] - problem.initial[index]))
-        point: F64 = swept[acts[nearest]]
-        return point
+    change = _rms(found - base)
+    for row in np.argsort(np.abs(swept[:, index] - problem.initial[index])):
+        if change[row] > nothing and _is_more_than_error(evaluator, swept[row], change[row]):
+            point: F64 = swept[row]
+            return point
     points = points_inside(evaluator, _ELSEWHERE)
     others = points.copy()
     for row in range(_ELSEWHERE):
         others[row, index] = _moved(evaluator, points[row], index, _SMALL)
     found = evaluator.probe(np.vstack([points, others]))
     first, second = found[:_ELSEWHERE], found[_ELSEWHERE:]
-    acts = np.flatnonzero(_rms(first - second) > nothing)
-    return points[acts[0]] if acts.size else None
+    change = _rms(first - second)
+    for row in np.flatnonzero(change > nothing):
+        if _is_more_than_error(evaluator, points[row], change[row]):
+            return points[row]
+    return None
+
+
+def _is_more_than_error(evaluator: Evaluator, point: F64, change: float) -> bool:
+    """Return whether outputs change by more than other steps of the integrator can explain."""
+    error = evaluator.integration_error(point)
+    return error is None or change > _SAFETY * float(np.sqrt(np.mean(error**2)))
 
 
 def _rms(rows: F64) -> F64:
@@ -222,7 +232,10 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
     else:
         if variables and not blind:
             listed = ", ".join(map(repr, variables))
-            message += f"; the FMU accepts values for {listed} but ignores them"
+            message += (
+                f"; the FMU accepts values for {listed}, but nothing that is measured depends on"
+                f" {'them' if len(variables) > 1 else 'it'}"
+            )
         hint = (
             "fix or remove the parameter, measure an output that depends on it, or build the "
             "FMU so that it stays a parameter (not final, not evaluated)"
