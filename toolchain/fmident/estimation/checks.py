@@ -158,7 +158,8 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     change = _rms(first - second)
     for row in np.flatnonzero(change > nothing):
         if _is_more_than_error(evaluator, points[row], change[row]):
-            return points[row]
+            point = points[row]
+            return point
     return None
 
 
