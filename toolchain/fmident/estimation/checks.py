@@ -147,8 +147,7 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     change = _rms(found - base)
     for row in np.argsort(np.abs(swept[:, index] - problem.initial[index])):
         if change[row] > nothing and _is_more_than_error(evaluator, swept[row], change[row]):
-            point: F64 = swept[row]
-            return point
+            return np.asarray(swept[row])
     points = points_inside(evaluator, _ELSEWHERE)
     others = points.copy()
     for row in range(_ELSEWHERE):
@@ -158,8 +157,7 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     change = _rms(first - second)
     for row in np.flatnonzero(change > nothing):
         if _is_more_than_error(evaluator, points[row], change[row]):
-            point = points[row]
-            return point
+            return np.asarray(points[row])
     return None
 
 
