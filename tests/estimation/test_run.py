@@ -254,7 +254,7 @@ def test_a_parameter_without_influence_for_want_of_an_input(
     text = str(caught.value)
     assert "no output changes with 'a', 'k': no input ever changes" in text
     assert "'F' is constant" in text if inputs else "no column for the input 'F'" in text
-    assert "ignores" not in text
+    assert "nothing that is measured" not in text
 
 
 def test_observers_hear_of_what_comes_before_the_first_iteration(
