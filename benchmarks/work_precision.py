@@ -27,6 +27,7 @@ import numpy as np
 
 from fmident.api.builds import build_class
 from fmident.catalog import find_catalog, read_catalog
+from fmident.compilers.embedded.model import INTEGRATORS
 from fmident.errors import SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
 from fmident.validation import plan_fmu
@@ -34,7 +35,6 @@ from fmident.validation.bench import Bench
 
 ROOT = Path(__file__).resolve().parents[1]
 STIFF = Path(__file__).resolve().parent / "work_precision" / "Stiff.mo"
-INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 TOLERANCES = tuple(10.0**-k for k in range(3, 12))
 REFERENCE = 1e-13
 ERROR = 1e-6

@@ -133,9 +133,24 @@ def test_only_the_fall_of_the_curve_at_low_speed_acts_on_the_published_run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize(
+    ("seed", "most"),
+    [
+        pytest.param(2, None, id="2"),
+        pytest.param(
+            2,
+            500,
+            id="2 below 500",
+            marks=pytest.mark.xfail(
+                strict=True, reason="it takes 813 simulations with the present integrators (README)"
+            ),
+        ),
+        pytest.param(3, 500, id="3 below 500"),
+        pytest.param(4, 500, id="4 below 500"),
+    ],
+)
 def test_a_run_that_breaks_away_shows_all_parameters(
-    study: ModuleType, generate: ModuleType, folder: Path, seed: int
+    study: ModuleType, generate: ModuleType, folder: Path, seed: int, most: int | None
 ) -> None:
     """From random starts in the bounds, a decade or a factor of two to either side.
 
@@ -144,7 +159,8 @@ def test_a_run_that_breaks_away_shows_all_parameters(
     problem = fmident.load_problem(folder / "break-away.toml", overrides=INLINE)
     result = fmident.estimate(study.random_start(problem, seed=seed))
     assert errors(generate, result.parameters).max() < ONE_TENTH_OF_A_PERCENT
-    assert result.simulations < 500
+    if most is not None:
+        assert result.simulations < most
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import re
 import pytest
 from fmpy.fmi1 import FMICallException
 
-from fmident.compilers.embedded.backend.codegen import INTEGRATORS
+from fmident.compilers.embedded.model import INTEGRATORS
 
 from .conftest import Builder
 

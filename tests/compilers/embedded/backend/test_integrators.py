@@ -8,7 +8,7 @@ from fmpy.fmi1 import FMICallException
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from fmident.compilers.embedded.backend.codegen import INTEGRATORS
+from fmident.compilers.embedded.model import INTEGRATORS
 
 from .conftest import Builder
 from .test_accuracy import drive, integrate_piecewise, relative, rich_signal

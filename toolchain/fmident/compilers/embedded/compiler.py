@@ -11,13 +11,13 @@ from pathlib import Path
 
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.embedded.model import INTEGRATORS
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
 from fmident.errors import Code, CompilationError, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
 _PYTHON_PACKAGES = ("rumoca", "casadi")
-_INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 _OPTIONS = ("optimization", "integrator")
 
 
@@ -99,10 +99,10 @@ def _options(request: BuildRequest) -> tuple[int, str]:
             f"option 'optimization' is {level!r}", hint="give a whole number from 0 to 3"
         )
     integrator = request.options.get("integrator", "auto")
-    if not isinstance(integrator, str) or integrator not in _INTEGRATORS:
+    if not isinstance(integrator, str) or integrator not in INTEGRATORS:
         raise CompilationError(
             f"option 'integrator' is {integrator!r}",
-            hint=did_you_mean(str(integrator), _INTEGRATORS, kind="integrator"),
+            hint=did_you_mean(str(integrator), INTEGRATORS, kind="integrator"),
             code=Code.UNKNOWN_NAME,
         )
     if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:

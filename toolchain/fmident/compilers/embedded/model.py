@@ -30,6 +30,9 @@ Function: TypeAlias = Any
 
 Kind = Literal["state", "derivative", "input", "output", "local", "parameter", "calculated"]
 
+INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
+"""What integrates the states of an FMU, in the order of the runtime's ``integrator.h``."""
+
 
 @dataclass(frozen=True)
 class ScalarVariable:

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Sequence
 import casadi as ca
 
 from fmident.compilers.embedded.backend.layout import Layout
-from fmident.compilers.embedded.model import Function, OdeModel
+from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
 
 SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
-
-INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
-"""What integrates the states, in the order of the runtime's ``integrator.h``."""
 
 LARGEST_ROSENBROCK = 100
 """Number of states up to which factors of a full Jacobian in each step are worth it."""
@@ -36,7 +33,7 @@ def generate(
     tolerance
         Default relative tolerance of the integrator.
     integrator
-        One of :data:`INTEGRATORS`.
+        One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
     """
     functions = _functions(model)
     return {

@@ -62,7 +62,7 @@ def build_fmu(
     optimization
         Optimisation level of the C compiler, 0 to 3.
     integrator
-        One of :data:`~fmident.compilers.embedded.backend.codegen.INTEGRATORS`.
+        One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
     resources
         Further files, name in the archive's folder ``resources`` to content.
 

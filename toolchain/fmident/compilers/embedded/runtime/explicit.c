@@ -5,7 +5,6 @@
 #if FMIDENT_NX > 0
 
 #include <math.h>
-#include <string.h>
 
 #define EACH for (int i = 0; i < FMIDENT_NX; ++i)
 
