@@ -77,6 +77,10 @@ class Code(StrEnum):
     UNUSABLE_FMU = "unusable-fmu", "An FMU cannot be read, loaded or instantiated."
     SIMULATION_FAILED = "simulation-failed", "The FMU reported an error in a simulation."
     NOT_FINITE = "not-finite", "An output, or a parameter of a simulation, is not finite."
+    NOT_DIFFERENTIABLE = (
+        "not-differentiable",
+        "An output has no derivative with respect to a parameter, though it can be simulated.",
+    )
     ENDED_BY_FMU = "ended-by-fmu", "The FMU requested termination before the end."
     TIMED_OUT = "timed-out", "A simulation took longer than the time limit."
     PROCESS_CRASHED = "process-crashed", "Native code of the FMU ended its process."

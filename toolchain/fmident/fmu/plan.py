@@ -17,6 +17,7 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
+from fmident.fmu.sensitivity_table import Sensitivities, refused
 from fmident.fmu.setup import Interpolation, SimulationSetup
 from fmident.fmu.tables import I64, InputTable, OutputTable, address_of, failed_call
 from fmident.fmu.values import Assignment
@@ -89,7 +90,33 @@ class Plan(ABC):
         self.inputs = InputTable(description, library, setup.input_names, setup.inputs, may_follow)
         self.outputs = OutputTable(description, library, setup.output_names, self.times.size)
         self.interpolation = self._interpolation(setup, description)
+        self.sensitivities = self.differentiated(setup, description)
         self.means = self.inputs.means() if self.interpolation == "mean" else []
+
+    def differentiated(
+        self, setup: SimulationSetup, description: ModelDescription
+    ) -> Sensitivities | None:
+        """Return what is recorded beside the outputs; ``None`` where nothing is asked for.
+
+        Raises
+        ------
+        FmuError
+            The FMU cannot differentiate its outputs.
+        """
+        if setup.sensitivities:
+            raise refused(description)
+        return None
+
+    def read(self, instance: BaseInstance, row: int) -> None:
+        """Read what is recorded into `row`; raises CallFailed."""
+        self.outputs.read(instance, row)
+        if self.sensitivities is not None:
+            self.sensitivities.read(instance, row)
+
+    def assemble(self) -> F64:
+        """Return what was recorded, shape (rows, outputs * (1 + sensitivities))."""
+        outputs = self.outputs.assemble()
+        return outputs if self.sensitivities is None else self.sensitivities.beside(outputs)
 
     @abstractmethod
     def why_no_lines(self, description: ModelDescription) -> str:
@@ -125,11 +152,18 @@ class Plan(ABC):
         self.claim(instance)
         begin, end = float(self.times[0]), float(self.times[-1])
         instance.enter_initialisation(
-            begin, end, self.tolerance, lambda: assignment.apply(instance, values)
+            begin, end, self.tolerance, lambda: self._set(instance, assignment, values)
         )
         self.inputs.mover.move(instance, self.inputs.groups, 0)
         instance.call(f"{instance.prefix}ExitInitializationMode")
         self.settle(instance, begin)
+
+    def _set(
+        self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
+    ) -> None:
+        assignment.apply(instance, values)
+        if self.sensitivities is not None:
+            self.sensitivities.ask(instance)
 
     def claim(self, instance: BaseInstance) -> None:  # noqa: B027 - not all plans need it
         """Prepare the tables for a run on `instance`, before its first call."""

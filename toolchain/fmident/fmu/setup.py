@@ -45,6 +45,10 @@ class SimulationSetup:
         offers it. ``"auto"``: linear if the FMU offers it, else hold. ``"mean"``: held at
         the mean of both ends, the end value set before the outputs are read; half of
         what linear gives, for FMUs that offer interpolation but do not do it.
+    sensitivities
+        Parameters and start values with respect to which the outputs are differentiated, k of
+        them; see :func:`fmident.fmu.sensitivities.differentiable`. Behind the outputs come their
+        derivatives with respect to the first, then those with respect to the second, ...
 
     Raises
     ------
@@ -59,6 +63,7 @@ class SimulationSetup:
     start_values: Mapping[str, Value] = field(default_factory=dict)
     tolerance: float | None = None
     interpolation: Interpolation = "auto"
+    sensitivities: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         times = _locked(self.times)
@@ -81,7 +86,11 @@ class SimulationSetup:
                 f" {float(times[row + 1])!r} s",
                 hint="sort the rows and remove duplicates",
             )
-        for kind, given in (("input", names), ("output", tuple(self.output_names))):
+        for kind, given in (
+            ("input", names),
+            ("output", tuple(self.output_names)),
+            ("sensitivity", tuple(self.sensitivities)),
+        ):
             if len(set(given)) != len(given):
                 twice = next(n for n in given if given.count(n) > 1)
                 raise FmuError(f"{kind} '{twice}' is named twice")
@@ -96,6 +105,7 @@ class SimulationSetup:
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "input_names", names)
         object.__setattr__(self, "output_names", tuple(self.output_names))
+        object.__setattr__(self, "sensitivities", tuple(self.sensitivities))
         object.__setattr__(self, "start_values", dict(self.start_values))
 
 

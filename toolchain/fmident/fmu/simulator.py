@@ -12,7 +12,7 @@ import numpy as np
 
 from fmident._closing import Closes
 from fmident.arrays import F64
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.drivers import make_driver
 from fmident.fmu.failure import (
@@ -37,6 +37,7 @@ from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE, WARNINGS
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.plans import Plans, Prepared
 from fmident.fmu.processes.trial import decide_in_child
+from fmident.fmu.sensitivity_table import GET
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.statistics import Statistics
 from fmident.fmu.tables import I64
@@ -187,7 +188,8 @@ class Simulator(Closes):
         Returns
         -------
         ndarray, shape (n, number of outputs)
-            Outputs at `setup.times`, in the FMU's units; Booleans as 0 and 1.
+            Outputs at `setup.times`, in the FMU's units; Booleans as 0 and 1. With
+            `setup.sensitivities`, their derivatives are further columns.
 
         Raises
         ------
@@ -219,7 +221,7 @@ class Simulator(Closes):
             def run() -> RunFailed | None:
                 try:
                     self.initialise(prepared)
-                    plan.outputs.read(self.instance, 0)
+                    plan.read(self.instance, 0)
                     self._refuse_not_finite(plan, 0, 1)
                     self._run(plan, time_limit, capture)
                     self._terminate(ended=plan.finish())
@@ -236,7 +238,7 @@ class Simulator(Closes):
                 return failed
 
             failure = capture.around(run_and_part)
-            found = plan.outputs.assemble()
+            found = plan.assemble()
             if failure is None:
                 return found
             failure.outputs = leading(found, int(self._state[FAILED_STEP]) + 1)
@@ -431,14 +433,16 @@ class Simulator(Closes):
         message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
             message += f" for {failed.detail}"
-        ended = None
+        ended = code = None
         if failed.status != DISCARD:
             self._holder.give_up(failed.status)
         elif failed.function == "fmi2DoStep":  # FMI lets ask for reasons after a step only
             explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
             ended = self.instance.end_of_simulation(time)
-        return RunFailed(message, time=time, ended=ended, says_time=False)
+        elif failed.function == GET:
+            code = Code.NOT_DIFFERENTIABLE
+        return RunFailed(message, time=time, ended=ended, says_time=False, code=code)
 
     # ------------------------------------------------------------------- the rest
 

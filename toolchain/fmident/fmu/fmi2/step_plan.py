@@ -23,6 +23,7 @@ from fmident.fmu.native_code.program import (
     STEP,
 )
 from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
+from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Group, failed_call
 
@@ -61,6 +62,14 @@ class StepPlan2(Plan):
             return ""
         return "does not interpolate its inputs (canInterpolateInputs is false)"
 
+    def differentiated(
+        self, setup: SimulationSetup, description: ModelDescription
+    ) -> Sensitivities | None:
+        """Return what is recorded beside the outputs; ``None`` where nothing is asked for."""
+        names, known = setup.output_names, setup.sensitivities
+        rows = setup.times.size
+        return Sensitivities(description, self.library, names, known, rows) if known else None
+
     def _compose(self) -> I64:
         """Lay out the calls of one communication step."""
         mover = self.inputs.mover
@@ -73,6 +82,7 @@ class StepPlan2(Plan):
             parts = [self._lines(), step, setting]
         else:
             parts = [mover.program(self.means, 0), step, setting]
+        parts += [] if self.sensitivities is None else [self.sensitivities.program()]
         program = np.concatenate([*parts, self.outputs.program])
         self.outputs.program = program[len(program) - len(self.outputs.program) :]
         return program
@@ -138,7 +148,7 @@ class StepPlan2(Plan):
         ended = instance.end_of_simulation(begin)
         if ended is None or abs(ended - end) > 1e-6 * (end - begin):
             return False
-        self.outputs.read(instance, last + 1)
+        self.read(instance, last + 1)
         self._ended = True
         return True
 

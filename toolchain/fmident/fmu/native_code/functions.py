@@ -100,6 +100,8 @@ _OPTIONAL_2: dict[str, Signature] = {
     "fmi2GetDirectionalDerivative": _status(
         c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_void_p
     ),
+    "fmidentSetSensitivityVariables": _status(*_VECTOR),
+    "fmidentGetSensitivities": _status(*_ARRAY),
 }
 
 NUMBER_TYPES_3 = (

@@ -1,0 +1,125 @@
+"""Derivatives of outputs with respect to parameters and start values, by the FMU itself.
+
+The functions are an extension of FMI 2.0, specified in ``docs/sensitivities.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import Code, FmuError
+from fmident.fmu.life_cycle.instance import BaseInstance
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.signals import output_variable
+from fmident.fmu.model_description.variables import Variable
+from fmident.fmu.native_code.library import Library
+from fmident.fmu.native_code.program import COLUMNS, VALUES
+from fmident.fmu.tables import I64, address_of, native_type
+
+SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
+
+
+def is_known(variable: Variable) -> bool:
+    """Whether outputs can be differentiated with respect to a variable, by the extension."""
+    if native_type(variable) not in ("Real", "Float64"):
+        return False
+    if variable.causality == "parameter":
+        return True
+    return variable.initial == "exact" and variable.variability == "continuous"
+
+
+class Sensitivities:
+    """What an FMU is asked for in each step, as an array and a row of the program.
+
+    Parameters
+    ----------
+    description, library
+        The FMU.
+    outputs
+        Variables that are recorded; those that are not Real do not vary with what is known.
+    known
+        With respect to which they are differentiated.
+    rows
+        Number of instants.
+
+    Raises
+    ------
+    FmuError
+        The FMU does not have the functions; a name that it cannot differentiate with respect to.
+    """
+
+    def __init__(
+        self,
+        description: ModelDescription,
+        library: Library,
+        outputs: Sequence[str],
+        known: Sequence[str],
+        rows: int,
+    ) -> None:
+        if not library.address(GET) or not library.address(SET):
+            raise refused(description)
+        variables = [output_variable(description, name) for name in outputs]
+        self._places = [i for i, v in enumerate(variables) if native_type(v) in ("Real", "Float64")]
+        self._outputs = len(outputs)
+        references = [variables[i].value_reference for i in self._places]
+        self._unknown = np.array(references, np.uint32)
+        for name in known:
+            if not is_known(description.variable(name)):
+                raise FmuError(
+                    f"outputs cannot be differentiated with respect to '{name}'",
+                    hint="parameters and start values of states can be named",
+                    code=Code.NOT_SUPPORTED,
+                )
+        self._known = np.array([description.variable(k).value_reference for k in known], np.uint32)
+        self._values: F64 = np.zeros((rows, self._unknown.size, self._known.size))
+        self._get = library.address(GET)
+
+    def program(self) -> I64:
+        """Return the row of the program that reads them; step i fills row i + 1."""
+        stride = self._values.strides[0]
+        width = self._values[0].size
+        start = address_of(self._values) + stride
+        row = (
+            VALUES,
+            self._get,
+            self._unknown.ctypes.data,
+            self._unknown.size,
+            start,
+            stride,
+            width,
+        )
+        return np.array([row], dtype=np.int64).reshape(1, COLUMNS)
+
+    def ask(self, instance: BaseInstance) -> None:
+        """Say before a run what the outputs are to be differentiated with respect to.
+
+        Raises
+        ------
+        CallFailed
+            The FMU refuses.
+        """
+        instance.call(SET, self._known.ctypes.data, self._known.size)
+
+    def read(self, instance: BaseInstance, row: int) -> None:
+        """Read those of one instant; raises CallFailed."""
+        address = address_of(self._values) + row * self._values.strides[0]
+        instance.call(GET, self._unknown.ctypes.data, self._unknown.size, address)
+
+    def beside(self, outputs: F64) -> F64:
+        """Return outputs of shape (rows, n) with their derivatives, (rows, n * (1 + k))."""
+        found = np.zeros((len(outputs), 1 + self._known.size, self._outputs))
+        found[:, 0] = outputs
+        found[:, 1:, self._places] = self._values.transpose(0, 2, 1)
+        return found.reshape(len(outputs), -1)
+
+
+def refused(description: ModelDescription) -> FmuError:
+    """Return the error of an FMU that cannot differentiate."""
+    return FmuError(
+        f"the FMU of '{description.name}' cannot differentiate its outputs",
+        hint="FMUs of the embedded compiler can; compile the model again with it",
+        code=Code.NOT_SUPPORTED,
+    )
