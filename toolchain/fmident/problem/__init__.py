@@ -14,6 +14,12 @@ from fmident.problem.model import (
     Stage,
 )
 from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
+from fmident.problem.relations.dependent import (
+    Dependence,
+    measurement_derivatives,
+    parameter_derivatives_for,
+)
+from fmident.problem.relations.expression import Expression
 from fmident.problem.residuals import (
     ResidualLayout,
     check_cost,
@@ -33,9 +39,11 @@ from fmident.problem.validate import validate_problem
 
 __all__ = [
     "Cost",
+    "Dependence",
     "EquidistantGrid",
     "EstimatorSettings",
     "EvaluationSettings",
+    "Expression",
     "MeasuredSignal",
     "ModelResolver",
     "Parameter",
@@ -50,7 +58,9 @@ __all__ = [
     "cost_residuals",
     "load_problem",
     "measured_signals",
+    "measurement_derivatives",
     "measurement_values",
+    "parameter_derivatives_for",
     "parameter_values",
     "parameter_values_for",
     "predict",

@@ -17,6 +17,7 @@ from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
+from fmident.problem.relations.expression import Expression
 from fmident.problem.settings_keys import WHAT, WHO, InFile
 
 Scaling = Literal["linear", "log"]
@@ -51,6 +52,9 @@ class Parameter:
         The FMU's unit, or ``None``.
     description
         From the FMU.
+    expression
+        From which it follows: a dependent parameter, which is not searched. Its `initial` is
+        the value of the expression at the initial values of the others.
     """
 
     name: str
@@ -65,6 +69,12 @@ class Parameter:
     unit: str | None = None
     description: str = ""
     step: float | None = None
+    expression: Expression | None = None
+
+    @property
+    def searched(self) -> bool:
+        """Whether an estimator searches it: it is neither fixed nor follows from others."""
+        return not self.fixed and self.expression is None
 
     def acts_on(self, experiment: str) -> bool:
         """Return whether the parameter holds in the experiment of that name."""
@@ -141,7 +151,7 @@ class Problem:
     fmu
         Path of the FMU.
     parameters
-        All parameters, fixed ones included.
+        All parameters, fixed and dependent ones included.
     experiments
         At least one.
     estimator
@@ -186,7 +196,7 @@ class Problem:
     @property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters that are searched, in order; ``p`` of shape (len(free),)."""
-        return tuple(p for p in self.parameters if not p.fixed)
+        return tuple(p for p in self.parameters if p.searched)
 
     @property
     def initial(self) -> F64:

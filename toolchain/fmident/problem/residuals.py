@@ -22,6 +22,7 @@ from fmident.options import OptionError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.cost import Cost, MeasuredSignal, TimeDomain
 from fmident.problem.model import Problem
+from fmident.problem.relations.dependent import Dependence
 from fmident.problem.shift import delayed
 
 _KEPT = "measured_signals"
@@ -57,7 +58,7 @@ class ResidualLayout:
 
 
 def parameter_values(problem: Problem, p: F64) -> dict[str, float]:
-    """Return the values of all parameters by name, fixed ones included.
+    """Return the values of all parameters by name, fixed and dependent ones included.
 
     Parameters
     ----------
@@ -66,9 +67,7 @@ def parameter_values(problem: Problem, p: F64) -> dict[str, float]:
     p
         Free parameters in the order of ``problem.free``, shape (n,), physical units.
     """
-    values = {q.name: q.initial for q in problem.parameters}
-    values.update(zip((q.name for q in problem.free), (float(x) for x in p), strict=True))
-    return values
+    return Dependence.of(problem).values(p)
 
 
 def parameter_values_for(problem: Problem, experiment: Experiment, p: F64) -> dict[str, float]:

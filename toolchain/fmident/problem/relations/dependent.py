@@ -1,0 +1,353 @@
+"""Parameters that follow from others.
+
+A dependent parameter has an expression in place of a search of its own. Every estimator works with
+it: its value is computed wherever values of parameters are asked for, and its derivatives with
+respect to the searched parameters give it a standard error by the chain rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import Code, ProblemError, did_you_mean
+from fmident.problem.relations.dimensions import check_numbers, unit_of
+from fmident.problem.relations.expression import known_name, names_in, unit_or_none
+from fmident.problem.relations.jets import Jet, jet_of, value_of
+from fmident.problem.relations.reader import ExpressionError
+from fmident.problem.relations.tree import CONSTANTS, Name, Node, degree, nodes
+from fmident.units import DIMENSIONLESS, Unit, compatible
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+    from fmident.problem.model import Parameter, Problem
+
+_KEPT = "dependence"
+
+
+class Dependence:
+    """How the values of all parameters of a problem follow from those that are searched.
+
+    Parameters
+    ----------
+    parameters
+        Of the problem. Expressions name other parameters, and not each other in a circle.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self._parameters = tuple(parameters)
+        self._searched = tuple(q for q in parameters if q.searched)
+        self._units = {q.name: unit_or_none(q.unit) for q in parameters}
+        self._trees: dict[str, Node] = {
+            q.name: q.expression.tree for q in parameters if q.expression is not None
+        }
+        self._order = ordered(self._trees)
+
+    @classmethod
+    def of(cls, problem: Problem) -> Dependence:
+        """Return that of a problem, which is kept with it."""
+        known = problem.__dict__.get(_KEPT)
+        if known is None:
+            known = problem.__dict__[_KEPT] = cls(problem.parameters)
+        found: Dependence = known
+        return found
+
+    def values(self, p: F64) -> dict[str, float]:
+        """Return the values of all parameters by name, in their units.
+
+        Parameters
+        ----------
+        p
+            Searched parameters, shape (n,).
+        """
+        values = {q.name: q.initial for q in self._parameters}
+        values.update(zip((q.name for q in self._searched), (float(x) for x in p), strict=True))
+        if self._order:
+            si = _Environment({n: self._to_si(n, x) for n, x in values.items()}, float)
+            for name in self._order:
+                si[name] = found = value_of(self._trees[name], si)
+                values[name] = self._from_si(name, found)
+        return values
+
+    def derivatives(self, p: F64) -> dict[str, F64]:
+        """Return the derivatives of all parameters with respect to those that are searched.
+
+        Parameters
+        ----------
+        p
+            Searched parameters, shape (n,).
+
+        Returns
+        -------
+        dict
+            Name to a row of shape (n,), in the parameter's unit over those of the searched ones.
+        """
+        count = len(self._searched)
+        rows = {q.name: np.zeros(count) for q in self._parameters}
+        for j, q in enumerate(self._searched):
+            rows[q.name][j] = 1.0
+        if self._order:
+            jets = self.jets(p)
+            for name in self._order:
+                unit = self._units[name]
+                rows[name] = jets[name].gradient / (1.0 if unit is None else unit.factor)
+        return rows
+
+    def jets(self, p: F64) -> Mapping[str, Jet]:
+        """Return all parameters in SI units with their derivatives with respect to `p`.
+
+        Parameters
+        ----------
+        p
+            Searched parameters in their own units, shape (n,); derivatives are with respect to
+            these.
+        """
+        count = len(self._searched)
+        jets = _Environment(
+            {q.name: Jet.constant(self._to_si(q.name, q.initial), count) for q in self._parameters},
+            lambda value: Jet.constant(value, count),
+        )
+        for j, q in enumerate(self._searched):
+            unit = self._units[q.name]
+            own = Jet.variable(float(p[j]), j, count)
+            jets[q.name] = own if unit is None else own.scaled(unit.factor, unit.offset)
+        for name in self._order:
+            jets[name] = jet_of(self._trees[name], jets, count)
+        return jets
+
+    def degrees(self) -> dict[str, float]:
+        """Return the degree of each parameter as a polynomial of the searched ones."""
+        found = _Environment({q.name: float(q.searched) for q in self._parameters}, lambda _: 0.0)
+        for name in self._order:
+            found[name] = degree(self._trees[name], found)
+        return found
+
+    def sources(self, *trees: Node) -> frozenset[str]:
+        """Return the parameters on which trees depend that do not follow from others."""
+        found: set[str] = set()
+        waiting = self.resolved(trees)
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self._trees:
+                waiting += self.resolved([self._trees[name]])
+            else:
+                found.add(name)
+        return frozenset(found)
+
+    def resolved(self, trees: Iterable[Node]) -> list[str]:
+        """Return the parameters that trees name."""
+        known = [known_name(n, self._units) for n in sorted(names_in(*trees))]
+        return [name for name in known if name is not None]
+
+    def _to_si(self, name: str, value: float) -> float:
+        unit = self._units[name]
+        return value if unit is None else value * unit.factor + unit.offset
+
+    def _from_si(self, name: str, value: float) -> float:
+        unit = self._units[name]
+        return value if unit is None else (value - unit.offset) / unit.factor
+
+
+T = TypeVar("T")
+
+
+class _Environment(dict[str, T]):
+    """Values by name, which are found also by names in quotes, and the constants."""
+
+    def __init__(self, values: Mapping[str, T], constant: Callable[[float], T]) -> None:
+        super().__init__(values)
+        self._constant = constant
+
+    def __missing__(self, name: str) -> T:
+        if name in CONSTANTS:
+            return self._constant(CONSTANTS[name])
+        plain = name[1:-1]
+        if f"'{plain}'" != name:
+            raise KeyError(name)
+        return self[plain]
+
+
+def ordered(trees: Mapping[str, Node]) -> tuple[str, ...]:
+    """Return the dependent parameters so that each comes after those that it follows from.
+
+    Parameters
+    ----------
+    trees
+        Of their expressions, by name.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Some follow from each other in a circle.
+    """
+    found: list[str] = []
+    state: dict[str, str] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if state.get(name) == "done":
+            return
+        if name in path:
+            circle = " -> ".join(f"'{n}'" for n in (*path[path.index(name) :], name))
+            raise ProblemError(
+                f"'{name}' follows from itself"
+                if len(path) == 1
+                else f"parameters follow from each other in a circle: {circle}",
+                hint="give one of them an initial value in place of its expression",
+                key=name,
+            )
+        for other in sorted(names_in(trees[name])):
+            known = known_name(other, trees)
+            if known is not None:
+                visit(known, (*path, name))
+        state[name] = "done"
+        found.append(name)
+
+    for name in trees:
+        visit(name, ())
+    return tuple(found)
+
+
+def check_names(trees: Iterable[Node], text: str, names: Sequence[str]) -> None:
+    """Refuse a name in an expression that no parameter has.
+
+    Raises
+    ------
+    ExpressionError
+        With the name's position.
+    """
+    for tree in trees:
+        check_numbers(tree, dict.fromkeys(names), text)
+        for node in nodes(tree):
+            if not isinstance(node, Name) or known_name(node.name, names) is not None:
+                continue
+            if node.name not in CONSTANTS:
+                raise ExpressionError(
+                    f"there is no parameter '{node.name}'",
+                    text,
+                    node.position,
+                    hint=did_you_mean(node.name, names, kind="parameter")
+                    + "; a variable of the FMU needs a table [parameters.NAME], with"
+                    " 'fixed = true' if it is known",
+                    code=Code.UNKNOWN_NAME,
+                )
+
+
+def units_by_name(parameters: Sequence[Parameter]) -> Mapping[str, Unit | None]:
+    """Return the units of names in expressions; ``None`` where a parameter has none."""
+    units = {q.name: unit_or_none(q.unit) for q in parameters}
+    return _Environment(units, lambda _: DIMENSIONLESS)
+
+
+def check_dependent(parameters: Sequence[Parameter]) -> None:
+    """Check the expressions of all dependent parameters: names, circles, units, values.
+
+    Parameters
+    ----------
+    parameters
+        Of the problem.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        What is wrong; its key is the parameter's name.
+    """
+    names = [q.name for q in parameters]
+    units = units_by_name(parameters)
+    dependent = [q for q in parameters if q.expression is not None]
+    for q in dependent:
+        assert q.expression is not None
+        tree, text = q.expression.tree, q.expression.text
+        try:
+            check_names([tree], text, names)
+        except ExpressionError as error:
+            error.key = q.name
+            raise
+    dependence = Dependence(parameters)
+    for q in dependent:
+        assert q.expression is not None
+        tree, text = q.expression.tree, q.expression.text
+        try:
+            _check_unit(q, unit_of(tree, units, text), text)
+        except ExpressionError as error:
+            error.key = q.name
+            raise
+    initial = np.array([q.initial for q in parameters if q.searched])
+    values = dependence.values(initial)
+    for q in dependent:
+        if not math.isfinite(values[q.name]):
+            raise ProblemError(
+                f"'{q.name}' = {q.expression} is not a finite number at the initial values",
+                hint="change the initial values, or the expression",
+                key=q.name,
+            )
+
+
+def _check_unit(q: Parameter, found: Unit | None, text: str) -> None:
+    wanted = unit_or_none(q.unit)
+    if found is None or wanted is None or compatible(found, wanted):
+        return
+    raise ExpressionError(
+        f"'{q.name}' is in '{wanted.text}' ({wanted.si}), but its expression gives"
+        f" {'a plain number' if found.dimensionless else found.si}",
+        text,
+        0,
+        hint="correct the expression, or the units of its parameters",
+        code=Code.UNITS_DIFFER,
+    )
+
+
+def parameter_derivatives_for(problem: Problem, experiment: Experiment, p: F64) -> dict[str, F64]:
+    """Return the derivatives of the FMU variables that the parameters set in one experiment.
+
+    Parameters
+    ----------
+    problem
+        Its parameters.
+    experiment
+        One of the problem's.
+    p
+        Searched parameters, shape (n,), physical units.
+
+    Returns
+    -------
+    dict
+        FMU variable to its derivatives with respect to `p`, shape (n,): the variables of
+        :func:`~fmident.problem.parameter_values_for`, in the same order. The row of a searched
+        parameter has a single 1, that of a fixed one is zero, that of a dependent one follows from
+        its expression.
+    """
+    rows = Dependence.of(problem).derivatives(p)
+    return {
+        q.variable: rows[q.name]
+        for q in problem.parameters
+        if q.variable is not None and q.acts_on(experiment.name)
+    }
+
+
+def measurement_derivatives(problem: Problem, p: F64) -> dict[str, F64]:
+    """Return the derivatives of the parameters that the measurement model refers to, by name.
+
+    Parameters
+    ----------
+    problem
+        Its parameters and measurements.
+    p
+        Searched parameters, shape (n,), physical units.
+
+    Returns
+    -------
+    dict
+        Parameter to its derivatives with respect to `p`, shape (n,): the parameters of
+        :func:`~fmident.problem.measurement_values`.
+    """
+    used = {name for e in problem.experiments for m in e.measurements for name in m.references}
+    rows = Dependence.of(problem).derivatives(p)
+    return {name: row for name, row in rows.items() if name in used}

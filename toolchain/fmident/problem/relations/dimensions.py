@@ -1,0 +1,206 @@
+"""Whether the units in an expression fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from fmident.errors import Code, UnitError
+from fmident.problem.relations.jets import value_of
+from fmident.problem.relations.reader import ExpressionError
+from fmident.problem.relations.tree import Binary, Call, Name, Negative, Node, Number, nodes
+from fmident.units import DIMENSIONLESS, Unit, compatible, in_si, parse_unit, si_symbols
+
+_LIKE_ITS_ARGUMENT = {"abs"}
+
+
+def unit_of(node: Node, units: Mapping[str, Unit | None], text: str) -> Unit | None:
+    """Return the unit of an expression, up to its size; ``None`` where it is not known.
+
+    Parameters
+    ----------
+    node
+        Its tree.
+    units
+        Of the names; ``None`` where a parameter has none, which fits everything.
+    text
+        Of the expression, for messages.
+
+    Raises
+    ------
+    ExpressionError
+        Quantities of different dimensions are added, or a function or an exponent gets one with
+        a dimension.
+    """
+    return _Units(units, text).of(node)
+
+
+def check_sides(left: Node, right: Node, units: Mapping[str, Unit | None], text: str) -> None:
+    """Refuse two sides of a constraint that have different dimensions.
+
+    Raises
+    ------
+    ExpressionError
+        As :func:`unit_of`, and if the sides do not fit.
+    """
+    reader = _Units(units, text)
+    reader.same(left, right, getattr(right, "position", 0), "compared with")
+
+
+def check_numbers(node: Node, names: Mapping[str, object], text: str) -> None:
+    """Refuse units of numbers that cannot be read, or could be read in two ways.
+
+    Parameters
+    ----------
+    node
+        Tree of the expression.
+    names
+        Of the parameters.
+    text
+        Of the expression.
+
+    Raises
+    ------
+    ExpressionError
+        With the number's position.
+    """
+    for number in nodes(node):
+        if not isinstance(number, Number) or number.unit is None:
+            continue
+        try:
+            unit = parse_unit(number.unit)
+        except UnitError as error:
+            raise ExpressionError(
+                error.message, text, number.position, hint=error.hint, code=error.code
+            ) from error
+        if unit.offset:
+            raise ExpressionError(
+                f"'{number.value:g} {number.unit}' could be a temperature or a difference of two",
+                text,
+                number.position,
+                hint=f"write it in K: {number.value * unit.factor + unit.offset:g} K for the"
+                f" temperature, {number.value * unit.factor:g} K for the difference",
+            )
+        for part in number.unit.split("/")[1:] if number.bare else ():
+            if part.strip("()") in names:
+                raise ExpressionError(
+                    f"it is not clear whether '{part}' in '{number.value:g} {number.unit}' is a"
+                    " unit or the parameter of that name",
+                    text,
+                    number.position,
+                    hint=f"write '{number.value:g} [{number.unit}]' for the unit, or blanks around"
+                    " '/' for the parameter",
+                )
+
+
+class _Units:
+    """Infers units bottom-up."""
+
+    def __init__(self, units: Mapping[str, Unit | None], text: str) -> None:
+        self._units, self._text = units, text
+
+    def of(self, node: Node) -> Unit | None:
+        match node:
+            case Number():
+                return DIMENSIONLESS if node.unit is None else parse_unit(node.unit)
+            case Name(name):
+                return self._units.get(name)
+            case Negative(inner):
+                return self.of(inner)
+            case Call(function, inner, position):
+                return self._call(function, inner, position)
+            case Binary(operator, left, right, position):
+                if operator in "+-":
+                    return self.same(left, right, position, "added to")
+                if operator == "^":
+                    return self._power(left, right, position)
+                first, second = self.of(left), self.of(right)
+                if first is None or second is None:
+                    return None
+                return first * second if operator == "*" else first / second
+
+    def same(self, left: Node, right: Node, position: int, how: str) -> Unit | None:
+        """Return the unit of two nodes that must have the same dimension."""
+        first, second = self.of(left), self.of(right)
+        if first is None or second is None or compatible(first, second):
+            return second if first is None else first
+        for plain, other in ((left, second), (right, first)):
+            if not _only_numbers(plain):
+                continue
+            if isinstance(plain, Number) and plain.value == 0.0 and plain.unit is None:
+                return other
+            if isinstance(plain, Number) and plain.unit is None:
+                raise ExpressionError(
+                    f"the number {plain.value:g} has no unit, but it is {how} a quantity in"
+                    f" {_symbols(other)}",
+                    self._text,
+                    plain.position,
+                    hint=f"write '{plain.value:g} {_symbols(other)}', or another unit that fits",
+                    code=Code.UNITS_DIFFER,
+                )
+        raise ExpressionError(
+            f"a quantity in {_symbols(second)} cannot be {how} one in {_symbols(first)}",
+            self._text,
+            position,
+            hint="correct the expression, or the units of its parameters",
+            code=Code.UNITS_DIFFER,
+        )
+
+    def _call(self, function: str, inner: Node, position: int) -> Unit | None:
+        unit = self.of(inner)
+        if unit is None:
+            return None if function in ("sqrt", *_LIKE_ITS_ARGUMENT) else DIMENSIONLESS
+        if function in _LIKE_ITS_ARGUMENT:
+            return unit
+        if function == "sqrt":
+            return unit ** Fraction(1, 2)
+        if not unit.dimensionless:
+            raise ExpressionError(
+                f"'{function}' needs a number or an angle, not a quantity in {_symbols(unit)}",
+                self._text,
+                position,
+                hint="divide its argument by a quantity of the same kind",
+                code=Code.UNITS_DIFFER,
+            )
+        return DIMENSIONLESS
+
+    def _power(self, base: Node, exponent: Node, position: int) -> Unit | None:
+        unit, power = self.of(base), self.of(exponent)
+        if power is not None and not power.dimensionless:
+            raise ExpressionError(
+                f"an exponent cannot be a quantity in {_symbols(power)}",
+                self._text,
+                position,
+                code=Code.UNITS_DIFFER,
+            )
+        if unit is None or unit.dimensionless:
+            return unit
+        value = constant_value(exponent)
+        if value is None:
+            raise ExpressionError(
+                f"a quantity in {_symbols(unit)} needs a number for its exponent",
+                self._text,
+                position,
+                hint="divide the base by a quantity of the same kind",
+                code=Code.UNITS_DIFFER,
+            )
+        return unit ** Fraction(value).limit_denominator(12)
+
+
+def constant_value(node: Node) -> float | None:
+    """Return the value of an expression of plain numbers; ``None`` where it has names or units."""
+    parts = list(nodes(node))
+    if any(isinstance(n, Name) or (isinstance(n, Number) and n.unit) for n in parts):
+        return None
+    return value_of(node, {})
+
+
+def _only_numbers(node: Node) -> bool:
+    return not any(isinstance(n, Name) for n in nodes(node))
+
+
+def _symbols(unit: Unit) -> str:
+    """Return the unit as it was written where values in it are SI values, else the SI unit."""
+    if unit.dimensionless:
+        return "1"
+    return unit.text if in_si(unit) else si_symbols(unit)

@@ -1,0 +1,331 @@
+"""From the text of an expression to its tree.
+
+The operators are Modelica's, ``+ - * / ^``, with ``**`` for ``^``. A unit follows a number, as in
+``3 kg`` or ``2 N.m/rad``, without blanks inside, or in brackets, ``3 [kg]``. Nothing is evaluated
+by Python: the reader knows numbers, names, operators and the functions of ``tree.FUNCTIONS``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fmident.errors import Code, ProblemError, did_you_mean, shown
+from fmident.problem.relations.tree import (
+    FUNCTIONS,
+    Binary,
+    Call,
+    Name,
+    Negative,
+    Node,
+    Number,
+)
+
+RELATIONS = {"<=": "<=", "≤": "<=", ">=": ">=", "≥": ">=", "=": "=", "==": "="}
+"""What may stand between the sides of a constraint, and what it means."""
+
+_LONGEST = 2000
+_DEEPEST = 50
+_MOST_TOKENS = 400
+_NUMBER = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_PART = r"(?:[^\W\d]\w*|'[^']*')(?:\[\s*\d+(?:\s*,\s*\d+)*\s*\])?"
+_NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
+_OPERATOR = re.compile(r"\*\*|<=|>=|==|!=|<>|[-+*/^()<>=≤≥,]")
+_BRACKETS = re.compile(r"\s*\[([^\[\]]*)\]")
+_LETTER = re.compile(r"[^\W\d_]|[°%]")
+
+
+class ExpressionError(ProblemError):
+    """An expression that cannot be read or does not make sense.
+
+    Parameters
+    ----------
+    message, hint, code
+        As for every error of a problem.
+    text
+        The expression.
+    position
+        In `text`, counted from 0.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        text: str,
+        position: int,
+        hint: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, code=code)
+        self.text = text
+        self.position = position
+
+
+@dataclass(frozen=True)
+class Token:
+    """A number with its unit, a name, or an operator; `kind` says which."""
+
+    kind: str
+    text: str
+    position: int
+    number: Number | None = None
+
+
+def read_expression(text: str) -> Node:
+    """Return the tree of an expression.
+
+    Raises
+    ------
+    ExpressionError
+        It cannot be read, or is a relation between two expressions.
+    """
+    reader = _Reader(text, tokens(text))
+    found = reader.sum(0)
+    here = reader.here
+    if here is not None and here.text in RELATIONS:
+        raise reader.error(
+            f"'{here.text}' makes a constraint of it, not a value",
+            hint="write the value alone; constraints belong into the table [constraints]",
+        )
+    reader.end()
+    return found
+
+
+def read_relation(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Return the sides of a constraint and the relations between them.
+
+    Returns
+    -------
+    sides, relations
+        Two sides and one relation, or three and two as in ``0 <= x <= 1``; each relation is
+        ``"="``, ``"<="`` or ``">="``.
+
+    Raises
+    ------
+    ExpressionError
+        It cannot be read, or has no relation.
+    """
+    reader = _Reader(text, tokens(text))
+    sides, relations = [reader.sum(0)], []
+    while reader.here is not None:
+        relations.append(reader.relation())
+        sides.append(reader.sum(0))
+    if not relations:
+        raise ExpressionError(
+            f"'{shown(text)}' says nothing: a constraint compares two sides",
+            text,
+            len(text),
+            hint="write '>=', '<=' or '=' between two sides, such as 'Fs >= Fc'",
+        )
+    if len(relations) > 2 or (len(relations) == 2 and len(set(relations)) > 1):
+        raise ExpressionError(
+            f"'{shown(text)}' compares more than an expression with two limits",
+            text,
+            0,
+            hint="write each comparison on a line of its own, or 'low <= expression <= high'",
+        )
+    return tuple(sides), tuple(relations)
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the tokens of an expression.
+
+    Raises
+    ------
+    ExpressionError
+        A character that belongs to nothing, or more tokens than anybody writes.
+    """
+    if len(text) > _LONGEST:
+        raise ExpressionError(f"an expression of {len(text)} characters is too long", text, 0)
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        token, position = _token(text, position)
+        found.append(token)
+    if len(found) > _MOST_TOKENS:
+        raise ExpressionError(
+            f"an expression of {len(found)} numbers, names and operators is too long",
+            text,
+            found[_MOST_TOKENS].position,
+            hint="introduce dependent parameters for its parts",
+        )
+    return found
+
+
+def _token(text: str, position: int) -> tuple[Token, int]:
+    if number := _NUMBER.match(text, position):
+        unit, bare, end = _unit_after(text, number.end())
+        value = Number(float(number[0]), unit, bare, position)
+        return Token("number", text[position:end], position, value), end
+    for kind, pattern in (("name", _NAME), ("operator", _OPERATOR)):
+        if found := pattern.match(text, position):
+            return Token(kind, found[0], position), found.end()
+    raise ExpressionError(
+        f"'{shown(text)}' cannot be read: unexpected '{text[position]}'",
+        text,
+        position,
+        hint="an expression holds numbers with units, names of parameters, + - * / ^ ( ) and "
+        + ", ".join(FUNCTIONS),
+    )
+
+
+def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
+    """Return the unit that follows a number, whether it has no brackets, and where it ends."""
+    if brackets := _BRACKETS.match(text, start):
+        return brackets[1].strip(), False, brackets.end()
+    position = start
+    while position < len(text) and text[position].isspace():
+        position += 1
+    if position == len(text) or not _LETTER.match(text[position]):
+        return None, False, start
+    end, depth = position, 0
+    while end < len(text):
+        here, after = text[end], text[end + 1 : end + 2]
+        if here in "./·⋅":
+            if not (_LETTER.match(after) or after == "("):
+                break
+        elif here == "(":
+            if text[end - 1] not in "./·⋅(":
+                break
+            depth += 1
+        elif here == ")":
+            if not depth:
+                break
+            depth -= 1
+        elif here == "^":
+            if not after.isdigit():
+                break
+        elif not (here.isalnum() or here in "°%⁻"):
+            break
+        end += 1
+    return text[position:end], True, end
+
+
+class _Reader:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str, found: Sequence[Token]) -> None:
+        self._text, self._tokens, self._next = text, found, 0
+
+    @property
+    def here(self) -> Token | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def error(self, what: str, hint: str | None = None) -> ExpressionError:
+        here = self.here
+        position = len(self._text) if here is None else here.position
+        return ExpressionError(
+            f"'{shown(self._text)}' cannot be read: {what}", self._text, position, hint=hint
+        )
+
+    def take(self, *operators: str) -> Token | None:
+        here = self.here
+        if here is not None and here.kind == "operator" and here.text in operators:
+            self._next += 1
+            return here
+        return None
+
+    def end(self) -> None:
+        here = self.here
+        if here is None:
+            return
+        hint = None
+        if here.kind != "operator":
+            hint = "an operator is missing: write products with '*'"
+        elif here.text == ",":
+            hint = "write decimals with a point"
+        raise self.error(f"unexpected '{shown(here.text)}'", hint)
+
+    def relation(self) -> str:
+        here = self.here
+        if here is not None and here.text in RELATIONS:
+            self._next += 1
+            return RELATIONS[here.text]
+        if here is not None and here.text in ("<", ">"):
+            raise self.error(
+                f"'{here.text}' excludes the limit itself, which no search can do",
+                hint=f"write '{here.text}='; for a distance add it, as in 'a {here.text}= b + 1 N'",
+            )
+        if here is not None and here.text in ("!=", "<>"):
+            raise self.error(f"'{here.text}' is not a constraint that a search can keep")
+        self.end()
+        raise AssertionError("unreachable")
+
+    def sum(self, depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise self.error("it is nested too deeply")
+        found = self.product(depth)
+        while token := self.take("+", "-"):
+            found = Binary(token.text, found, self.product(depth), token.position)
+        return found
+
+    def product(self, depth: int) -> Node:
+        found = self.signed(depth)
+        while token := self.take("*", "/"):
+            found = Binary(token.text, found, self.signed(depth), token.position)
+        return found
+
+    def signed(self, depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise self.error("it is nested too deeply")
+        if token := self.take("-"):
+            return Negative(self.signed(depth + 1), token.position)
+        if self.take("+"):
+            return self.signed(depth + 1)
+        return self.power(depth)
+
+    def power(self, depth: int) -> Node:
+        base = self.atom(depth)
+        here = self.here
+        token = self.take("^", "**")
+        if token is None:
+            return base
+        if isinstance(base, Number) and base.unit is not None and here is not None:
+            self._next -= 1
+            raise self.error(
+                f"it is not clear whether '{here.text}' belongs to the unit '{base.unit}'",
+                hint=f"write '({base.value:g} {base.unit})^2' or '{base.value:g} [{base.unit}2]'",
+            )
+        return Binary("^", base, self.signed(depth + 1), token.position)
+
+    def atom(self, depth: int) -> Node:
+        here = self.here
+        if here is None:
+            raise self.error("something is missing at its end")
+        if here.number is not None:
+            self._next += 1
+            return here.number
+        if here.kind == "name":
+            self._next += 1
+            if self.take("("):
+                return self._call(here, depth)
+            return Name(here.text, here.position)
+        if self.take("("):
+            inner = self.sum(depth + 1)
+            self._closed()
+            return inner
+        raise self.error(f"unexpected '{here.text}'")
+
+    def _call(self, name: Token, depth: int) -> Node:
+        if name.text not in FUNCTIONS:
+            raise ExpressionError(
+                f"there is no function '{name.text}'",
+                self._text,
+                name.position,
+                hint=did_you_mean(name.text, FUNCTIONS, kind="function")
+                + "; write products with '*'",
+                code=Code.UNKNOWN_NAME,
+            )
+        inner = self.sum(depth + 1)
+        if self.here is not None and self.here.text == ",":
+            raise self.error(f"'{name.text}' takes one argument")
+        self._closed()
+        return Call(name.text, inner, name.position)
+
+    def _closed(self) -> None:
+        if not self.take(")"):
+            raise self.error("a ')' is missing")
