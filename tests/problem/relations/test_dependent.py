@@ -90,7 +90,9 @@ MISTAKES = [
      Code.UNITS_DIFFER, ""),
     ("number without a unit", "3 - a", "the number 3 has no unit", 0, Code.UNITS_DIFFER, "'3 kg'"),
     ("unknown unit", "a + 3 kgg", "no unit 'kgg'", 4, None, "kg"),
-    ("unit or parameter", "a*l*2 kg/l", "whether 'l' in '2 kg/l'", 4, None, "blanks"),
+    ("unit or parameter", "2 kg/s", "whether 's' in '2 kg/s'", 0, None, "blanks"),
+    ("unit in place of a parameter", "2 kg/l", "gives kg/m3", 0, Code.UNITS_DIFFER,
+     "'l' in '2 kg/l' is read as a unit"),
     ("argument", "exp(a)", "'exp' needs a number", 0, Code.UNITS_DIFFER, ""),
     ("exponent", "2^a", "an exponent cannot be a quantity in kg", 1, Code.UNITS_DIFFER, ""),
     ("variable exponent", "a^(l/(1 m))", "needs a number for its exponent", 1,
@@ -109,6 +111,7 @@ def test_mistakes(text: str, words: str, position: int | None, code: str, hint: 
     parameters = [
         Parameter("a", 2.0, unit="kg"),
         Parameter("l", 1.0, unit="m"),
+        Parameter("s", 1.0),
         follows("x", text, unit="kg"),
     ]
     with pytest.raises(ProblemError) as caught:

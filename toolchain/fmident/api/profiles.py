@@ -362,7 +362,7 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
     loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
     if loss != "linear":
         return {}
-    found = {e.name: e.standard_error for e in result.estimates if not e.fixed and not e.at_bound}
+    found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
     for stage in result.stages:
         if stage.uncertainty is not None:
             found |= stage.uncertainty.conditional_errors

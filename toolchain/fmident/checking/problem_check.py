@@ -38,6 +38,7 @@ from fmident.checking.sensitivities import (
     Sensitivities,
     identifiability_findings,
     output_shares,
+    predicted_errors,
     sensitivities,
     sensitivities_elsewhere,
     sensitivity_check,
@@ -435,8 +436,13 @@ class _Check:
         slopes = self.evaluator.space.derivative(self.problem.initial)
         checks = []
         index = {q.name: j for j, q in enumerate(self.problem.free)}
+        followed = predicted_errors(self.problem, known)
         for q in self.problem.parameters:
             j = index.get(q.name)
+            if q.expression is not None:
+                error = followed.get(q.name, float("nan"))
+                checks.append(ParameterCheck(q.name, q.unit, q.initial, "dependent", error))
+                continue
             if j is None:
                 kind: Influence = influence.get(q.name, "fixed")
                 checks.append(ParameterCheck(q.name, q.unit, q.initial, kind))

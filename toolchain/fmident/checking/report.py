@@ -13,7 +13,7 @@ from fmident.arrays import F64
 from fmident.errors import Diagnostic, Severity
 from fmident.report.numbers import percent
 
-Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "unknown"]
+Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "unknown"]
 
 _ONLY = 0.1
 """Relative error from which on a parameter is determined badly."""
@@ -33,7 +33,8 @@ class ParameterCheck:
         In `unit`.
     influence
         ``"yes"``: outputs change with it; ``"elsewhere"``: not at the initial point, but
-        somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed ones.
+        somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed ones;
+        ``"dependent"`` for those that follow from others.
     predicted_error
         Standard error that the data promise, in `unit`; infinite where the data do not
         determine it, NaN where unknown.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.diagnostics.combinations import tested_combinations
+from fmident.estimation.diagnostics.dependent import dependent_uncertainty
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.result import integration_advice
 from fmident.evaluation import Evaluator, JacobianError
@@ -21,6 +23,9 @@ from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import analyse_rank
 from fmident.statistics.combinations import PointSensitivity, product_verdict
 from fmident.statistics.identifiability import rank_sentence
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -90,6 +95,20 @@ def _sensitivities_at(
         sizes,
         np.zeros(p.size) if errors is None else errors,
     )
+
+
+def predicted_errors(problem: Problem, known: Sensitivities | None) -> dict[str, float]:
+    """Return the predicted standard errors of the parameters that follow from others, by name.
+
+    Infinite where the data determine nothing; nothing where no sensitivities are known.
+    """
+    if known is None:
+        return {}
+    found = dependent_uncertainty(problem, problem.initial, known.statistics)
+    return {
+        name: float("inf") if np.isinf(interval).all() else error
+        for name, (error, interval) in found.items()
+    }
 
 
 def sensitivity_check(

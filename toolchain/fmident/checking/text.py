@@ -83,6 +83,7 @@ def _acts(p: ParameterCheck) -> str:
         "elsewhere": "not here",
         "fixed": "fixed",
         "fixed, none": "fixed, no",
+        "dependent": "follows",
         "unknown": "?",
     }[p.influence]
 

@@ -21,9 +21,9 @@ from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.file import (
     ModelResolver,
     read_model,
-    read_parameters,
     read_toml,
 )
+from fmident.problem.reading.parameters import read_parameters
 from fmident.toml_file import Section
 
 

@@ -60,6 +60,9 @@ class ParameterEstimate:
         Those it acts on; ``None`` means all.
     stage
         The last one that searched it, whose uncertainty this is; empty without stages.
+    expression
+        From which a dependent parameter follows; empty for the others. Its standard error and
+        interval follow from theirs by the chain rule.
     """
 
     name: str
@@ -76,6 +79,12 @@ class ParameterEstimate:
     variable: str | None = None
     experiments: tuple[str, ...] | None = None
     stage: str = ""
+    expression: str = ""
+
+    @property
+    def searched(self) -> bool:
+        """Whether an estimator searched it: it was neither fixed nor follows from others."""
+        return not self.fixed and not self.expression
 
 
 @dataclass(frozen=True)
@@ -307,9 +316,9 @@ class EstimationResult:
     estimator
         Name.
     estimates
-        All parameters, fixed ones included.
+        All parameters, fixed and dependent ones included.
     covariance, correlation
-        Of the free parameters, shape (n, n), physical units; NaN where not identifiable. After
+        Of the searched parameters, shape (n, n), physical units; NaN where not identifiable. After
         stages that hold what others have found, those of all of them together.
     identifiability
         ``None`` when the run ended before it could be computed.
@@ -411,6 +420,7 @@ class EstimationResult:
                 "upper": e.upper,
                 "at_bound": e.at_bound,
                 "fixed": e.fixed,
+                "expression": e.expression,
             }
             for e in self.estimates
         ]

@@ -15,6 +15,7 @@ from fmident.estimation.contract import Ending, Estimate, Status
 from fmident.estimation.diagnostics.bounds import left_beyond_bounds, parameters_at_bound
 from fmident.estimation.diagnostics.combinations import tested_combinations
 from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
+from fmident.estimation.diagnostics.dependent import parameter_estimates
 from fmident.estimation.diagnostics.farther import (
     acting_farther,
     farther_notes,
@@ -131,7 +132,7 @@ def summarise(
     return Summary(
         outcome.status,
         outcome.message,
-        _parameter_estimates(problem, p, held, statistics),
+        parameter_estimates(problem, p, held, statistics),
         unknown if statistics is None else statistics.covariance,
         unknown if statistics is None else statistics.correlation,
         None if statistics is None else statistics.identifiability,
@@ -331,42 +332,6 @@ def _with_bounds(
     if not left < min(_HIDDEN, smallest):
         return check
     return dataclasses.replace(check, delays=(), hiding_bounds=names)
-
-
-def _parameter_estimates(
-    problem: Problem,
-    p: F64,
-    held: npt.NDArray[np.bool_],
-    statistics: ParameterStatistics | None,
-) -> tuple[ParameterEstimate, ...]:
-    index = {q.name: j for j, q in enumerate(problem.free)}
-    nothing = float("nan")
-    estimates = []
-    for q in problem.parameters:
-        j = index.get(q.name)
-        error, interval = nothing, (nothing, nothing)
-        if j is not None and statistics is not None:
-            error = float(statistics.standard_errors[j])
-            low, high = statistics.intervals[j]
-            interval = (float(low), float(high))
-        estimates.append(
-            ParameterEstimate(
-                name=q.name,
-                unit=q.unit,
-                description=q.description,
-                initial=q.initial,
-                value=q.initial if j is None else float(p[j]),
-                standard_error=error,
-                interval_95=interval,
-                lower=q.lower,
-                upper=q.upper,
-                at_bound=False if j is None else bool(held[j]),
-                fixed=q.fixed,
-                variable=q.variable,
-                experiments=q.experiments,
-            )
-        )
-    return tuple(estimates)
 
 
 def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: bool) -> list[str]:

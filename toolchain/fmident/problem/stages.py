@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.model import Parameter, Problem, Stage
+from fmident.problem.relations.dependent import acting_on, with_values
 
 
 def stage_of(
@@ -57,9 +58,10 @@ def stage_of(
         )
     searched = free_names(problem, name, free, chosen)
     parameters = tuple(_within(q, chosen, fixed=q.name not in searched) for q in problem.parameters)
+    acting = acting_on(problem, chosen)
     staged = replace(
         problem,
-        parameters=tuple(q for q in parameters if q.experiments != ()),
+        parameters=tuple(q for q in parameters if q.experiments != () or q.name in acting),
         experiments=tuple(e for e in problem.experiments if e.name in chosen),
         stages=(),
         notes=(),
@@ -77,7 +79,8 @@ def free_names(
     ProblemError
         A name that does not exist, is fixed or acts elsewhere; nothing is left.
     """
-    usable = [q.name for q in problem.free if any(q.acts_on(e) for e in experiments)]
+    acting = acting_on(problem, experiments)
+    usable = [q.name for q in problem.free if q.name in acting]
     found: set[str] = set()
     for pattern in usable if patterns is None else patterns:
         matching = [pattern] if pattern in usable else _matching(pattern, usable)
@@ -106,7 +109,7 @@ def continued(stage: Stage, values: Mapping[str, float]) -> tuple[Problem, tuple
     parameters, notes = [], []
     for q in stage.problem.parameters:
         value = stage.starts.get(q.name, values.get(q.name, q.initial))
-        if not q.fixed and not q.lower <= value <= q.upper:
+        if q.searched and not q.lower <= value <= q.upper:
             inside = min(max(value, q.lower), q.upper)
             notes.append(
                 f"'{q.name}' starts at {inside:g}, since {value:g} lies outside of its bounds "
@@ -114,13 +117,16 @@ def continued(stage: Stage, values: Mapping[str, float]) -> tuple[Problem, tuple
             )
             value = inside
         parameters.append(replace(q, initial=value))
-    return replace(stage.problem, parameters=tuple(parameters)), tuple(notes)
+    return replace(stage.problem, parameters=with_values(parameters)), tuple(notes)
 
 
 def _within(q: Parameter, experiments: Sequence[str], *, fixed: bool) -> Parameter:
-    """Return the parameter of a stage: it acts on the stage's experiments only."""
+    """Return the parameter of a stage: it acts on the stage's experiments only.
+
+    A dependent one follows from the others in every stage: it is never held.
+    """
     acts = None if q.experiments is None else tuple(e for e in q.experiments if e in experiments)
-    return replace(q, experiments=acts, fixed=fixed)
+    return replace(q, experiments=acts, fixed=fixed and q.expression is None)
 
 
 def _matching(pattern: str, names: Sequence[str]) -> list[str]:
@@ -131,6 +137,12 @@ def _matching(pattern: str, names: Sequence[str]) -> list[str]:
 
 def _not_free(problem: Problem, stage: str, name: str, usable: Sequence[str]) -> ProblemError:
     known = {q.name: q for q in problem.parameters}
+    if name in known and known[name].expression is not None:
+        return ProblemError(
+            f"stage '{stage}' searches '{name}', which follows from other parameters",
+            hint="name those from which it follows",
+            key="free",
+        )
     if name in known and known[name].fixed:
         return ProblemError(
             f"stage '{stage}' searches '{name}', which is fixed",

@@ -11,6 +11,7 @@ from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mea
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import check_experiment
 from fmident.problem.model import Parameter, Problem
+from fmident.problem.relations.dependent import named_elsewhere
 
 Where = Callable[..., Location | None]
 """Keys of the problem file to their place."""
@@ -203,8 +204,9 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
 def _check_references(problem: Problem, where: Where) -> None:
     """Check the names that the measurement model uses, and that each parameter has a use."""
     used = check_declared([p.name for p in problem.parameters], problem.experiments, where)
+    used |= named_elsewhere(problem)
     for p in problem.parameters:
-        if p.variable is None and p.name not in used:
+        if p.variable is None and p.expression is None and p.name not in used:
             raise ProblemError(
                 f"parameter '{p.name}' is used nowhere",
                 location=where("parameters", p.name),

@@ -86,7 +86,7 @@ def _result(content: JsonTable) -> EstimationResult:
     verified = content.maybe_table("derivatives")
     parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
     estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
-    free = sum(not e.fixed for e in estimates)
+    free = sum(e.searched for e in estimates)
     return EstimationResult(
         status=_status(content),
         ended_by=_ending(content),
@@ -197,6 +197,7 @@ def _estimate(name: str, stored: JsonTable) -> ParameterEstimate:
         upper=upper,
         at_bound=stored.flag("at_bound"),
         fixed=stored.flag("fixed", False),
+        expression=stored.text("expression", ""),
         variable=stored.maybe_text("variable", name),
         experiments=None
         if stored.raw("experiments", None) is None

@@ -29,7 +29,7 @@ class CsvReporter(Reporter):
         """Write the tables into `folder`."""
         result.parameters.to_csv(folder / "parameters.csv")
         fit_table(result.fits).to_csv(folder / "fit.csv", index=False, float_format="%.9g")
-        names = [e.name for e in result.estimates if not e.fixed]
+        names = [e.name for e in result.estimates if e.searched]
         history_table(result.history, names).to_csv(folder / "history.csv", index=False)
         if result.series:
             series_table(result.series).to_csv(

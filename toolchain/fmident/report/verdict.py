@@ -121,7 +121,7 @@ def _which_are_meant(result: EstimationResult, words: str) -> str:
     """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
     judged = result.identifiability
     last = result.stages[-1].name if result.stages else ""
-    free = [e for e in result.estimates if not e.fixed]
+    free = [e for e in result.estimates if e.searched]
     bound = [e.name for e in free if e.at_bound and e.stage == last]
     if judged is None or not judged.full_rank:
         return words
@@ -141,7 +141,7 @@ def _doubts(result: EstimationResult) -> list[str]:
     doubts = []
     # The rank is that of the last stage, which may have held what earlier ones found.
     last = result.stages[-1].name if result.stages else ""
-    searched = [e for e in result.estimates if not e.fixed and not e.at_bound]
+    searched = [e for e in result.estimates if e.searched and not e.at_bound]
     inside = [e for e in searched if e.stage == last]
     judged = result.identifiability
     if judged is not None and judged.jumps:
@@ -173,7 +173,7 @@ def _doubts(result: EstimationResult) -> list[str]:
             f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
             + result.derivatives.advice
         )
-    bound = [e.name for e in result.estimates if not e.fixed and e.at_bound]
+    bound = [e.name for e in result.estimates if e.searched and e.at_bound]
     if bound:
         doubts.append(
             f"{_names(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
@@ -261,7 +261,7 @@ def _advice(result: EstimationResult) -> str:
     if result.status == "limit" and _used_up(result, options.get("max_iterations")):
         allowed = options["max_iterations"]
         return f"the search was not at its end: allow more iterations than {allowed}"
-    free = [e for e in result.estimates if not e.fixed]
+    free = [e for e in result.estimates if e.searched]
     if free and all(e.at_bound for e in free):
         return "every parameter lies on a bound: widen the bounds first"
     starts = options.get("starts")
@@ -309,7 +309,7 @@ def correlated_pairs(
     result: EstimationResult, threshold: float = STRONG_CORRELATION
 ) -> list[tuple[str, str, float]]:
     """Return the pairs of free parameters correlated by at least `threshold`, worst first."""
-    names = [e.name for e in result.estimates if not e.fixed]
+    names = [e.name for e in result.estimates if e.searched]
     matrix = np.asarray(result.correlation, dtype=np.float64)
     if matrix.shape != (len(names), len(names)):
         return []

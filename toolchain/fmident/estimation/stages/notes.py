@@ -37,7 +37,7 @@ def stage_notes(
         notes.append(f"{_listed(unused)} {verb} searched in no stage and keeps its initial value.")
     for one in done:
         notes += [f"Stage '{one.stage.name}': {_lowered(n)}" for n in one.result.notes]
-    owner = {e.name: k for k, d in enumerate(done) for e in d.result.estimates if not e.fixed}
+    owner = {e.name: k for k, d in enumerate(done) for e in d.result.estimates if e.searched}
     for k, one in enumerate(done):
         own = [n for n in names if owner.get(n) == k]
         if own and bool(np.isfinite(one.result.covariance).any()):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fmident.estimation.contract import Iteration
+from fmident.estimation.diagnostics.dependent import dependent_after_stages
 from fmident.estimation.population import Generation
 from fmident.estimation.result import (
     EstimationResult,
@@ -61,16 +62,16 @@ def combined(
             Generation.of(widen(g.points), g.costs, one.stage.name) for g in one.result.generations
         ]
         held |= one.found
-    final = {e.name: (d, e) for d in done for e in d.result.estimates if not e.fixed}
+    final = {e.name: (d, e) for d in done for e in d.result.estimates if e.searched}
     covariance = propagation.covariance(names)
+    estimates = tuple(
+        propagation.applied(_estimate(q.name, problem, names, final)) for q in problem.parameters
+    )
     return dataclasses.replace(
         last.result,
         message=_message(problem, done),
         estimator=", ".join(dict.fromkeys(d.result.estimator for d in done)),
-        estimates=tuple(
-            propagation.applied(_estimate(q.name, problem, names, final))
-            for q in problem.parameters
-        ),
+        estimates=dependent_after_stages(problem, names, estimates, covariance),
         covariance=covariance,
         correlation=correlation_of(covariance),
         simulations=sum(d.result.simulations for d in done),
@@ -145,7 +146,8 @@ def _estimate(
         lower=q.lower,
         upper=q.upper,
         at_bound=False,
-        fixed=name not in names,
+        fixed=name not in names and q.expression is None,
         variable=q.variable,
         experiments=q.experiments,
+        expression="" if q.expression is None else q.expression.text,
     )

@@ -35,4 +35,4 @@ class StageRun:
     @property
     def found(self) -> dict[str, float]:
         """Values of the parameters that the stage searched."""
-        return {e.name: e.value for e in self.result.estimates if not e.fixed}
+        return {e.name: e.value for e in self.result.estimates if e.searched}

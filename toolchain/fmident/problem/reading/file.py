@@ -5,36 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from fmident.data import Experiment, Reader
+from fmident.data import Reader
 from fmident.errors import (
     Code,
     CompilationError,
-    Diagnostic,
-    FmidentError,
     FmuError,
     Location,
     PluginError,
     ProblemError,
     did_you_mean,
 )
-from fmident.fmu import ModelDescription, Variable, read_description, resized
+from fmident.fmu import ModelDescription, read_description, resized
 from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.model import (
-    Parameter,
     Problem,
-    Scaling,
 )
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.experiments import read_experiments
-from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit, with_own_units
+from fmident.problem.reading.parameters import read_parameters
+from fmident.problem.reading.quantities import with_own_units
 from fmident.problem.reading.stages_file import read_estimator, read_stages
 from fmident.problem.reading.start_values import start_values
 from fmident.problem.residuals import check_cost
-from fmident.problem.validate import check_declared, input_notes, validate_problem
+from fmident.problem.validate import input_notes, validate_problem
 from fmident.toml_file import Section, Source, build_dataclass, parse_toml
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
@@ -282,177 +277,6 @@ def _experiment_tables(root: Section) -> list[Any]:
             "the problem has no experiments", hint="add [[experiments]] with data and outputs"
         )
     return tables
-
-
-def read_parameters(
-    root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
-) -> tuple[tuple[Parameter, ...], tuple[Diagnostic, ...]]:
-    """Read the tables ``[parameters.NAME]``; notes on those that stay in a unit that is not SI.
-
-    Parameters
-    ----------
-    root
-        The file.
-    description
-        Of the FMU.
-    experiments
-        Whose measurement models may refer to parameters of their own.
-    """
-    tables = root.table("parameters", {})
-    measured = {
-        value
-        for e in experiments
-        for m in e.measurements
-        for value in (m.gain, m.offset, m.delay)
-        if isinstance(value, str)
-    }
-    names = [name for name, _ in tables.items()]
-    if not names:
-        raise root.error(
-            "the problem has no parameters", hint="add a table [parameters.NAME] for each"
-        )
-    # An output that names 'T_mess' must not become an error on [parameters.T_meas].
-    check_declared(names, experiments, lambda *keys: root.source.where(keys))
-    delays = {m.delay for e in experiments for m in e.measurements}
-    notes: list[Diagnostic] = []
-    parameters = tuple(
-        _parameter(tables.table(name), name, description, name in measured, name in delays, notes)
-        for name in names
-    )
-    return parameters, tuple(notes)
-
-
-def _parameter(
-    section: Section,
-    name: str,
-    description: ModelDescription,
-    in_measurement: bool,
-    is_delay: bool,
-    notes: list[Diagnostic],
-) -> Parameter:
-    variable = _parameter_variable(section, name, description, in_measurement)
-    unit = section.text("unit", None)
-    if variable is not None:
-        variable = in_own_unit(section, variable, unit)
-    own = "s" if is_delay else None
-    wanted = own if variable is None else variable.unit
-    where = section.source.where(section.keys)
-    if variable is not None:
-        note = note_as_is(f"parameter '{name}'", unit, variable, where, f"... in {section.title}")
-        notes += [] if note is None else [note]
-
-    def converted(value: float, what: str) -> float:
-        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
-
-    given = section.number("initial", None)
-    if given is not None:
-        initial = converted(given, "the initial value")
-    elif variable is not None and _is_number(variable.start):
-        initial = float(variable.start)  # type: ignore[arg-type]
-    else:
-        raise section.error(f"parameter '{name}' needs an 'initial' value")
-    bounds = section.pair("bounds")
-    if bounds is not None:
-        lower, upper = (converted(b, "the bounds") for b in bounds)
-    else:
-        lower = _or(variable.minimum if variable else None, -np.inf)
-        upper = _or(variable.maximum if variable else None, np.inf)
-    scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
-    if scaling == "log":
-        if bounds is not None and lower <= 0.0:
-            raise section.error(
-                f"'{name}' has log scaling, so its bounds must be positive, not"
-                f" [{lower:g}, {upper:g}]",
-                "bounds",
-                hint='give positive bounds, or use scaling = "linear"',
-            )
-        lower = max(lower, 0.0)  # the FMU's own minimum, or none
-    scale = section.number("scale", None)
-    step = section.number("step", None)
-    if step is not None and not (np.isfinite(step) and step > 0.0):
-        raise section.error(f"the step of '{name}' must be positive, not {step:g}", "step")
-    parameter = Parameter(
-        name=name,
-        initial=initial,
-        lower=lower,
-        upper=upper,
-        variable=variable.name if variable is not None else None,
-        experiments=section.words("experiments"),
-        scaling=scaling,
-        # A scale is a difference: an offset between units does not count.
-        scale=_default_scale(initial, lower, upper)
-        if scale is None
-        else converted(scale, "scale") - converted(0.0, "scale"),
-        fixed=section.flag("fixed", False),
-        unit=wanted or unit,
-        description=variable.description if variable is not None else "",
-        step=None if step is None else converted(step, "step") - converted(0.0, "step"),
-    )
-    section.finish()
-    return parameter
-
-
-def _parameter_variable(
-    section: Section, name: str, description: ModelDescription, in_measurement: bool
-) -> Variable | None:
-    """Return the FMU variable that a parameter sets; none for the measurement model's own."""
-    explicit = section.text("variable", None)
-    if explicit is None and in_measurement and name not in description.by_name:
-        return None
-    try:
-        variable = description.variable(name if explicit is None else explicit)
-    except FmuError as error:
-        known = description.why_not_settable(name if explicit is None else explicit)
-        if known is not None:
-            raise _not_settable(section, explicit or name, known, description) from error
-        raise section.error(
-            f"{error.message} that parameter '{name}' could set",
-            *(["variable"] if explicit is not None else []),
-            hint=description.nearest_to(
-                explicit or name, description.settable_parameters, kind="parameter of the FMU"
-            ),
-            code=Code.UNKNOWN_NAME,
-        ) from error
-    if not variable.settable:
-        known = description.why_not_settable(variable.name)
-        assert known is not None  # it is a variable that cannot be set
-        raise _not_settable(section, variable.name, known, description)
-    if variable.type != "Real":
-        raise section.error(
-            f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
-            hint="set it in [model.start_values] instead",
-            code=Code.NOT_SETTABLE,
-        )
-    return variable
-
-
-def _not_settable(
-    section: Section, name: str, known: tuple[str, str], description: ModelDescription
-) -> FmidentError:
-    reason, advice = known
-    settable = [v.name for v in description.settable_parameters if v.type == "Real"]
-    nearest = did_you_mean(name, settable, kind="parameter that can be set")
-    nearest = nearest.replace("known:", "those that can be set:")
-    return section.error(
-        f"'{name}' cannot be set in the FMU: {reason}",
-        hint=f"{advice}; {nearest}" if advice else nearest,
-        code=Code.NOT_SETTABLE,
-    )
-
-
-def _default_scale(initial: float, lower: float, upper: float) -> float:
-    if initial != 0.0:
-        return abs(initial)
-    span = upper - lower
-    return span if np.isfinite(span) and span > 0.0 else 1.0
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else float(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:

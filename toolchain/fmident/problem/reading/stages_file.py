@@ -103,10 +103,12 @@ def _with_starts(section: Section, stage: Stage) -> Stage:
 
 
 def _parameter(section: Section, q: Parameter, starts: dict[str, float]) -> Parameter:
-    if q.fixed:
+    if not q.searched:
+        held = q.expression is None
         raise section.error(
-            f"{section.title}: '{q.name}' is held in this stage",
-            hint="name it in 'free', or remove the table",
+            f"{section.title}: '{q.name}' "
+            + ("is held in this stage" if held else "follows from other parameters"),
+            hint=("name it in 'free', or " if held else "") + "remove the table",
         )
     unit = section.text("unit", None)
     place = section.source.where(section.keys)

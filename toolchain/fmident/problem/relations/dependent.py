@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, did_you_mean
-from fmident.problem.relations.dimensions import check_numbers, unit_of
+from fmident.problem.relations.dimensions import advised, check_numbers, unit_of
 from fmident.problem.relations.expression import known_name, names_in, unit_or_none
 from fmident.problem.relations.jets import Jet, jet_of, value_of
 from fmident.problem.relations.reader import ExpressionError
@@ -215,16 +216,26 @@ def ordered(trees: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_names(trees: Iterable[Node], text: str, names: Sequence[str]) -> None:
+def check_names(trees: Iterable[Node], text: str, units: Mapping[str, Unit | None]) -> None:
     """Refuse a name in an expression that no parameter has.
+
+    Parameters
+    ----------
+    trees
+        Of the expression.
+    text
+        Of it, for messages.
+    units
+        Of the parameters, by name.
 
     Raises
     ------
     ExpressionError
         With the name's position.
     """
+    names = list(units)
     for tree in trees:
-        check_numbers(tree, dict.fromkeys(names), text)
+        check_numbers(tree, units, text)
         for node in nodes(tree):
             if not isinstance(node, Name) or known_name(node.name, names) is not None:
                 continue
@@ -259,14 +270,13 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
     fmident.errors.ProblemError
         What is wrong; its key is the parameter's name.
     """
-    names = [q.name for q in parameters]
     units = units_by_name(parameters)
     dependent = [q for q in parameters if q.expression is not None]
     for q in dependent:
         assert q.expression is not None
         tree, text = q.expression.tree, q.expression.text
         try:
-            check_names([tree], text, names)
+            check_names([tree], text, units)
         except ExpressionError as error:
             error.key = q.name
             raise
@@ -278,6 +288,7 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
             _check_unit(q, unit_of(tree, units, text), text)
         except ExpressionError as error:
             error.key = q.name
+            advised(error, [tree], units)
             raise
     initial = np.array([q.initial for q in parameters if q.searched])
     values = dependence.values(initial)
@@ -288,6 +299,40 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
                 hint="change the initial values, or the expression",
                 key=q.name,
             )
+
+
+def named_elsewhere(problem: Problem) -> set[str]:
+    """Return the parameters that expressions of others name."""
+    names = {q.name for q in problem.parameters}
+    written = names_in(*(q.expression.tree for q in problem.parameters if q.expression is not None))
+    return {known for n in written if (known := known_name(n, names)) is not None}
+
+
+def acting_on(problem: Problem, experiments: Iterable[str]) -> set[str]:
+    """Return the parameters that act on any of the experiments, be it through dependent ones."""
+    chosen = list(experiments)
+    acting = {q.name for q in problem.parameters if any(q.acts_on(e) for e in chosen)}
+    trees = {q.name: q.expression.tree for q in problem.parameters if q.expression is not None}
+    known = {q.name for q in problem.parameters}
+    waiting = [n for n in acting if n in trees]
+    while waiting:
+        for written in names_in(trees[waiting.pop()]):
+            name = known_name(written, known)
+            if name is not None and name not in acting:
+                acting.add(name)
+                waiting += [name] if name in trees else []
+    return acting
+
+
+def with_values(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Return the parameters, the dependent ones with their values at the initial ones of others."""
+    if all(q.expression is None for q in parameters):
+        return tuple(parameters)
+    initial = np.array([q.initial for q in parameters if q.searched])
+    values = Dependence(parameters).values(initial)
+    return tuple(
+        q if q.expression is None else replace(q, initial=values[q.name]) for q in parameters
+    )
 
 
 def _check_unit(q: Parameter, found: Unit | None, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from fractions import Fraction
 
 from fmident.errors import Code, UnitError
@@ -47,15 +47,18 @@ def check_sides(left: Node, right: Node, units: Mapping[str, Unit | None], text:
     reader.same(left, right, getattr(right, "position", 0), "compared with")
 
 
-def check_numbers(node: Node, names: Mapping[str, object], text: str) -> None:
+def check_numbers(node: Node, units: Mapping[str, Unit | None], text: str) -> None:
     """Refuse units of numbers that cannot be read, or could be read in two ways.
+
+    The unit of ``3 N/m`` ends at the blank, also where there is a parameter 'm': if it was meant,
+    the dimensions do not fit. Where that parameter has no unit, nothing would show it.
 
     Parameters
     ----------
     node
         Tree of the expression.
-    names
-        Of the parameters.
+    units
+        Of the parameters, by name.
     text
         Of the expression.
 
@@ -81,8 +84,8 @@ def check_numbers(node: Node, names: Mapping[str, object], text: str) -> None:
                 hint=f"write it in K: {number.value * unit.factor + unit.offset:g} K for the"
                 f" temperature, {number.value * unit.factor:g} K for the difference",
             )
-        for part in number.unit.split("/")[1:] if number.bare else ():
-            if part.strip("()") in names:
+        for part in doubtful_parts(number):
+            if part in units and units[part] is None:
                 raise ExpressionError(
                     f"it is not clear whether '{part}' in '{number.value:g} {number.unit}' is a"
                     " unit or the parameter of that name",
@@ -91,6 +94,25 @@ def check_numbers(node: Node, names: Mapping[str, object], text: str) -> None:
                     hint=f"write '{number.value:g} [{number.unit}]' for the unit, or blanks around"
                     " '/' for the parameter",
                 )
+
+
+def doubtful_parts(number: Number) -> tuple[str, ...]:
+    """Return the parts of a number's unit that may be meant as parameters: those after a '/'."""
+    if not number.bare or number.unit is None:
+        return ()
+    return tuple(part.strip("()") for part in number.unit.split("/")[1:])
+
+
+def advised(error: ExpressionError, trees: Iterable[Node], names: Container[str]) -> None:
+    """Add to the hint of an error what a unit was taken for, if a parameter has that name."""
+    for number in (n for tree in trees for n in nodes(tree) if isinstance(n, Number)):
+        for part in doubtful_parts(number):
+            if part in names:
+                error.hint = (
+                    f"'{part}' in '{number.value:g} {number.unit}' is read as a unit: write blanks"
+                    f" around '/' if the parameter is meant; else {error.hint}"
+                )
+                return
 
 
 class _Units:

@@ -92,8 +92,15 @@ def read_expression(text: str) -> Node:
     return found
 
 
-def read_relation(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     """Return the sides of a constraint and the relations between them.
+
+    Parameters
+    ----------
+    text
+        Such as ``"Fs >= Fc"``.
+    complete
+        Whether there must be a relation.
 
     Returns
     -------
@@ -111,7 +118,7 @@ def read_relation(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     while reader.here is not None:
         relations.append(reader.relation())
         sides.append(reader.sum(0))
-    if not relations:
+    if not relations and complete:
         raise ExpressionError(
             f"'{shown(text)}' says nothing: a constraint compares two sides",
             text,

@@ -36,12 +36,14 @@ def of_value(value: ExportedValue, *, unit: bool = True) -> str:
     parts = [value.unit] if unit and value.unit and value.unit != "1" else []
     if value.origin == "fixed":
         parts.append("fixed, not identified")
+    if value.expression:
+        parts.append(f"= {value.expression}")
     if math.isfinite(value.standard_error):
         parts.append(f"standard error {plain(value.standard_error, 3)}")
     low, high = value.interval_95
     if math.isfinite(low) and math.isfinite(high):
         parts.append(f"95 % interval {plain(low, 6)} to {plain(high, 6)}")
-    elif value.origin == "identified":
+    elif value.origin in ("identified", "dependent"):
         parts.append("without an interval")
     return ", ".join(parts)
 

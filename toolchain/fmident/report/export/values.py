@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fmident.errors import EstimationError
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
     from fmident.fmu import ModelDescription
 
 
@@ -33,8 +33,10 @@ class ExportedValue:
     interval_95
         Lower and upper end; ``nan`` or infinite when there is none.
     origin
-        ``"identified"``, ``"fixed"`` in the problem, or ``"default"`` of the FMU: an
-        array can be given as a whole only.
+        ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem, or
+        ``"default"`` of the FMU: an array can be given as a whole only.
+    expression
+        From which a dependent one follows.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ExportedValue:
     standard_error: float = math.nan
     interval_95: tuple[float, float] = (math.nan, math.nan)
     origin: str = "identified"
+    expression: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,11 @@ def exported_values(
     left_out: dict[str, str] = {}
     for estimate in result.estimates:
         if estimate.variable is None:
-            left_out[estimate.name] = "belongs to the measurement, not to the model"
+            left_out[estimate.name] = (
+                f"is {estimate.expression} and no variable of the model"
+                if estimate.expression
+                else "belongs to the measurement, not to the model"
+            )
         elif estimate.experiments is not None:
             listed = ", ".join(estimate.experiments)
             left_out[estimate.name] = f"holds for some experiments only: {listed}"
@@ -113,7 +120,8 @@ def exported_values(
                     estimate.description,
                     estimate.standard_error,
                     estimate.interval_95,
-                    "fixed" if estimate.fixed else "identified",
+                    _origin(estimate),
+                    estimate.expression,
                 )
             )
     if not values:
@@ -129,6 +137,12 @@ def exported_values(
         f"{result.estimator}, {result.status}",
         None if description is None else _elements(description, start_values or {}),
     )
+
+
+def _origin(estimate: ParameterEstimate) -> str:
+    if estimate.expression:
+        return "dependent"
+    return "fixed" if estimate.fixed else "identified"
 
 
 def _elements(

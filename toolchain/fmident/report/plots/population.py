@@ -45,7 +45,7 @@ def by_stage(
         Name of the stage, its generations with the columns of the searched parameters only, and
         these parameters from the first vector of the stage to its result.
     """
-    free = [e for e in result.estimates if not e.fixed]
+    free = [e for e in result.estimates if e.searched]
     found = {s.name: s.parameters for s in result.stages}
     groups: list[tuple[str, list[Generation], list[ParameterEstimate]]] = []
     for stage in dict.fromkeys(g.stage for g in result.generations):

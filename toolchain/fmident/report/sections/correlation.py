@@ -23,7 +23,7 @@ class _Cell:
 
 def correlation_section(result: EstimationResult) -> str:
     """Return the lower triangle of the correlation matrix; empty when there is nothing in it."""
-    names = [e.name for e in result.estimates if not e.fixed]
+    names = [e.name for e in result.estimates if e.searched]
     matrix = np.asarray(result.correlation, dtype=np.float64)
     if len(names) < 2 or matrix.shape != (len(names), len(names)):
         return ""

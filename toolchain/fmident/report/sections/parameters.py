@@ -50,7 +50,7 @@ def _row(e: ParameterEstimate, judged: Identifiability | None) -> _Row:
 
 
 def _bounds(e: ParameterEstimate) -> str:
-    if e.fixed or (np.isinf(e.lower) and np.isinf(e.upper)):
+    if not e.searched or (np.isinf(e.lower) and np.isinf(e.upper)):
         return ""
     low = "-∞" if np.isinf(e.lower) else plain(e.lower)
     high = "∞" if np.isinf(e.upper) else plain(e.upper)

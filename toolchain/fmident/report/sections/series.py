@@ -20,6 +20,6 @@ def series_section(result: EstimationResult) -> str:
         return ""
     from fmident.report.plots.series import series_plot
 
-    final = np.array([e.value for e in result.estimates if not e.fixed])
+    final = np.array([e.value for e in result.estimates if e.searched])
     plots = [(s.experiment, image_of(series_plot(s, final))) for s in result.series[:_MOST]]
     return fragment("series", series=plots)

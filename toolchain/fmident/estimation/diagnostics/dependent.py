@@ -1,0 +1,187 @@
+"""All parameters of a result; those that follow from others get intervals by the chain rule."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.result import ParameterEstimate
+from fmident.problem.relations.dependent import Dependence
+from fmident.statistics import ParameterStatistics
+from fmident.statistics.uncertainty import t_quantile
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_LEVEL = 0.95
+
+_OPEN = 1e-6
+"""Part of a dependent parameter's change along what the data leave open, from which on it is open,
+too."""
+
+
+def parameter_estimates(
+    problem: Problem,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics | None,
+) -> tuple[ParameterEstimate, ...]:
+    """Return all parameters with their values and, where there are statistics, uncertainty.
+
+    Parameters
+    ----------
+    problem
+        With the parameters.
+    p
+        Searched ones, shape (n,).
+    held
+        Which of them lie on a bound, shape (n,).
+    statistics
+        At `p`.
+    """
+    index = {q.name: j for j, q in enumerate(problem.free)}
+    nothing = float("nan")
+    values = Dependence.of(problem).values(p)
+    followed = {} if statistics is None else dependent_uncertainty(problem, p, statistics)
+    estimates = []
+    for q in problem.parameters:
+        j = index.get(q.name)
+        error, interval = followed.get(q.name, (nothing, (nothing, nothing)))
+        if j is not None and statistics is not None:
+            error = float(statistics.standard_errors[j])
+            low, high = statistics.intervals[j]
+            interval = (float(low), float(high))
+        estimates.append(
+            ParameterEstimate(
+                name=q.name,
+                unit=q.unit,
+                description=q.description,
+                initial=q.initial,
+                value=values[q.name],
+                standard_error=error,
+                interval_95=interval,
+                lower=q.lower,
+                upper=q.upper,
+                at_bound=False if j is None else bool(held[j]),
+                fixed=q.fixed,
+                variable=q.variable,
+                experiments=q.experiments,
+                expression="" if q.expression is None else q.expression.text,
+            )
+        )
+    return tuple(estimates)
+
+
+def dependent_uncertainty(
+    problem: Problem, p: F64, statistics: ParameterStatistics
+) -> dict[str, tuple[float, tuple[float, float]]]:
+    """Return standard error and interval of each dependent parameter.
+
+    To first order, ``g^T C g`` with the gradient g and the covariance C (Seber and Wild, Nonlinear
+    Regression, section 5.1). A combination of parameters may be determined where each of them is
+    not. Parameters on a bound count as exact, as they do for the other intervals.
+
+    Parameters
+    ----------
+    problem
+        With the expressions.
+    p
+        Searched parameters, shape (n,).
+    statistics
+        At `p`.
+
+    Returns
+    -------
+    dict
+        Name to standard error and 95 % interval. Infinite intervals where the data leave it open;
+        NaN where the uncertainty of a parameter that it follows from is not known.
+    """
+    names = [q.name for q in problem.parameters if q.expression is not None]
+    if not names:
+        return {}
+    dependence = Dependence.of(problem)
+    values, rows = dependence.values(p), dependence.derivatives(p)
+    linear, judged = statistics.linearisation, statistics.identifiability
+    noise = linear.answer_to_noise()
+    spread, quantile = linear.open_directions, t_quantile(_LEVEL, linear.freedom)
+    unknown = {*judged.withheld, *judged.undecided, *judged.jumps}
+    doubtful = np.array([q.name in unknown for q in problem.free], dtype=np.bool_)
+    found = {}
+    for name in names:
+        row, value = rows[name], values[name]
+        moves = np.abs(row[:, np.newaxis] * spread).sum(axis=0)
+        error = float(np.linalg.norm(row @ noise))
+        if bool(row[doubtful].any()) or not np.isfinite(row).all():
+            found[name] = (np.nan, (np.nan, np.nan))
+        elif bool((np.abs(row @ spread) > _OPEN * moves).any()):
+            found[name] = (np.nan, (-np.inf, np.inf))
+        else:
+            found[name] = (error, (value - quantile * error, value + quantile * error))
+    return found
+
+
+def dependent_after_stages(
+    problem: Problem,
+    names: Sequence[str],
+    estimates: Sequence[ParameterEstimate],
+    covariance: F64,
+) -> tuple[ParameterEstimate, ...]:
+    """Return the estimates of a run in stages, with values and uncertainty of dependent ones.
+
+    Parameters
+    ----------
+    problem
+        With stages.
+    names
+        Of the parameters that any stage searched, n of them.
+    estimates
+        Of all parameters.
+    covariance
+        Of those that were searched, shape (n, n); NaN where it is not known.
+    """
+    if all(q.expression is None for q in problem.parameters):
+        return tuple(estimates)
+    known = {e.name: e for e in estimates}
+    parameters = tuple(
+        q
+        if q.expression is not None
+        else dataclasses.replace(q, initial=known[q.name].value, fixed=q.name not in names)
+        for q in problem.parameters
+    )
+    order = [q.name for q in parameters if q.searched]
+    place = [list(names).index(n) for n in order]
+    joint = covariance[np.ix_(place, place)]
+    dependence = Dependence(parameters)
+    p = np.array([known[n].value for n in order])
+    values, rows = dependence.values(p), dependence.derivatives(p)
+    last = {e.name: e.stage for e in estimates}
+
+    def completed(e: ParameterEstimate) -> ParameterEstimate:
+        if not e.expression:
+            return e
+        used = np.flatnonzero(rows[e.name])
+        row, value = rows[e.name][used], values[e.name]
+        if not used.size:
+            return dataclasses.replace(e, value=value)
+        error = float(np.sqrt(row @ joint[np.ix_(used, used)] @ row))
+        half = max(_quantile(known[order[j]]) for j in used) * error
+        return dataclasses.replace(
+            e,
+            value=value,
+            standard_error=error,
+            interval_95=(value - half, value + half),
+            stage=last[order[used[-1]]],
+        )
+
+    return tuple(completed(e) for e in estimates)
+
+
+def _quantile(e: ParameterEstimate) -> float:
+    """Return half the width of an interval over the standard error; NaN where there is none."""
+    low, high = e.interval_95
+    return 0.5 * (high - low) / e.standard_error if e.standard_error > 0.0 else np.nan

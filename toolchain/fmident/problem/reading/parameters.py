@@ -1,0 +1,295 @@
+"""Read ``[parameters]`` and ``[constraints]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+
+from fmident.data import Experiment
+from fmident.errors import (
+    Code,
+    Diagnostic,
+    FmidentError,
+    FmuError,
+    ProblemError,
+    did_you_mean,
+)
+from fmident.fmu import ModelDescription, Variable
+from fmident.problem.model import Parameter, Scaling
+from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
+from fmident.problem.relations.dependent import check_dependent, with_values
+from fmident.problem.relations.expression import Expression, names_in
+from fmident.problem.relations.reader import ExpressionError, read_relation
+from fmident.problem.validate import check_declared
+from fmident.toml_file import Section
+
+
+def read_parameters(
+    root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
+) -> tuple[tuple[Parameter, ...], tuple[Diagnostic, ...]]:
+    """Read the tables ``[parameters.NAME]``; notes on those that stay in a unit that is not SI.
+
+    Parameters
+    ----------
+    root
+        The file.
+    description
+        Of the FMU.
+    experiments
+        Whose measurement models may refer to parameters of their own.
+    """
+    tables = root.table("parameters", {})
+    measured = {
+        value
+        for e in experiments
+        for m in e.measurements
+        for value in (m.gain, m.offset, m.delay)
+        if isinstance(value, str)
+    }
+    named = _named(root, tables)
+    names = [name for name, _ in tables.items()]
+    if not names:
+        raise root.error(
+            "the problem has no parameters", hint="add a table [parameters.NAME] for each"
+        )
+    # An output that names 'T_mess' must not become an error on [parameters.T_meas].
+    check_declared(names, experiments, lambda *keys: root.source.where(keys))
+    delays = {m.delay for e in experiments for m in e.measurements}
+    notes: list[Diagnostic] = []
+    parameters = tuple(
+        (_dependent if tables.table(name).has("expression") else _parameter)(
+            tables.table(name),
+            name,
+            description,
+            name in measured or name in named,
+            name in delays,
+            notes,
+        )
+        for name in names
+    )
+    try:
+        check_dependent(parameters)
+    except ProblemError as error:
+        raise in_expression(tables.table(str(error.key)), "expression", error) from error
+    return with_values(parameters), tuple(notes)
+
+
+def in_expression(section: Section, key: str, error: ProblemError) -> FmidentError:
+    """Return an error of an expression with its line and column in the file."""
+    located = section.at_key(error, key)
+    place = located.location
+    if isinstance(error, ExpressionError) and place is not None and place.line is not None:
+        lines = section.source.text.split("\n")
+        start = lines[place.line - 1].find(error.text)
+        if error.text and start >= 0:
+            located.location = replace(place, column=start + error.position + 1)
+    return located
+
+
+def _named(root: Section, tables: Section) -> set[str]:
+    """Return the names in expressions and constraints; those that cannot be read come later."""
+    texts = [entry.get("expression") for _, entry in tables.items() if isinstance(entry, Mapping)]
+    constraints = root.raw("constraints", {})
+    if isinstance(constraints, Mapping):
+        texts += list(constraints.values())
+    found: set[str] = set()
+    for text in texts:
+        if isinstance(text, str):
+            with suppress(ExpressionError):
+                found |= names_in(*read_relation(text, complete=False)[0])
+    return found | {name[1:-1] for name in found if name.startswith("'")}
+
+
+def _dependent(
+    section: Section,
+    name: str,
+    description: ModelDescription,
+    in_measurement: bool,
+    is_delay: bool,
+    notes: list[Diagnostic],
+) -> Parameter:
+    """Read a parameter that follows from others."""
+    text = section.text("expression")
+    for key in ("initial", "bounds", "scaling", "scale", "step", "fixed"):
+        if section.has(key):
+            advice = "remove it, or the expression"
+            if key == "bounds":
+                advice = f'write a constraint: [constraints] and limit = "{name} >= ..."'
+            raise section.error(
+                f"'{name}' follows from other parameters, so it takes no '{key}'", key, hint=advice
+            )
+    try:
+        expression = Expression(text)
+    except ExpressionError as error:
+        raise in_expression(section, "expression", error) from error
+    variable = None
+    if section.has("variable") or in_measurement or name in description.by_name:
+        variable = _parameter_variable(section, name, description, in_measurement)
+    else:
+        notes.append(
+            Diagnostic(
+                "note",
+                f"'{name}' follows from other parameters and sets no variable of the FMU: it is"
+                " only reported",
+                section.source.where(section.keys),
+                hint="if it is to set one, name it: "
+                + description.nearest_to(
+                    name, description.settable_parameters, kind="parameter of the FMU"
+                ),
+                rule="only-reported",
+            )
+        )
+    unit = section.text("unit", None)
+    if variable is not None:
+        variable = in_own_unit(section, variable, unit)
+    wanted = ("s" if is_delay else None) if variable is None else variable.unit
+    where = section.source.where(section.keys)
+    to_unit(np.float64(0.0), unit, wanted, f"the expression of '{name}'", where)  # type: ignore[arg-type]
+    experiments = section.words("experiments")
+    section.finish()
+    return Parameter(
+        name=name,
+        initial=0.0,
+        variable=variable.name if variable is not None else None,
+        experiments=experiments,
+        unit=wanted or unit,
+        description=variable.description if variable is not None else "",
+        expression=expression,
+    )
+
+
+def _parameter(
+    section: Section,
+    name: str,
+    description: ModelDescription,
+    in_measurement: bool,
+    is_delay: bool,
+    notes: list[Diagnostic],
+) -> Parameter:
+    variable = _parameter_variable(section, name, description, in_measurement)
+    unit = section.text("unit", None)
+    if variable is not None:
+        variable = in_own_unit(section, variable, unit)
+    own = "s" if is_delay else None
+    wanted = own if variable is None else variable.unit
+    where = section.source.where(section.keys)
+    if variable is not None:
+        note = note_as_is(f"parameter '{name}'", unit, variable, where, f"... in {section.title}")
+        notes += [] if note is None else [note]
+
+    def converted(value: float, what: str) -> float:
+        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
+
+    given = section.number("initial", None)
+    if given is not None:
+        initial = converted(given, "the initial value")
+    elif variable is not None and _is_number(variable.start):
+        initial = float(variable.start)  # type: ignore[arg-type]
+    else:
+        raise section.error(f"parameter '{name}' needs an 'initial' value")
+    bounds = section.pair("bounds")
+    if bounds is not None:
+        lower, upper = (converted(b, "the bounds") for b in bounds)
+    else:
+        lower = _or(variable.minimum if variable else None, -np.inf)
+        upper = _or(variable.maximum if variable else None, np.inf)
+    scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
+    if scaling == "log":
+        if bounds is not None and lower <= 0.0:
+            raise section.error(
+                f"'{name}' has log scaling, so its bounds must be positive, not"
+                f" [{lower:g}, {upper:g}]",
+                "bounds",
+                hint='give positive bounds, or use scaling = "linear"',
+            )
+        lower = max(lower, 0.0)  # the FMU's own minimum, or none
+    scale = section.number("scale", None)
+    step = section.number("step", None)
+    if step is not None and not (np.isfinite(step) and step > 0.0):
+        raise section.error(f"the step of '{name}' must be positive, not {step:g}", "step")
+    parameter = Parameter(
+        name=name,
+        initial=initial,
+        lower=lower,
+        upper=upper,
+        variable=variable.name if variable is not None else None,
+        experiments=section.words("experiments"),
+        scaling=scaling,
+        # A scale is a difference: an offset between units does not count.
+        scale=_default_scale(initial, lower, upper)
+        if scale is None
+        else converted(scale, "scale") - converted(0.0, "scale"),
+        fixed=section.flag("fixed", False),
+        unit=wanted or unit,
+        description=variable.description if variable is not None else "",
+        step=None if step is None else converted(step, "step") - converted(0.0, "step"),
+    )
+    section.finish()
+    return parameter
+
+
+def _parameter_variable(
+    section: Section, name: str, description: ModelDescription, in_measurement: bool
+) -> Variable | None:
+    """Return the FMU variable that a parameter sets; none for the measurement model's own."""
+    explicit = section.text("variable", None)
+    if explicit is None and in_measurement and name not in description.by_name:
+        return None
+    try:
+        variable = description.variable(name if explicit is None else explicit)
+    except FmuError as error:
+        known = description.why_not_settable(name if explicit is None else explicit)
+        if known is not None:
+            raise _not_settable(section, explicit or name, known, description) from error
+        raise section.error(
+            f"{error.message} that parameter '{name}' could set",
+            *(["variable"] if explicit is not None else []),
+            hint=description.nearest_to(
+                explicit or name, description.settable_parameters, kind="parameter of the FMU"
+            ),
+            code=Code.UNKNOWN_NAME,
+        ) from error
+    if not variable.settable:
+        known = description.why_not_settable(variable.name)
+        assert known is not None  # it is a variable that cannot be set
+        raise _not_settable(section, variable.name, known, description)
+    if variable.type != "Real":
+        raise section.error(
+            f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
+            hint="set it in [model.start_values] instead",
+            code=Code.NOT_SETTABLE,
+        )
+    return variable
+
+
+def _not_settable(
+    section: Section, name: str, known: tuple[str, str], description: ModelDescription
+) -> FmidentError:
+    reason, advice = known
+    settable = [v.name for v in description.settable_parameters if v.type == "Real"]
+    nearest = did_you_mean(name, settable, kind="parameter that can be set")
+    nearest = nearest.replace("known:", "those that can be set:")
+    return section.error(
+        f"'{name}' cannot be set in the FMU: {reason}",
+        hint=f"{advice}; {nearest}" if advice else nearest,
+        code=Code.NOT_SETTABLE,
+    )
+
+
+def _default_scale(initial: float, lower: float, upper: float) -> float:
+    if initial != 0.0:
+        return abs(initial)
+    span = upper - lower
+    return span if np.isfinite(span) and span > 0.0 else 1.0
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else float(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
