@@ -48,6 +48,26 @@ class Correlation(Cost):
             parts.append(np.sqrt(2.0) * measured if simulated is None else measured - simulated)
         return np.concatenate(parts)
 
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives of the differences along directions, shape (m, k)."""
+        parts = []
+        for s, y, change in zip(signals, predicted, changes, strict=True):
+            scaled, ones = s.scaled(change), s.scaled(np.ones(y.size))
+            normal = _normal(s, y)
+            if normal is None:
+                parts.append(np.zeros_like(scaled))
+                continue
+            centre = np.sum(ones * s.scaled(y)) / np.sum(ones**2)
+            length = np.linalg.norm(s.scaled(y) - ones * centre)
+            centred = scaled - np.outer(ones, (ones @ scaled) / np.sum(ones**2))
+            parts.append(-(centred - np.outer(normal, normal @ centred)) / length)
+        return np.concatenate(parts)
+
 
 def _normal(signal: MeasuredSignal, values: F64) -> F64 | None:
     """Return the signal with mean 0 and length 1, samples weighted; ``None`` if constant."""

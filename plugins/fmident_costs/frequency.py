@@ -7,8 +7,9 @@ measured and predicted ones at the same instants, so that a right model has no r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -73,16 +74,32 @@ class FrequencyDomain(_Spectral):
 
     def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
         """Return real and imaginary parts of the lines in the band, signal by signal."""
-        parts: list[F64] = []
-        for s, y in zip(signals, predicted, strict=True):
-            values = s.grid.values(s.differences(y))
-            kept = band_lines(s.grid, self.band)
-            weighted = (line_weights(values.size) * complex_amplitudes(values))[kept]
-            # Mean and Nyquist line are real.
-            last = (values.size - 1) // 2
-            imaginary = weighted.imag[max(kept.start, 1) - kept.start : last + 1 - kept.start]
-            parts += [weighted.real, imaginary]
-        return np.concatenate(parts)
+        found = [self._lines(s, s.differences(y)) for s, y in zip(signals, predicted, strict=True)]
+        return np.concatenate(found)
+
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives along directions, shape (m, k); exact: this cost is linear."""
+        return np.concatenate(
+            [
+                _by_column(partial(self._lines, s), -s.scaled(change))
+                for s, change in zip(signals, changes, strict=True)
+            ]
+        )
+
+    def _lines(self, signal: MeasuredSignal, differences: F64) -> F64:
+        """Return real and imaginary parts of the lines of one signal."""
+        values = signal.grid.values(differences)
+        kept = band_lines(signal.grid, self.band)
+        weighted = (line_weights(values.size) * complex_amplitudes(values))[kept]
+        # Mean and Nyquist line are real.
+        last = (values.size - 1) // 2
+        imaginary = weighted.imag[max(kept.start, 1) - kept.start : last + 1 - kept.start]
+        return np.concatenate([weighted.real, imaginary])
 
 
 @dataclass(frozen=True)
@@ -94,6 +111,32 @@ class _Smoothed(_Spectral):
         super().__post_init__()
         if self.smoothing < 0:
             raise ValueError(f"'smoothing' is {self.smoothing}; it is a number of lines, 0 or more")
+
+    def _slopes(self, signal: MeasuredSignal, values: F64, changes: F64) -> F64:
+        """Return the derivatives of the smoothed, weighted amplitudes of a signal, shape (m, k).
+
+        An amplitude of zero is a bend that rises alike to both sides: its derivative is 0.
+
+        Parameters
+        ----------
+        signal
+            Its grid and band count.
+        values, changes
+            At the samples that are there, and directions as columns.
+        """
+        kept = band_lines(signal.grid, self.band)
+        lines = complex_amplitudes(tapered(signal.grid.values(values), self.window))[kept]
+        sizes = np.abs(lines)
+        towards = np.conj(lines) / np.where(sizes > 0.0, sizes, 1.0)
+        weights = line_weights(signal.grid.times.size)[kept]
+
+        def along(direction: F64) -> F64:
+            moved = tapered(signal.grid.values(direction), self.window)
+            slopes = (towards * complex_amplitudes(moved)[kept]).real
+            found: F64 = weights * smooth(slopes, self.smoothing)
+            return found
+
+        return _by_column(along, changes)
 
 
 @dataclass(frozen=True)
@@ -128,6 +171,19 @@ class SmoothedSpectrum(_Smoothed):
             kept = band_lines(s.grid, self.band)
             amplitudes = np.abs(complex_amplitudes(values))[kept]
             parts.append(line_weights(values.size)[kept] * smooth(amplitudes, self.smoothing))
+        return np.concatenate(parts)
+
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives of the smoothed amplitudes along directions, shape (m, k)."""
+        parts = []
+        for s, y, change in zip(signals, predicted, changes, strict=True):
+            slope = -s.scaled(change)
+            parts.append(self._slopes(s, s.differences(y), slope))
         return np.concatenate(parts)
 
 
@@ -168,3 +224,22 @@ class SeparateSpectra(_Smoothed):
             # The average is linear: that of the difference is the difference of the averages.
             parts.append(weights * smooth(measured - simulated, self.smoothing))
         return np.concatenate(parts)
+
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives along directions, shape (m, k)."""
+        parts = []
+        for s, y, change in zip(signals, predicted, changes, strict=True):
+            parts.append(-self._slopes(s, s.scaled(y), s.scaled(change)))
+        return np.concatenate(parts)
+
+
+def _by_column(function: Callable[[F64], F64], columns: F64) -> F64:
+    """Return what a function of a signal makes of each column, as columns."""
+    if columns.shape[1] == 0:
+        return np.empty((function(np.zeros(columns.shape[0])).size, 0))
+    return np.column_stack([function(column) for column in columns.T])

@@ -76,6 +76,29 @@ class SquaresAndMaxima(Cost):
                 parts.append(np.sqrt([2.0 * maxima * np.max(np.abs(e))]))
         return np.concatenate(parts)
 
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives along directions, shape (m, k); at a tie those of one sample."""
+        parts = []
+        for s, y, change in zip(signals, predicted, changes, strict=True):
+            whitened = self.errors == "whitened"
+            e = s.differences(y) if whitened else s.differences_in_units(y)
+            slope = -(s.scaled(change) if whitened else change[s.rows])
+            squares, maxima = _of(self.squares, s), _of(self.maxima, s)
+            if squares > 0.0:
+                parts.append(np.sqrt(2.0 * squares) * slope)
+            if maxima > 0.0:
+                worst = int(np.argmax(np.abs(e)))
+                size = float(np.sqrt(2.0 * maxima * np.abs(e[worst])))
+                rise = maxima * np.sign(e[worst]) * slope[worst]
+                # No error at all is a bend: to both sides it rises alike.
+                parts.append(np.atleast_2d(rise / size if size > 0.0 else 0.0 * rise))
+        return np.concatenate(parts)
+
 
 def _of(weights: float | Mapping[str, float], signal: MeasuredSignal) -> float:
     return weights.get(signal.output, 0.0) if isinstance(weights, Mapping) else weights

@@ -9,6 +9,7 @@ import uuid
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fmident.errors import Code, Diagnostic, EstimationError, Location
@@ -23,6 +24,7 @@ from fmident.evaluation import (
     simulation_setups,
 )
 from fmident.evaluation.executors.processes.executor import processors
+from fmident.fmu.sensitivities import differentiable
 from fmident.toml_file import Source
 from fmident_dask.batch import Batch
 from fmident_dask.connection import (
@@ -144,6 +146,11 @@ class DaskExecutor(Executor):
         """Simulations that the cluster runs at once."""
         return max(1, self._count_slots())
 
+    @cached_property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables that the sensitivities of a task may name."""
+        return differentiable(self._problem.fmu, self._problem.evaluation.interface)
+
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks; `done` is called after each chunk of them.
 
@@ -165,6 +172,7 @@ class DaskExecutor(Executor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         simulation_setup(self._problem, experiment, variables)  # refuses what cannot be
@@ -177,7 +185,7 @@ class DaskExecutor(Executor):
         while len(self._others) > _OTHERS:
             old, _ = self._others.popitem(last=False)
             del self._shipments[old]
-        tasks = [SimulationTask(0, dict(v)) for v in values]
+        tasks = [SimulationTask(0, dict(v), None, tuple(sensitivities)) for v in values]
         return self._run(tasks, shipment.key, sizes, name_of=lambda _: experiment.name)
 
     def report(self) -> ExecutorReport:

@@ -74,7 +74,7 @@ class ChunkSizes:
             if seconds is None:
                 return max(end, begin + 1)  # how long it takes is found out with one
             time += seconds
-            size += self._bytes[tasks[end].experiment]
+            size += self._bytes[tasks[end].experiment] * (1 + len(tasks[end].sensitivities))
             if end > begin and (time > longest or size > LARGEST_BYTES):
                 return end
         return min(begin + most, len(tasks))

@@ -164,7 +164,10 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
         if chunk.other is None:
             return executor.run(tasks)
         other = self._other(chunk.other)
-        return executor.run_other(other.experiment, other.variables, [t.values for t in tasks])
+        values = [t.values for t in tasks]
+        return executor.run_other(
+            other.experiment, other.variables, values, chunk.tasks[0].sensitivities
+        )
 
     def _other(self, key: str) -> OtherExperiment:
         with self._lock:

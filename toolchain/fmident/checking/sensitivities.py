@@ -242,12 +242,17 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
             )
         )
     if statistics.tightened is not None:
+        open_question = (
+            "the sensitivities are not"
+            if statistics.exact
+            else "no step of the finite differences is"
+        )
         findings.append(
             subject.finding(
                 "note",
                 "derivatives-tightened",
-                "no step of the finite differences is exact enough at this tolerance: the"
-                f" derivatives were simulated with {statistics.tightened:g}",
+                f"{open_question} exact enough at this tolerance: the derivatives were simulated"
+                f" with {statistics.tightened:g}",
                 "set evaluation.tolerance to that if the search does not get on",
                 "evaluation",
                 "tolerance",

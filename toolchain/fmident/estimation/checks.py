@@ -11,7 +11,6 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.evaluation.derivatives.curvature import NOTHING
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
@@ -93,14 +92,13 @@ def check_influence(problem: Problem, evaluator: Evaluator) -> None:
 def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParameter, ...]:
     """Return the free parameters that change no residual around the initial point.
 
-    An FMU may take a parameter without using it, or freeze it when it is built. The choice of
-    the finite-difference steps shows, which the run needs anyway; a parameter that does
-    nothing then is tried with larger changes, and at last at other points inside the bounds.
+    An FMU may take a parameter without using it, or freeze it when it is built. Its sensitivities
+    show, or the choice of the finite-difference steps, which the run needs anyway; a parameter that
+    does nothing then is tried with larger changes, and at last at other points inside the bounds.
     Parameters of the measurement model alone cost no simulation.
     """
     base = evaluator.residuals(problem.initial)
-    sizes = evaluator.measure_steps(problem.initial)
-    moved, nothing = sizes.influence, NOTHING * sizes.rounding
+    moved, nothing = evaluator.influence(problem.initial)
     suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
     for relative in (_SMALL, _LARGE, -_LARGE):
         if suspects.size == 0:

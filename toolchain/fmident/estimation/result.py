@@ -14,6 +14,7 @@ from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
+from fmident.problem.derivative_origins import Origin, summary_of
 from fmident.statistics.identifiability import Identifiability
 
 if TYPE_CHECKING:
@@ -356,6 +357,8 @@ class EstimationResult:
         sentence per experiment.
     ended_by
         What ended it, with the status ``"limit"``; else ``None``.
+    derivative_origins
+        Where those of the last Jacobian come from, by free parameter; empty without one.
     """
 
     status: Status
@@ -387,6 +390,12 @@ class EstimationResult:
     derivatives: DerivativeCheck | None = None
     assumed_units: tuple[str, ...] = ()
     ended_by: Ending | None = None
+    derivative_origins: Mapping[str, Origin] = field(default_factory=dict)
+
+    @property
+    def derivatives_by(self) -> str:
+        """Where the derivatives come from, in words; empty where that is not known."""
+        return summary_of(self.derivative_origins)
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""

@@ -184,6 +184,7 @@ def run_with_statistics(
         series=estimate.series,
         residuals=summary.residuals,
         derivatives=summary.derivatives,
+        derivative_origins=evaluator.derivative_origins,
         cost=problem.cost.name,
         cost_options=problem.cost.options(),
         generations=monitor.generations,
@@ -354,11 +355,12 @@ def _steps(evaluator: Evaluator, problem: Problem, p: F64) -> dict[str, object]:
         return {}
     steps = sizes.steps * evaluator.space.derivative(p)
     return {
-        "difference": problem.evaluation.difference,
+        "difference": problem.evaluation.scheme,
         "simulation_noise": sizes.noise,
         "difference_steps": {
             q.name: {"step": float(h), "reason": reason}
             for q, h, reason in zip(problem.free, steps, sizes.reasons, strict=True)
+            if np.isfinite(h)  # the others are not differenced
         },
     }
 

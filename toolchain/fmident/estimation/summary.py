@@ -425,10 +425,11 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
     """Say what the tolerance of the simulations does to estimate and intervals."""
     notes = []
     if check.tightened is not None:
+        what = "no step of the finite differences is"
+        what = "the sensitivities are not" if statistics.exact else what
         notes.append(
             "The derivatives behind the intervals were simulated with the tolerance "
-            f"{check.tightened:g}: with {check.tolerance:g}, no step of the finite differences is "
-            "exact enough."
+            f"{check.tightened:g}: with {check.tolerance:g}, {what} exact enough."
         )
     if check.shifts:
         moved = ", ".join(

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
+from fmident.evaluation.derivatives.climb import Climb
 from fmident.evaluation.derivatives.differences import JacobianError
 from fmident.evaluation.derivatives.directions import DirectionalDerivatives
-from fmident.evaluation.derivatives.jacobians import Climb, Derivatives
+from fmident.evaluation.derivatives.exact import Exact
+from fmident.evaluation.derivatives.jacobians import Derivatives
 from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served
@@ -20,6 +23,7 @@ from fmident.evaluation.memory import Earlier, cost_of
 from fmident.evaluation.runs import Runs, recorder_of
 from fmident.evaluation.side_by_side import MOST, Share, run_side_by_side, whole_of
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.problem.derivative_origins import Origin
 from fmident.problem.model import Problem
 from fmident.problem.search_space import SearchSpace
 
@@ -55,7 +59,8 @@ class Evaluator(Closes):
         self.space = SearchSpace.of(problem)
         self._executor = executor
         self._runs = Runs(problem, executor)
-        self._derivatives = Derivatives(self._runs, self.space)
+        exact = Exact(self._runs, executor.differentiable)
+        self._derivatives = Derivatives(self._runs, self.space, exact)
 
     def close(self) -> None:
         """Free the executor."""
@@ -179,6 +184,35 @@ class Evaluator(Closes):
     def jacobian(self, p: F64) -> F64:
         """Return the derivative of the residuals with respect to the physical parameters."""
         return self._derivatives.jacobian(self._checked(p)[0])
+
+    def jacobian_is_exact(self, p: F64) -> bool:
+        """Return whether the Jacobian at `p`, where it is known, needed no differences."""
+        return self._derivatives.is_exact(self._checked(p)[0])
+
+    def exact_jacobian(self, p: F64, tolerance: float) -> F64 | None:
+        """Return the Jacobian at `p` at another tolerance, from sensitivities alone, (m, n).
+
+        One simulation of each experiment, remembered for the last points; ``None`` where it takes
+        differences.
+        """
+        return self._derivatives.exact_at(self._checked(p)[0], tolerance)
+
+    def influence(self, p: F64) -> tuple[npt.NDArray[np.bool_] | None, float]:
+        """Return which parameters change residuals at `p`, and what counts as no change.
+
+        Returns
+        -------
+        flags
+            Shape (n,); ``None`` where it was not looked at.
+        nothing
+            Root mean square per residual.
+        """
+        return self._derivatives.influence(self._checked(p)[0])
+
+    @property
+    def derivative_origins(self) -> dict[str, Origin]:
+        """Where the last derivatives come from, by parameter; empty before a Jacobian."""
+        return self._derivatives.origins()
 
     def jacobian_is_given(self, p: F64) -> bool:
         """Return whether the Jacobian at `p` was handed over, not computed here."""

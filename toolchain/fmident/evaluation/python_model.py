@@ -48,13 +48,24 @@ class PythonExecutor(Executor):
         at least the measured variables. One with an argument ``tolerance`` is given that of the
         simulation, in place of the integrator's.
         It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
+    derivatives
+        FMU variable to a function with the arguments of `model` that returns the derivatives of
+        its variables with respect to that one, in the same form: the model's own sensitivities,
+        for what an FMU of the embedded compiler can do.
     """
 
-    def __init__(self, problem: Problem, model: Model) -> None:
+    def __init__(
+        self, problem: Problem, model: Model, derivatives: Mapping[str, Model] | None = None
+    ) -> None:
         self._experiments = problem.experiments
         self._model = model
+        self._derivatives = dict(derivatives or {})
         self._tolerance = problem.evaluation.tolerance
-        self._takes_tolerance = "tolerance" in inspect.signature(model).parameters
+
+    @property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables with derivatives."""
+        return frozenset(self._derivatives)
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks in order."""
@@ -62,7 +73,11 @@ class PythonExecutor(Executor):
         for task in tasks:
             experiment = self._experiments[task.experiment]
             outcome = self._run_one(
-                experiment, output_variables(experiment), task.values, task.tolerance
+                experiment,
+                output_variables(experiment),
+                task.values,
+                task.tolerance,
+                task.sensitivities,
             )
             found.append(outcome)
             if done is not None:
@@ -74,9 +89,13 @@ class PythonExecutor(Executor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Evaluate an experiment that need not be one of the problem's."""
-        return [self._run_one(experiment, variables, chosen) for chosen in values]
+        return [
+            self._run_one(experiment, variables, chosen, sensitivities=sensitivities)
+            for chosen in values
+        ]
 
     def _run_one(
         self,
@@ -84,17 +103,24 @@ class PythonExecutor(Executor):
         variables: Sequence[str],
         values: Mapping[str, float],
         tolerance: float | None = None,
+        sensitivities: Sequence[str] = (),
     ) -> Simulated:
+        given: dict[str, Any] = {**experiment.start_values, **values}
+        asked = self._tolerance if tolerance is None else tolerance
+        columns = []
         try:
-            given: dict[str, Any] = {**experiment.start_values, **values}
-            if self._takes_tolerance:
-                given["tolerance"] = self._tolerance if tolerance is None else tolerance
-            found = self._model(experiment.times, experiment.inputs, **given)
+            for function in (self._model, *(self._derivatives[name] for name in sensitivities)):
+                more = {"tolerance": asked} if _takes_tolerance(function) else {}
+                found = function(experiment.times, experiment.inputs, **given, **more)
+                columns += [np.broadcast_to(found[v], experiment.times.shape) for v in variables]
         except SimulationError as error:
             return SimulationFailure.of(error, values, experiment.name)
-        columns = [np.broadcast_to(found[name], experiment.times.shape) for name in variables]
         outputs = np.column_stack(columns).astype(np.float64)
-        return refuse_not_finite(outputs, values, experiment.name)
+        return refuse_not_finite(outputs, values, experiment.name, len(variables))
+
+
+def _takes_tolerance(function: Model) -> bool:
+    return "tolerance" in inspect.signature(function).parameters
 
 
 def python_problem(

@@ -13,7 +13,7 @@ from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.counts import Counts
-from fmident.evaluation.executors.base import Executor
+from fmident.evaluation.executors.base import Executor, run_other
 from fmident.evaluation.executors.subset import SubsetExecutor
 from fmident.evaluation.journal.executor import RecordedExecutor
 from fmident.evaluation.journal.identity import identity_digest
@@ -28,6 +28,7 @@ from fmident.evaluation.memory import (
     cost_of,
     root_mean_square,
 )
+from fmident.evaluation.sensitive import Sensitive
 from fmident.evaluation.setups import output_variables, own_tolerance
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
@@ -66,6 +67,8 @@ class Runs:
         The point of least cost so far that was not a probe, or ``None``.
     activities
         Its listener receives how far simulations are that belong to no iteration.
+    sensitive
+        Which simulations have sensitivities.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -73,12 +76,14 @@ class Runs:
         self.counts = Counts()
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
+        self.sensitive = Sensitive(problem)
         self._executor = executor
         self._restoring = executor
         self._recorder = recorder_of(executor)
         self._scope = b""
+        # Each with sensitivities and without.
         self._outputs: Recent[Simulated | Forgotten] = Recent(
-            _REMEMBERED * len(problem.experiments)
+            2 * _REMEMBERED * len(problem.experiments)
         )
         self._evaluated: Recent[Evaluated] = Recent(_REMEMBERED)
         self._size: int | None = None
@@ -103,6 +108,7 @@ class Runs:
         found.counts = Counts(self.counts)
         found._restoring = restoring
         found._size, found._whole, found._earlier = self._size, self, earlier
+        found.sensitive = self.sensitive.branch(self.problem)
         return found
 
     def branch_bytes(self) -> int:
@@ -173,22 +179,60 @@ class Runs:
         """Relative tolerance of the simulations; ``None`` where it is not known."""
         return own_tolerance(self.problem)
 
+    def linearised(self, point: F64, tolerance: float | None = None) -> list[F64] | None:
+        """Return outputs with their sensitivities, an item per experiment.
+
+        Parameters
+        ----------
+        point
+            Shape (n,).
+        tolerance
+            Of the integrator, in place of that of the problem.
+
+        Returns
+        -------
+        list or None
+            See :class:`SimulationTask`; ``None`` where a simulation fails, or has none.
+        """
+        self.sensitive.carried(used=True)
+        if not self._is_finite(point):
+            return None
+        tasks = self._tasks(point, tolerance, sensitivities=True)
+        found = self._simulate(tasks, remember=True)
+        complete = [self.sensitive.has_them(t, y) for t, y in zip(tasks, found, strict=True)]
+        outputs = [y for y in found if not isinstance(y, SimulationFailure)]
+        return outputs if all(complete) else None
+
+    def whiten(self, point: F64, outputs: Sequence[Simulated]) -> F64:
+        """Return the residuals that follow from outputs, shape (m,); NaN if one is a failure."""
+        return self._whiten(point, outputs)
+
     def outputs(self, point: F64) -> tuple[Simulated, ...]:
         """Return the FMU's outputs at one point, shape (n,), an item per experiment."""
         return tuple(self._simulate(self._tasks(point), remember=True))
 
-    def other_outputs(self, experiment: Experiment, variables: Sequence[str], points: F64) -> F64:
-        """Return variables in an experiment that need not be the problem's, (k, instants, v)."""
-        found = np.full((len(points), experiment.times.size, len(variables)), np.nan)
+    def other_outputs(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        points: F64,
+        sensitivities: Sequence[str] = (),
+    ) -> F64:
+        """Return variables in an experiment that need not be the problem's, (k, instants, v).
+
+        Behind them come their derivatives with respect to each of `sensitivities`.
+        """
+        width = len(variables) * (1 + len(sensitivities))
+        found = np.full((len(points), experiment.times.size, width), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
-        outcomes = self._executor.run_other(experiment, variables, values)
+        outcomes = run_other(self._executor, experiment, variables, values, sensitivities)
         self.counts.add(simulations=len(outcomes))
         for k, outcome in zip(usable, outcomes, strict=True):
             if isinstance(outcome, SimulationFailure):
                 self.counts.failed(outcome)
             else:
-                found[k] = outcome
+                found[k, :, : outcome.shape[1]] = outcome
         return found
 
     def output_magnitude(self, base: F64) -> float:
@@ -206,7 +250,10 @@ class Runs:
     def _evaluate(self, points: F64) -> F64:
         """Return the residuals at points that are not known, shape (k, m), and remember them."""
         self._expect(len(points))
-        fresh = self._run(points, remember=True)
+        carries = self.sensitive.carries(len(points))
+        if carries:
+            self.sensitive.carried(used=False)
+        fresh = self._run(points, remember=True, sensitivities=carries)
         for p, r in zip(points, fresh, strict=True):
             self._remember(p, Evaluated(cost_of(r), r))
         return fresh
@@ -251,7 +298,7 @@ class Runs:
             return
         # The outputs are kept, so that a run that is interrupted can end at once.
         outputs: dict[object, Simulated | Forgotten] = {}
-        for task in self._tasks(p):
+        for task in (*self._tasks(p), *self._tasks(p, sensitivities=True)):
             known = self._lookup(task.key)
             if known is not None:
                 outputs[task.key] = known
@@ -270,17 +317,19 @@ class Runs:
         remember: bool,
         again: bool = False,
         tolerance: float | None = None,
+        sensitivities: bool = False,
     ) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed.
 
         With `again`, they were known in an earlier process. `tolerance` is in place of that of the
-        problem.
+        problem. With `sensitivities`, these are remembered, too.
         """
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
-        tasks = [task for k in usable for task in self._tasks(points[k], tolerance)]
-        outputs = self._simulate(tasks, remember=remember, again=again)
+        tasks = [task for k in usable for task in self._tasks(points[k], tolerance, sensitivities)]
+        found = self._simulate(tasks, remember=remember, again=again)
+        outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, found, strict=True)]
         for i, k in enumerate(usable):
             rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
         return rows
@@ -319,9 +368,16 @@ class Runs:
         ]
         return cost_residuals(self.problem, zeros, self.problem.initial)
 
-    def _tasks(self, p: F64, tolerance: float | None = None) -> list[SimulationTask]:
+    def _tasks(
+        self, p: F64, tolerance: float | None = None, sensitivities: bool = False
+    ) -> list[SimulationTask]:
         return [
-            SimulationTask(i, parameter_values_for(self.problem, experiment, p), tolerance)
+            SimulationTask(
+                i,
+                parameter_values_for(self.problem, experiment, p),
+                tolerance,
+                self.sensitive.of(i) if sensitivities else (),
+            )
             for i, experiment in enumerate(self.problem.experiments)
         ]
 
@@ -357,13 +413,24 @@ class Runs:
         if new:
             executor = self._restoring if again else self._executor
             outcomes = self.activities.run(executor, [tasks[i] for i in new])
+            outcomes = self.sensitive.fall_back(
+                [tasks[i] for i in new], outcomes, lambda plain: self._run_plain(executor, plain)
+            )
             for i, outcome in zip(new, outcomes, strict=True):
                 batch.take(i, outcome)
                 if isinstance(outcome, SimulationFailure):
                     self.counts.failed(outcome)
                 if remember:
                     self._outputs.put(keys[i], outcome)
+                    if tasks[i].sensitivities:
+                        plain = self.sensitive.plain(tasks[i], outcome)
+                        self._outputs.put(tasks[i].plain.key, plain)
         return batch.outcomes()
+
+    def _run_plain(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+        """Run and count simulations that have failed with sensitivities."""
+        self.counts.add(simulations=len(tasks))
+        return self.activities.run(executor, tasks)
 
     def _lookup(self, key: object) -> Simulated | Forgotten | None:
         """Return what is remembered of a simulation, by the key of its task."""

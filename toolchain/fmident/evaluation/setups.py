@@ -80,6 +80,9 @@ def simulation_setup(
     )
 
 
+_OtherKey = tuple[int, tuple[str, ...], tuple[str, ...]]
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A setup that executors know by its number.
@@ -118,38 +121,49 @@ class SetupTable:
     """
 
     others_kept = 8
-    tolerances_kept = 4
+    changed_kept = 8
+    """For each experiment: those with other tolerances, and with sensitivities."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._next = 0
         self.own = tuple(self._prepare(e, output_variables(e)) for e in problem.experiments)
-        self._others: dict[tuple[int, tuple[str, ...]], tuple[Experiment, Prepared]] = {}
-        self._tightened: dict[tuple[int, float], Prepared] = {}
+        self._others: dict[_OtherKey, tuple[Experiment, Prepared]] = {}
+        self._changed: dict[tuple[int, float | None, tuple[str, ...]], Prepared] = {}
 
     def of(self, task: SimulationTask) -> Prepared:
-        """Return the setup of a task: of an experiment of the problem, with its own tolerance."""
+        """Return the setup of a task: of an experiment, with its own tolerance, sensitivities."""
         own = self.own[task.experiment]
-        if task.tolerance is None:
+        if task.tolerance is None and not task.sensitivities:
             return own
-        key = (task.experiment, task.tolerance)
-        found = self._tightened.pop(key, None)
+        key = (task.experiment, task.tolerance, task.sensitivities)
+        found = self._changed.pop(key, None)
         if found is None:
-            setup = replace(own.setup, tolerance=task.tolerance)
+            tolerance = own.setup.tolerance if task.tolerance is None else task.tolerance
+            setup = replace(own.setup, tolerance=tolerance, sensitivities=task.sensitivities)
             found = Prepared(self._next, setup, own.values, own.experiment)
             self._next += 1
-        self._tightened[key] = found
-        while len(self._tightened) > self.tolerances_kept * len(self.own):
-            del self._tightened[next(iter(self._tightened))]
+        self._changed[key] = found
+        while len(self._changed) > self.changed_kept * len(self.own):
+            del self._changed[next(iter(self._changed))]
         return found
 
-    def other(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
+    def other(
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        sensitivities: Sequence[str] = (),
+    ) -> Prepared:
         """Return the setup of any experiment; the same object when asked for it again."""
-        key = (id(experiment), tuple(variables))
+        key = (id(experiment), tuple(variables), tuple(sensitivities))
         # The experiment is kept along with it, so that its id means no other one.
         found = self._others.pop(key, None)
         if found is None:
-            found = experiment, self._prepare(experiment, variables)
+            prepared = self._prepare(experiment, variables)
+            if sensitivities:
+                setup = replace(prepared.setup, sensitivities=tuple(sensitivities))
+                prepared = replace(prepared, setup=setup)
+            found = experiment, prepared
         self._others[key] = found
         while len(self._others) > self.others_kept:
             del self._others[next(iter(self._others))]
@@ -159,7 +173,7 @@ class SetupTable:
     def numbers(self) -> frozenset[int]:
         """Numbers that may be asked for again."""
         others = (p for _, p in self._others.values())
-        return frozenset(p.number for p in (*self.own, *others, *self._tightened.values()))
+        return frozenset(p.number for p in (*self.own, *others, *self._changed.values()))
 
     def _prepare(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
         setup = simulation_setup(self._problem, experiment, variables)

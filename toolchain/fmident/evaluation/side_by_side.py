@@ -19,7 +19,7 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fmident.evaluation.executors.base import Done, Executor, HandingOn
+from fmident.evaluation.executors.base import Done, Executor, HandingOn, run_other
 from fmident.evaluation.tasks import Simulated, SimulationTask
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ class _Other:
     experiment: Experiment
     variables: Sequence[str]
     values: Sequence[Mapping[str, float]]
+    sensitivities: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -175,9 +176,11 @@ class _Share(Share):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Have an experiment simulated when all searches wait."""
-        found: list[Simulated] = self._search.ask(_Other(experiment, variables, values))
+        other = _Other(experiment, variables, values, sensitivities)
+        found: list[Simulated] = self._search.ask(other)
         return found
 
     def at_once(self) -> Executor:
@@ -370,7 +373,13 @@ class _Together(Generic[T]):
             if not isinstance(other, _Other):
                 continue
             try:
-                outcomes = self._executor.run_other(other.experiment, other.variables, other.values)
+                outcomes = run_other(
+                    self._executor,
+                    other.experiment,
+                    other.variables,
+                    other.values,
+                    other.sensitivities,
+                )
             except Exception as error:  # such as a variable that the FMU does not have
                 search.reply = _Reply(error=error)
             else:

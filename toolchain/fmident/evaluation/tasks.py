@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, SimulationError
+
+TaskKey: TypeAlias = tuple[int, tuple[tuple[str, float], ...], float | None, tuple[str, ...]]
+"""Of a task, see :attr:`SimulationTask.key`."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,28 @@ class SimulationTask:
         FMU variable to value; what the experiment itself sets is not repeated here.
     tolerance
         Of the integrator, in place of that of the problem; ``None`` leaves it.
+    sensitivities
+        FMU variables, parameters or start values of states, with respect to which the outputs are
+        differentiated as well: k of them. The outcome has (1 + k) times as many columns then: the
+        outputs, the derivatives of all outputs with respect to the first variable, then to the
+        second, and so on.
     """
 
     experiment: int
     values: Mapping[str, float]
     tolerance: float | None = None
+    sensitivities: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[int, tuple[tuple[str, float], ...], float | None]:
+    def key(self) -> TaskKey:
         """Equal for tasks with equal outcome."""
-        return self.experiment, tuple(sorted(self.values.items())), self.tolerance
+        values = tuple(sorted(self.values.items()))
+        return self.experiment, values, self.tolerance, self.sensitivities
+
+    @property
+    def plain(self) -> SimulationTask:
+        """The same simulation without sensitivities, whose outputs are the same to the last bit."""
+        return replace(self, sensitivities=()) if self.sensitivities else self
 
 
 @dataclass(frozen=True)
@@ -104,16 +119,39 @@ class SimulationFailure:
 
 
 Simulated: TypeAlias = F64 | SimulationFailure
-"""Outputs of shape (n, number of outputs), or the failure."""
+"""Outputs of shape (n, number of outputs), or the failure; wider with sensitivities."""
 
 
 def refuse_not_finite(
-    outputs: Simulated, values: Mapping[str, float], experiment: str
+    outputs: Simulated,
+    values: Mapping[str, float],
+    experiment: str,
+    count: int | None = None,
 ) -> Simulated:
-    """Return a failure in place of outputs that hold NaN or infinity."""
+    """Return a failure in place of outputs that hold NaN or infinity.
+
+    Parameters
+    ----------
+    outputs
+        Of one simulation.
+    values, experiment
+        FMU variable to value, and the experiment's name, for the message.
+    count
+        How many columns are outputs; the others are sensitivities. All by default.
+    """
     if isinstance(outputs, SimulationFailure) or bool(np.isfinite(outputs).all()):
         return outputs
     row, column = (int(k) for k in np.argwhere(~np.isfinite(outputs))[0])
+    if count is not None and bool(np.isfinite(outputs[:, :count]).all()):
+        return SimulationFailure(
+            f"a derivative of output {column % count} is {outputs[row, column]} from sample {row}"
+            " on",
+            None,
+            dict(values),
+            (),
+            experiment,
+            code=Code.NOT_DIFFERENTIABLE,
+        )
     return SimulationFailure(
         f"output {column} is {outputs[row, column]} from sample {row} on",
         None,

@@ -65,6 +65,11 @@ class SimulationSetup:
     interpolation: Interpolation = "auto"
     sensitivities: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> int:
+        """Columns of what a simulation returns."""
+        return len(self.output_names) * (1 + len(self.sensitivities))
+
     def __post_init__(self) -> None:
         times = _locked(self.times)
         if times.ndim != 1 or times.size == 0:

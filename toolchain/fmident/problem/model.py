@@ -22,6 +22,10 @@ from fmident.problem.settings_keys import WHAT, WHO, InFile
 
 Scaling = Literal["linear", "log"]
 DifferenceScheme = Literal["forward", "central", "auto"]
+"""Of finite differences."""
+
+Derivation = Literal["forward", "central", "auto", "sensitivities"]
+"""Where a Jacobian comes from."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,10 @@ class EvaluationSettings(Options):
         Of an FMU that has both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``, which
         takes Co-Simulation.
     difference
-        Scheme of the finite-difference Jacobian; ``"auto"``: forward where that is exact
-        enough, else central.
+        Where the Jacobian comes from. ``"forward"`` and ``"central"``: finite differences;
+        ``"sensitivities"``: exact sensitivities of the FMU, which has to offer them; ``"auto"``:
+        these where the FMU offers them, else forward differences where they are exact enough, else
+        central ones. ``None``: sensitivities where the FMU offers them, else forward differences.
     relative_step
         Step in the search space; ``None`` chooses it from the measured noise.
     check
@@ -131,7 +137,7 @@ class EvaluationSettings(Options):
     tolerance: Annotated[float | None, INSIDE_UNIT, WHAT] = None
     interpolation: Annotated[Interpolation, WHAT] = "auto"
     interface: Annotated[InterfaceChoice, WHAT] = "auto"
-    difference: Annotated[DifferenceScheme, WHAT] = "forward"
+    difference: Annotated[Derivation | None, WHAT] = None
     relative_step: Annotated[float | None, INSIDE_UNIT, WHAT] = None
     check: Annotated[bool, WHO] = True
     timeout: Annotated[float, Range(above=0.0, below=math.inf), WHO] = 60.0
@@ -140,6 +146,18 @@ class EvaluationSettings(Options):
     workers: Annotated[int | None, Range(least=1), WHO] = None
     memory_limit: Annotated[int | None, POSITIVE, InFile("memory_limit_mb", 1_000_000), WHO] = None
     renew_after: Annotated[int | None, Range(least=1), WHO] = None
+
+    @property
+    def scheme(self) -> DifferenceScheme:
+        """Scheme of the finite differences where there are some."""
+        if self.difference is None or self.difference == "sensitivities":
+            return "forward"
+        return self.difference
+
+    @property
+    def takes_sensitivities(self) -> bool:
+        """Whether exact sensitivities are taken where the FMU offers them."""
+        return self.difference not in ("forward", "central")
 
 
 @dataclass(frozen=True)

@@ -111,21 +111,21 @@ def measurement_values(problem: Problem, p: F64) -> dict[str, float]:
 
 def compared_times(measurement: Measurement, times: F64) -> F64:
     """Return the instants at which measured and predicted are compared, shape (k,)."""
-    return times[_kept(measurement)]
+    return times[compared_samples(measurement)]
 
 
 def compared_values(measurement: Measurement) -> F64:
     """Return the measured signal as it is compared, shape (k,): decimated if asked for."""
-    return measurement.compared[_kept(measurement)]
+    return measurement.compared[compared_samples(measurement)]
 
 
 def compared_sigma(measurement: Measurement) -> F64 | None:
     """Return the standard deviation at the compared instants, shape () or (k,)."""
     sigma = measurement.sigma
-    return sigma if sigma is None or sigma.ndim == 0 else sigma[_kept(measurement)]
+    return sigma if sigma is None or sigma.ndim == 0 else sigma[compared_samples(measurement)]
 
 
-def _kept(measurement: Measurement) -> slice | npt.NDArray[np.intp]:
+def compared_samples(measurement: Measurement) -> slice | npt.NDArray[np.intp]:
     """Return which samples a decimation keeps."""
     if measurement.decimation is None:
         return slice(None)
@@ -153,11 +153,11 @@ def predict_measurement(
     numpy.ndarray
         At the compared instants: shape (n,), or (k,) after a decimation.
     """
-    delay = _number(measurement.delay, values)
-    gain = _number(measurement.gain, values)
-    offset = _number(measurement.offset, values)
+    delay = number_of(measurement.delay, values)
+    gain = number_of(measurement.gain, values)
+    offset = number_of(measurement.offset, values)
     shifted = delayed(times, y, delay) if delay != 0.0 else y
-    return measurement.as_compared(gain * shifted + offset)[_kept(measurement)]
+    return measurement.as_compared(gain * shifted + offset)[compared_samples(measurement)]
 
 
 def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64, ...], ...]:
@@ -182,7 +182,7 @@ def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64
     return tuple(
         tuple(
             predict_measurement(m, experiment.times, y[:, column], values)
-            for m, column in _columns(experiment)
+            for m, column in measured_columns(experiment)
         )
         for experiment, y in zip(problem.experiments, outputs, strict=True)
     )
@@ -228,7 +228,7 @@ def cost_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
     try:
         found = np.asarray(cost.residuals(measured_signals(problem), predicted), dtype=np.float64)
     except (Exception, SystemExit) as error:
-        raise _broken(cost, error) from error
+        raise broken_cost(cost, error) from error
     if found.ndim != 1 or found.size == 0:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned residuals of shape "
@@ -255,7 +255,8 @@ def refuse_other_count(problem: Problem, residuals: F64, count: int) -> None:
         )
 
 
-def _broken(cost: Cost, error: BaseException) -> FmidentError:
+def broken_cost(cost: Cost, error: BaseException) -> FmidentError:
+    """Return the error that an exception of a cost becomes."""
     return plugin_failed(f"the cost '{cost.name}'", type(cost).__module__, error)
 
 
@@ -289,7 +290,7 @@ def check_cost(problem: Problem, location: Location | None = None) -> None:
             code=error.code if isinstance(error, OptionError) else None,
         ) from error
     except (Exception, SystemExit) as error:
-        raise _broken(problem.cost, error) from error
+        raise broken_cost(problem.cost, error) from error
 
 
 def _measured_signal(experiment: Experiment, m: Measurement) -> MeasuredSignal:
@@ -336,10 +337,12 @@ def residual_layout(problem: Problem) -> ResidualLayout:
     )
 
 
-def _columns(experiment: Experiment) -> list[tuple[Measurement, int]]:
+def measured_columns(experiment: Experiment) -> list[tuple[Measurement, int]]:
+    """Return the measurements, each with the column of the simulated outputs that it needs."""
     place = {name: k for k, name in enumerate(experiment.output_variables)}
     return [(m, place[m.variable]) for m in experiment.measurements]
 
 
-def _number(given: NumberOrParameter, values: Mapping[str, float]) -> float:
+def number_of(given: NumberOrParameter, values: Mapping[str, float]) -> float:
+    """Return a number of the measurement model, or the value of the parameter it names."""
     return values[given] if isinstance(given, str) else float(given)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
 
 _SIGNIFICANT_OF_ERROR = 2
 _SIGNIFICANT = 6
@@ -106,3 +110,9 @@ def duration(seconds: float) -> str:
 def _in_two(seconds: float, size: int, large: str, part: int, small: str) -> str:
     whole, rest = divmod(round(seconds / part), size // part)
     return f"{whole} {large}" + (f" {rest} {small}" if rest else "")
+
+
+def jacobians(result: EstimationResult) -> str:
+    """Return how many Jacobians a run took, and where they come from."""
+    origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
+    return f"{result.jacobians} Jacobians{origin}"

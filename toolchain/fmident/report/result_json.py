@@ -101,6 +101,9 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         "derivatives": None
         if result.derivatives is None
         else dataclasses.asdict(result.derivatives),
+        "derivative_origins": {
+            name: dataclasses.asdict(origin) for name, origin in result.derivative_origins.items()
+        },
         "residuals": None
         if result.residuals is None
         else {

@@ -24,6 +24,7 @@ from fmident.estimation.result import (
     StageUncertainty,
     UnmodelledDelay,
 )
+from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
 
@@ -123,6 +124,7 @@ def _result(content: JsonTable) -> EstimationResult:
         stages=tuple(content.each("stages", _stage, [])),
         assumed_units=content.texts("assumed_units", []),
         derivatives=None if verified is None else _derivatives(verified),
+        derivative_origins=_origins(content.table("derivative_origins", {})),
         residuals=None
         if seen is None
         else ResidualCheck(
@@ -159,6 +161,17 @@ def _derivatives(stored: JsonTable) -> DerivativeCheck:
         stored.maybe_text("interpolation", None),
         stored.text("unknown", ""),
     )
+
+
+def _origins(stored: JsonTable) -> dict[str, Origin]:
+    found = {}
+    for name in stored.keys():  # noqa: SIM118
+        origin = stored.table(name)
+        kind = origin.text("kind")
+        if kind not in get_args(OriginKind):
+            raise ValueError(f"a derivative is of the kind '{kind}'")
+        found[name] = Origin(cast(OriginKind, kind), origin.text("reason", ""))
+    return found
 
 
 def _status(content: JsonTable) -> Status:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fmident.report.numbers import duration, interval, percent, plain, with_error
+from fmident.report.numbers import duration, interval, jacobians, percent, plain, with_error
 from fmident.report.verdict import verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         "\n".join(wrap(f"note: {note}", width) for note in result.notes),
         wrap(
             f"{result.estimator}: {result.message.rstrip('.')}; "
-            f"{result.simulations} simulations, {result.jacobians} Jacobians, "
+            f"{result.simulations} simulations, {jacobians(result)}, "
             f"{duration(result.seconds)}",
             width,
         ),

@@ -42,9 +42,10 @@ class ShuffledExecutor(PythonExecutor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Evaluate an experiment that need not be one of the problem's, last things first."""
         sent = pickle.loads(pickle.dumps((experiment, tuple(variables), list(values))))
-        found = super().run_other(sent[0], sent[1], sent[2][::-1])
+        found = super().run_other(sent[0], sent[1], sent[2][::-1], tuple(sensitivities))
         received: list[Simulated] = pickle.loads(pickle.dumps(found[::-1]))
         return received

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation import Evaluator
+from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.identifiability import INVISIBLE
@@ -89,12 +90,15 @@ class VerifiedStatistics(ParameterStatistics):
         Whether the FMU ignores the tolerance.
     solver
         What is known of the error of its own solver then.
+    exact
+        Whether the derivatives are sensitivities, not differences.
     """
 
     tightened: float | None = None
     integration: IntegrationEffect | None = None
     ignores_tolerance: bool = False
     solver: SolverError = field(default_factory=SolverError)
+    exact: bool = False
 
 
 def uncertainty(
@@ -114,7 +118,8 @@ def uncertainty(
     change a standard error or the rank, the derivatives are computed anew along the singular
     directions of the Jacobian, by ladders of central differences. Where no step of the ladder will
     do, they are simulated with a tighter tolerance, if the FMU respects it. What stays open then is
-    withheld.
+    withheld. Exact sensitivities are compared with those at a hundredth of the tolerance, and take
+    their place where the difference matters.
 
     Parameters
     ----------
@@ -145,9 +150,13 @@ def uncertainty(
     factors = np.ones(residuals.size) if weights is None else weights
     used = factors != 0.0
     factors = factors[used]
-    errors = evaluator.column_errors(p)
-    if errors is not None and weights is not None:
-        errors = errors * float(np.sqrt(np.mean(factors**2)))
+    share = 1.0 if weights is None else float(np.sqrt(np.mean(factors**2)))
+
+    def weighted_errors() -> F64 | None:
+        found = evaluator.column_errors(p)
+        return None if found is None else found * share
+
+    errors = weighted_errors()
 
     def weighted(values: F64) -> F64:
         found: F64 = values[used] * (factors if values.ndim == 1 else factors[:, np.newaxis])
@@ -169,8 +178,10 @@ def uncertainty(
 
     kept = np.flatnonzero(~held)
     if not verify or errors is None or not kept.size or evaluator.jacobian_is_given(p):
-        return _verified(judge(jacobian, None))
+        return _verified(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
     integration = evaluator.integration_error(p)
+    if evaluator.jacobian_is_exact(p):  # the errors of sensitivities are measured by now
+        errors = weighted_errors()
     verification = _Verification(evaluator, p, kept, jacobian, judge, weighted, integration)
     found, tightened = verification.run()
     ignores_tolerance = integration is not None and not integration.any()
@@ -190,6 +201,7 @@ def uncertainty(
         integration=effect,
         ignores_tolerance=ignores_tolerance,
         solver=compared,
+        exact=evaluator.jacobian_is_exact(p),
     )
 
 
@@ -250,6 +262,8 @@ class _Verification:
 
     def run(self) -> tuple[ParameterStatistics, float | None]:
         """Return the statistics, and the tolerance of the derivatives if it was tightened."""
+        if self._evaluator.jacobian_is_exact(self._p):
+            return self._exact()
         spread = self._compared()
         if spread is not None:
             found = self._judge(self._jacobian, spread)
@@ -273,6 +287,33 @@ class _Verification:
             if tighter >= present:
                 break
             tolerance = _decade(tighter)
+        assert best is not None
+        return best
+
+    def _exact(self) -> tuple[ParameterStatistics, float | None]:
+        """Return the statistics from sensitivities, and their tolerance if it was tightened.
+
+        They are compared with those at a hundredth of the tolerance; where that leaves something
+        open, the tighter ones take their place, compared with tighter ones still.
+        """
+        jacobian, present = self._jacobian, self._evaluator.tolerance
+        other = self._evaluator.other_columns(self._p)
+        if other is None or not bool(np.isfinite(other).all()) or present is None:
+            return self._judge(jacobian, None), None
+        best: tuple[ParameterStatistics, float | None] | None = None
+        tolerance: float | None = None
+        for attempt in range(_TIGHTENINGS + 1):
+            found = self._judge(jacobian, other - jacobian)
+            if best is None or _worth(found) < _worth(best[0]):
+                best = found, tolerance
+            tolerance = present * TIGHTER ** (attempt + 1)
+            following = max(tolerance * TIGHTER, TIGHTEST)
+            if self._good(found) or attempt == _TIGHTENINGS or following >= tolerance:
+                break
+            tightest = self._evaluator.exact_jacobian(self._p, following)
+            if tightest is None:
+                break
+            jacobian, other = other, tightest
         assert best is not None
         return best
 

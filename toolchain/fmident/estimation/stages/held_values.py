@@ -15,7 +15,7 @@ from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.statistics import HeldValues
 
 if TYPE_CHECKING:
-    from fmident.problem.model import Parameter, Problem
+    from fmident.problem.model import Derivation, Parameter, Problem
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -80,7 +80,9 @@ def held_derivatives(
     noise, relative = _noise_and_step(sizes)
     released, point = _released(problem, values, names, starts or {})
     if relative is not None and problem.evaluation.relative_step is None:
-        settings = replace(problem.evaluation, relative_step=relative, difference="forward")
+        exact = problem.evaluation.takes_sensitivities
+        difference: Derivation | None = None if exact else "forward"
+        settings = replace(problem.evaluation, relative_step=relative, difference=difference)
         released = replace(released, evaluation=settings)
     order = [q.name for q in released.free]
     with Evaluator(released, executor) as evaluator:

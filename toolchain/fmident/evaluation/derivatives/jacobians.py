@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.evaluation.derivatives.curvature import longest_step
+from fmident.evaluation.derivatives.climb import Climb
+from fmident.evaluation.derivatives.curvature import NOTHING, longest_step
 from fmident.evaluation.derivatives.differences import Columns, JacobianError, difference_columns
 from fmident.evaluation.derivatives.directions import DirectionalDerivatives, longest_steps
 from fmident.evaluation.derivatives.events import Crossing
-from fmident.evaluation.derivatives.ladder import Ladder, LadderDerivatives
+from fmident.evaluation.derivatives.exact import Exact, Linearised
+from fmident.evaluation.derivatives.integration import Integration
+from fmident.evaluation.derivatives.ladder import Ladder
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood
 from fmident.evaluation.derivatives.noise import POINTS
+from fmident.evaluation.derivatives.other_steps import by_other_steps
 from fmident.evaluation.derivatives.outliers import Flags
 from fmident.evaluation.derivatives.places import Places
 from fmident.evaluation.derivatives.steps import (
@@ -25,7 +29,7 @@ from fmident.evaluation.derivatives.steps import (
 )
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
-from fmident.evaluation.solver_error import can_compare_interfaces
+from fmident.problem.derivative_origins import Origin
 from fmident.problem.search_space import SearchSpace
 
 _STALE = 2.0
@@ -35,39 +39,9 @@ this part of it."""
 _UNUSED = 1e-6
 """Relative step in place of those that the parameters have themselves."""
 
-_OTHERS = (1e-7, 1e-5)
-"""Tolerances that show whether an FMU respects one at all, where its own, which may be one of
-them, is not known."""
-
 _CLIMBS = 4
 _ENOUGH = 1e-3
 """Relative error of a derivative that needs no better step."""
-
-_SETTLED, _TYPICAL = 0.1, 3.0
-"""Part of a derivative, and times the disagreement of other rows, by which two rungs may disagree
-on a row that an event may cross."""
-
-_FAMILIAR = 4.0
-"""Times the largest derivative of all rows, from which on the disagreement of two rungs is that of
-a jump."""
-
-_BENT = 0.006
-"""Part of a column that curvature may add to a difference with a longer step, twice."""
-
-_APART = 100.0
-"""Ratio of the longest such step to the one used from which on a second one says something."""
-
-_SHORTER, _QUIET = 0.03, 1e-5
-"""A shorter step in place of a longer one, and part of the column that noise may be there."""
-
-TIGHTER = 0.01
-"""Tolerance at which the error of the integration is measured, in relation to the problem's."""
-
-_SLOWEST, _FASTEST = 0.25, 1.5
-"""Powers of the tolerance between which the error of an integrator falls."""
-
-TIGHTEST = 1e-13
-"""Integrators in double precision cannot respect a smaller tolerance."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -81,24 +55,29 @@ class Derivatives:
         Simulates the points.
     space
         The search space, in which steps are taken.
+    exact
+        The columns that need no differences, of the same runs.
 
     Attributes
     ----------
     steps
-        Steps of the finite differences; ``None`` before the first Jacobian.
+        Steps of the finite differences; ``None`` before the first Jacobian that needs some. NaN
+        for parameters that need none.
     """
 
-    def __init__(self, runs: Runs, space: SearchSpace) -> None:
+    def __init__(self, runs: Runs, space: SearchSpace, exact: Exact) -> None:
         self.steps: StepSizes | None = None
+        self._exact = exact
         self._runs = runs
         self._problem = runs.problem
         self._space = space
         self._places = Places(runs.problem)
         self._jacobians: Recent[F64] = Recent(1)
         self._last: tuple[bytes, Columns] | None = None
+        self._differenced: tuple[int, ...] = exact.others
+        self._stepped: frozenset[int] = frozenset()
         self._known_errors: tuple[bytes, F64] | None = None
-        self._integration: tuple[bytes, F64] | None = None
-        self._ignores_tolerance = False
+        self._integration = Integration(runs, exact)
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
 
     def branch(self, runs: Runs) -> Derivatives:
@@ -109,17 +88,19 @@ class Derivatives:
         runs
             Of the same problem.
         """
-        found = Derivatives(runs, self._space)
+        found = Derivatives(runs, self._space, self._exact.branch(runs))
         found.take_over(self)
         return found
 
     def take_over(self, other: Derivatives) -> None:
         """Go on with the steps and the last Jacobian of another of the same problem."""
         self.steps, self._chosen_at = other.steps, other._chosen_at
+        self._stepped, self._differenced = other._stepped, other._differenced
+        self._exact.take_over(other._exact)
         self._jacobians = other._jacobians.copy()
         self._last, self._known_errors = other._last, other._known_errors
         self._places = other._places
-        self._integration, self._ignores_tolerance = other._integration, other._ignores_tolerance
+        self._integration.take_over(other._integration)
 
     def knows(self, point: F64) -> bool:
         """Return whether :meth:`jacobian` at `point` would cost nothing."""
@@ -136,34 +117,116 @@ class Derivatives:
         known = self._jacobians.get(point.tobytes())
         if known is not None:
             return known.copy()
+        exact = self._exact.at(point)  # first: it simulates what residuals need as well
         base = self._base(point)
         if not bool(np.isfinite(base).all()):
             raise JacobianError(
                 f"there is no Jacobian where the simulation fails: {self._runs.reason()}",
                 hint="start elsewhere, or narrow the bounds",
             )
-        steps = self.measure_steps(point)
-        z = self._space.from_physical(point)
-        found = difference_columns(
-            self._around(base, z),
-            steps,
-            [q.name for q in self._problem.free],
-            self._problem.evaluation.difference,
-            self._runs.reason,
-            None if self._last is None else self._last[1].smooth,
-        )
+        found = self._columns(point, base, exact)
         self._runs.counts.add(jacobians=1)
         self._last = (point.tobytes(), found)
         jacobian: F64 = found.jacobian / self._space.derivative(point)
+        if exact is not None:
+            jacobian[:, self._exact.columns] = exact.jacobian
         self._jacobians.put(point.tobytes(), jacobian)
         return jacobian.copy()
 
+    def _columns(self, point: F64, base: F64, exact: Linearised | None) -> Columns:
+        """Return the Jacobian with respect to the search space: differences where it takes them."""
+        count = point.size
+        others = tuple(range(count)) if exact is None else self._exact.others
+        whole, errors = np.zeros((base.size, count)), np.zeros(count)
+        crossings: tuple[Crossing, ...] = ()
+        if exact is not None:
+            columns = list(self._exact.columns)
+            whole[:, columns] = exact.jacobian * self._space.derivative(point)[columns]
+        elif self._problem.evaluation.difference == "sensitivities":
+            raise JacobianError(
+                f"there are no sensitivities: {self._runs.sensitive.reason}",
+                hint='use difference = "auto", which takes finite differences there',
+            )
+        if others:
+            known = None if self._last is None else self._last[1].smooth[:, others]
+            if self._last is not None and self._differenced != others:
+                known = None
+            part = difference_columns(
+                self._around(base, self._space.from_physical(point)).only(others),
+                self._steps_for(point, others).only(others),
+                [self._problem.free[j].name for j in others],
+                self._problem.evaluation.scheme,
+                self._runs.reason,
+                known,
+            )
+            whole[:, others] = part.jacobian
+            errors[list(others)] = part.errors
+            crossings = tuple(
+                dataclasses.replace(c, column=others[c.column]) for c in part.crossings
+            )
+        self._differenced = others
+        return Columns(whole, errors, crossings)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of the last Jacobian: rows that events crossed."""
+        """What the user should know of the Jacobians: rows that events crossed, fall-backs."""
+        crossed = () if self._last is None else self._places.notes(self._last[1].crossings)
+        return (*crossed, *self._runs.sensitive.notes)
+
+    def origins(self) -> dict[str, Origin]:
+        """Return by parameter where its last derivative comes from; empty before a Jacobian."""
         if self._last is None:
-            return ()
-        return self._places.notes(self._last[1].crossings)
+            return {}
+        found = {}
+        for j, q in enumerate(self._problem.free):
+            if j not in self._differenced:
+                found[q.name] = self._exact.origin(j)
+            elif j in self._exact.columns:
+                found[q.name] = Origin("differences", self._runs.sensitive.reason)
+            else:
+                found[q.name] = Origin("differences", self._exact.why_not(j))
+        return found
+
+    def is_exact(self, point: F64) -> bool:
+        """Return whether the Jacobian at `point`, where it is known, needed no differences."""
+        known = self._last is not None and self._last[0] == point.tobytes()
+        return known and not self._differenced and not self.is_given(point)
+
+    def exact_at(self, point: F64, tolerance: float) -> F64 | None:
+        """Return the Jacobian at another tolerance without differences; ``None`` without one."""
+        found = None if self._exact.others else self._exact.at(point, tolerance)
+        return None if found is None else found.jacobian.copy()
+
+    def influence(self, point: F64) -> tuple[Flags | None, float]:
+        """Return which parameters change residuals at `point`, and what counts as no change.
+
+        Parameters
+        ----------
+        point
+            Shape (n,), where the simulation works.
+
+        Returns
+        -------
+        flags
+            Shape (n,); ``None`` where it was not looked at.
+        nothing
+            Root mean square per residual.
+        """
+        exact = self._exact.at(point)
+        if exact is None:
+            sizes = self.measure_steps(point)
+            return sizes.influence, NOTHING * sizes.rounding
+        base, z = self._base(point), self._space.from_physical(point)
+        nothing = NOTHING * _EPS * self._runs.output_magnitude(base)
+        columns, others = list(self._exact.columns), list(self._exact.others)
+        reach = longest_step(self._around(base, z), self._parameter_size(z))
+        reach = (reach * np.abs(self._space.derivative(point)))[columns]
+        acts = np.zeros(z.size, dtype=np.bool_)
+        acts[columns] = np.sqrt(np.mean((exact.jacobian * reach) ** 2, axis=0)) > nothing
+        if others:
+            moved = self._steps_for(point, tuple(others)).influence
+            acts[others] = False if moved is None else moved[others]
+        return acts, nothing
 
     def is_given(self, point: F64) -> bool:
         """Return whether the Jacobian at `point` was handed over, not computed here."""
@@ -176,27 +239,45 @@ class Derivatives:
         self._known_errors = (key, column_errors)
 
     def measure_steps(self, point: F64) -> StepSizes:
-        """Return the steps at `point`, chosen anew when those at hand mean little there."""
+        """Return the steps at `point`, chosen anew when those at hand mean little there.
+
+        Of the parameters that need some; of all where none does.
+        """
+        return self._steps_for(point, self._exact.others or tuple(range(point.size)))
+
+    def _steps_for(self, point: F64, columns: tuple[int, ...]) -> StepSizes:
+        """Return steps among which are those of these columns."""
         z = self._space.from_physical(point)
-        if self.steps is None or self._stale(z):
+        if self.steps is None or not self._stepped.issuperset(columns) or self._stale(z):
+            wanted = tuple(sorted({*columns, *self._stepped}))
             self._chosen_at = z
             base = self._base(point)
-            points = POINTS - 1 + 2 * z.size
+            points = POINTS - 1 + 2 * len(wanted)
             with self._runs.activities.during("measuring the noise of the simulation", points):
-                self.steps = self._choose_steps(base, z)
+                chosen = self._choose_steps(base, z, wanted)
+            self._stepped = frozenset(wanted)
+            reasons = [
+                "" if j in self._stepped else str(self._exact.origin(j)) for j in range(z.size)
+            ]
+            self.steps = chosen.among(wanted, reasons)
         return self.steps
 
     def column_errors(self, point: F64) -> F64 | None:
         """Return the expected length of the error of each column at `point`, shape (n,)."""
         if self._known_errors is not None and self.is_given(point):
             return self._known_errors[1]
-        if self.steps is None:
+        if self._last is None and (self.steps is None or self._exact.columns):
             return None
-        entries = self.steps.errors
+        slope = np.abs(self._space.derivative(point))
+        entries = np.zeros(point.size) if self.steps is None else self.steps.errors
         if self._last is not None and self._last[0] == point.tobytes():
             entries = self._last[1].errors
         rows = self._base(point).size
-        errors: F64 = np.sqrt(rows) * entries / np.abs(self._space.derivative(point))
+        errors: F64 = np.sqrt(rows) * entries / slope
+        exact = [j for j in self._exact.columns if j not in self._differenced]
+        if exact and self._last is not None:
+            jacobian = self._last[1].jacobian[:, exact] / self._space.derivative(point)[exact]
+            errors[exact] = self._exact.errors(point, jacobian, self._integration.tighter)
         return errors
 
     def along(self, point: F64, directions: F64) -> DirectionalDerivatives:
@@ -207,6 +288,9 @@ class Derivatives:
         JacobianError
             The simulation fails at `point`, or all around it.
         """
+        self.jacobian(point)
+        if self.is_exact(point):
+            return self._exact_along(point, directions)
         climb = self.climb(point, directions)
         for _ in range(_CLIMBS):
             found = climb.found()
@@ -217,6 +301,18 @@ class Derivatives:
         found = climb.found()
         lengths = np.linalg.norm(found.differences, axis=0)
         return DirectionalDerivatives(found.values, np.where(np.isnan(lengths), np.inf, lengths))
+
+    def _exact_along(self, point: F64, directions: F64) -> DirectionalDerivatives:
+        """Return what sensitivities say along directions, compared with a tighter tolerance."""
+        jacobian, other = self.jacobian(point), self.other_columns(point)
+        self._runs.counts.add(jacobians=1)
+        if other is not None and bool(np.isfinite(other).all()):
+            # The tighter ones are the better ones.
+            apart = np.linalg.norm((other - jacobian) @ directions, axis=0)
+            return DirectionalDerivatives(other @ directions, apart)
+        errors = self.column_errors(point)
+        assert errors is not None
+        return DirectionalDerivatives(jacobian @ directions, errors @ np.abs(directions))
 
     def climb(
         self,
@@ -280,6 +376,7 @@ class Derivatives:
     def other_columns(self, point: F64) -> F64 | None:
         """Return the Jacobian at `point` by other, far longer steps, one simulation per column.
 
+        Exact columns are those at a tighter tolerance, which take one simulation together.
         The same derivatives to first order in the steps, which are as long as the curvature that
         was measured allows, so that noise that the short steps mistake for a slope is seen. A
         column whose step is long already has a shorter one, where noise allows it.
@@ -290,87 +387,41 @@ class Derivatives:
             Shape (m, n); NaN in columns for which no such step is known, or that fail; ``None``
             where the Jacobian was not computed here, or events cross rows, which no long step has.
         """
-        if self._last is None or self._last[0] != point.tobytes() or self.steps is None:
+        if self._last is None or self._last[0] != point.tobytes():
             return None
         if self._last[1].crossings:
             return None
-        base, z, steps = self._base(point), self._space.from_physical(point), self.steps
-        columns, around = self._last[1], self._around(base, z)
-        size, offsets, root = self._parameter_size(z), np.zeros(z.size), np.sqrt(base.size)
-        longest = longest_step(around, size)
-        for j in range(z.size):
-            used = float(steps.steps[j])
-            length = float(np.linalg.norm(columns.jacobian[:, j]))
-            bend = float(np.nan_to_num(steps.curvature[j])) * root
-            most = min(float(longest[j]), _BENT * length / bend if bend > 0.0 else np.inf)
-            if most >= _APART * used:
-                length = float(np.sqrt(used * most))
-            elif steps.noise_or_rounding * root <= _QUIET * length * used:
-                length = _SHORTER * used  # the step is the longest there is: almost no noise
-            else:
-                continue
-            offset = around.inside(j, float(-np.sign(around.inside(j, used)) * length))
-            offsets[j] = offset if abs(offset) > 0.5 * length else 0.0
-        tried = [int(j) for j in np.flatnonzero(offsets)]
-        found = np.full(columns.jacobian.shape, np.nan)
-        samples = around.samples([(j, float(offsets[j])) for j in tried])
-        for j, sample in zip(tried, samples, strict=True):
-            if sample is not None:
-                found[:, j] = sample.slope
-        for crossing in columns.crossings:
-            found[crossing.rows, crossing.column] = columns.jacobian[crossing.rows, crossing.column]
-        jacobian: F64 = found / self._space.derivative(point)
-        return jacobian
+        found = np.full(self._last[1].jacobian.shape, np.nan)
+        exact = [j for j in self._exact.columns if j not in self._differenced]
+        if exact:
+            self.integration_error(point)
+            tighter = self._integration.tighter
+            if tighter is not None and self._exact.knows(point, tighter):
+                tight = self._exact.at(point, tighter)
+                assert tight is not None
+                found[:, exact] = tight.jacobian
+        others = self._differenced
+        if others and self.steps is not None:
+            z = self._space.from_physical(point)
+            around, size = self._around(self._base(point), z), self._parameter_size(z)
+            known = self._last[1].jacobian
+            slopes = by_other_steps(around, self.steps, known, size, others)
+            found[:, others] = slopes / self._space.derivative(point)[list(others)]
+        return found
 
     def integration_error(self, point: F64) -> F64 | None:
         """Return what the integrator's tolerance leaves in the residuals at `point`, shape (m,).
 
-        The residuals minus those at a hundredth of the tolerance.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Zero where the FMU ignores the tolerance; ``None`` where it respects one that is not
-            known, or the simulation fails.
+        See :meth:`Integration.error`.
         """
-        own = self._runs.tolerance
-        known = own is not None and own * TIGHTER >= TIGHTEST
-        if not known and not can_compare_interfaces(self._problem):
-            return None
-        key = point.tobytes()
-        if self._integration is None or self._integration[0] != key:
-            base = self._base(point)
-            if self._ignores_tolerance:
-                return np.zeros(base.size)
-            others = (own * TIGHTER,) if own is not None and known else _OTHERS
-            self._ignores_tolerance = True
-            error = np.zeros(base.size)
-            for tolerance in others:
-                if self._ignores_tolerance:
-                    error = base - self._runs.probe(point[np.newaxis, :], tolerance)[0]
-                    self._ignores_tolerance = not error.any()
-            self._integration = (key, error)
-        error = self._integration[1]
-        if not known and not self._ignores_tolerance:
-            return None
-        return error if bool(np.isfinite(error).all()) else None
+        return self._integration.error(point, self._base(point))
 
     def integration_order(self, point: F64) -> float:
         """Return the power of the tolerance with which the error of the integration falls there.
 
         Takes one more simulation of each experiment.
         """
-        own, coarse = self._runs.tolerance, self.integration_error(point)
-        if own is None or coarse is None or not coarse.any():
-            return float("nan")
-        tightest = max(own * TIGHTER**2, TIGHTEST)
-        near = self._base(point) - coarse
-        far = self._runs.probe(point[np.newaxis, :], tightest)[0]
-        left = float(np.linalg.norm(near - far))
-        if not np.isfinite(left) or left == 0.0:
-            return 1.0
-        order = np.log(float(np.linalg.norm(coarse)) / left) / -np.log(TIGHTER)
-        return float(np.clip(order, _SLOWEST, _FASTEST))
+        return self._integration.order(point, self._base(point))
 
     def _crossings(self, point: F64) -> tuple[Crossing, ...]:
         if self._last is None or self._last[0] != point.tobytes():
@@ -388,18 +439,19 @@ class Derivatives:
         far = np.abs(z - self._chosen_at) > _STALE * size
         return bool((shrunk | far).any())
 
-    def _choose_steps(self, base: F64, z: F64) -> StepSizes:
+    def _choose_steps(self, base: F64, z: F64, columns: tuple[int, ...]) -> StepSizes:
+        """Return the steps of some parameters, an item for each of these."""
         settings = self._problem.evaluation
-        size = self._parameter_size(z)
+        size = self._parameter_size(z)[list(columns)]
         magnitude = self._runs.output_magnitude(base)
-        own = self._own_steps(z)
+        own = self._own_steps(z)[list(columns)]
         scheme: Scheme = "central" if settings.difference == "central" else "one-sided"
         relative = settings.relative_step
         if relative is not None or bool(np.isfinite(own).all()):
-            chosen = fixed_steps(relative or _UNUSED, size, magnitude, settings.difference)
+            chosen = fixed_steps(relative or _UNUSED, size, magnitude, settings.scheme)
         else:
-            around = self._around(base, z)
-            chosen = choose_steps(around, size, magnitude, settings.difference)
+            around = self._around(base, z).only(columns)
+            chosen = choose_steps(around, size, magnitude, settings.scheme)
         return chosen.with_own_steps(own, scheme)
 
     def _own_steps(self, z: F64) -> F64:
@@ -421,48 +473,3 @@ class Derivatives:
         physical = self._space.to_physical(points)
         inside = np.clip(physical, self._problem.lower, self._problem.upper)
         return self._runs.probe(inside, tolerance)
-
-
-class Climb:
-    """Derivatives along directions that become better with every round of simulations.
-
-    Parameters
-    ----------
-    ladder
-        Of all rows.
-    known
-        Derivatives by the Jacobian, shape (m, k): right for rows that an event crosses.
-    crossed
-        Which rows these may be, shape (m,).
-    """
-
-    def __init__(self, ladder: Ladder, known: F64, crossed: Flags) -> None:
-        self._ladder, self._known, self._crossed = ladder, known, crossed
-
-    def refine(self, wanted: Sequence[int]) -> bool:
-        """Simulate for these directions; return whether there was anything left to try."""
-        return self._ladder.climb(wanted)
-
-    def found(self) -> LadderDerivatives:
-        """Return what is known so far, shape (m, k).
-
-        A row that an event seems to cross may be one on a sharp bend, on which two rungs agree.
-        """
-        found = self._ladder.found()
-        rows = np.flatnonzero(self._crossed)
-        if rows.size == 0:
-            return found
-        values, differences = found.values.copy(), found.differences.copy()
-        # The quotient of a jump is larger than all derivatives by about the width of a peak over
-        # the step.
-        familiar = np.max(np.abs(self._known), axis=0, initial=0.0)
-        torn = rows[~(np.abs(differences[rows]) <= _FAMILIAR * familiar).all(axis=1)]
-        typical = np.sqrt(np.mean(differences[~self._crossed] ** 2, axis=0))
-        allowed = _SETTLED * np.abs(values[rows]) + _TYPICAL * typical
-        open_ones = rows[~(np.abs(differences[rows]) <= allowed).all(axis=1)]
-        # Until the rungs agree, the Jacobian that events were looked for in is as good.
-        apart = np.maximum(np.abs(differences), np.abs(values - self._known))
-        differences[open_ones] = apart[open_ones]
-        values[open_ones] = self._known[open_ones]
-        values[torn], differences[torn] = self._known[torn], 0.0
-        return LadderDerivatives(values, differences, found.steps)

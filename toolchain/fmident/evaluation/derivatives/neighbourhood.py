@@ -81,6 +81,24 @@ class Neighbourhood:
         down, up = self.room(column)
         return up if up >= down else -down
 
+    def only(self, columns: Sequence[int]) -> Neighbourhood:
+        """Return the same point with these parameters alone, the others held."""
+        chosen = list(columns)
+
+        def evaluate(points: F64) -> F64:
+            whole = np.tile(self.z, (len(points), 1))
+            whole[:, chosen] = points
+            return self.evaluate(whole)
+
+        return Neighbourhood(
+            evaluate,
+            self.base,
+            self.z[chosen],
+            self.lower[chosen],
+            self.upper[chosen],
+            self.groups,
+        )
+
     def samples(self, probes: Sequence[tuple[int, float]]) -> list[Sample | None]:
         """Evaluate all probes as one batch.
 

@@ -10,10 +10,12 @@ variable-step solver and gives a Jacobian of noise.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fmident.arrays import F64
 from fmident.evaluation.derivatives.curvature import longest_step, measure_curvature
@@ -27,6 +29,9 @@ Scheme = Literal["one-sided", "central", "aside"]
 
 _SMALLEST_SIZE = 0.1
 """Smallest size of a parameter in relation to its initial value."""
+
+_BY_PARAMETER = ("steps", "curvature", "errors", "influence", "central", "size", "events")
+"""Fields of :class:`StepSizes` with an item for each parameter."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -73,6 +78,48 @@ class StepSizes:
     size: F64 | None = None
     rounding: float = 0.0
     events: Flags | None = None
+
+    def only(self, columns: Sequence[int]) -> StepSizes:
+        """Return the steps of these parameters alone."""
+        chosen = list(columns)
+
+        def of(values: NDArray[Any] | None) -> Any:
+            return None if values is None else values[chosen]
+
+        return dataclasses.replace(
+            self,
+            **{name: of(getattr(self, name)) for name in _BY_PARAMETER},
+            reasons=tuple(self.reasons[j] for j in chosen),
+        )
+
+    def among(self, columns: Sequence[int], reasons: Sequence[str]) -> StepSizes:
+        """Return the same among parameters without steps: NaN, and that these act.
+
+        Parameters
+        ----------
+        columns
+            Places of these parameters.
+        reasons
+            For all parameters; those of these are kept.
+        """
+        chosen = list(columns)
+
+        def of(values: NDArray[Any] | None) -> Any:
+            if values is None:
+                return None
+            flags = values.dtype == np.bool_
+            whole = np.full(len(reasons), False if flags else np.nan, dtype=values.dtype)
+            whole[chosen] = values
+            return whole
+
+        texts = list(reasons)
+        for j, text in zip(chosen, self.reasons, strict=True):
+            texts[j] = text
+        return dataclasses.replace(
+            self,
+            **{name: of(getattr(self, name)) for name in _BY_PARAMETER},
+            reasons=tuple(texts),
+        )
 
     @property
     def noise_or_rounding(self) -> float:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, run_other
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.tasks import Simulated, SimulationTask
@@ -74,6 +74,11 @@ class AutoExecutor(Executor):
         """Whether the problem's own experiments run in worker processes by now."""
         return self._present.isolated
 
+    @property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables that the sensitivities of a task may name."""
+        return self._present.differentiable
+
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks here, or in worker processes."""
         self._choose(len(tasks), self._own)
@@ -85,6 +90,7 @@ class AutoExecutor(Executor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         spent = self._other.setdefault(experiment.times.size, _Spent())
@@ -95,7 +101,7 @@ class AutoExecutor(Executor):
             executor,
             spent,
             len(values),
-            lambda: executor.run_other(experiment, variables, values),
+            lambda: run_other(executor, experiment, variables, values, sensitivities),
         )
 
     def report(self) -> ExecutorReport:

@@ -72,10 +72,14 @@ class Executor(Closes, ABC):
         How many simulations it runs at once.
     isolated
         Whether native code that crashes leaves this process alone.
+    differentiable
+        FMU variables that the sensitivities of a task may name. One that names others is never
+        handed in; none by default, so that an executor need not know of sensitivities.
     """
 
     simultaneous: int = 1
     isolated: bool = False
+    differentiable: frozenset[str] = frozenset()
 
     @abstractmethod
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
@@ -94,7 +98,8 @@ class Executor(Closes, ABC):
         list
             In the order of `tasks`: outputs of shape (instants, outputs), the outputs of
             the experiment in the order of :func:`~fmident.evaluation.setups.output_variables`,
-            or a :class:`SimulationFailure`. A failure never raises; ``KeyboardInterrupt`` does,
+            or a :class:`SimulationFailure`; wider where a task asks for sensitivities, see
+            :class:`SimulationTask`. A failure never raises; ``KeyboardInterrupt`` does,
             and so does an FMU that cannot be loaded at all.
         """
 
@@ -103,6 +108,7 @@ class Executor(Closes, ABC):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's.
 
@@ -114,11 +120,15 @@ class Executor(Closes, ABC):
             FMU variables to record, outputs or not.
         values
             FMU variable to value, one mapping per simulation.
+        sensitivities
+            As of a task; handed in only if there are any, so an executor that is not
+            :attr:`differentiable` can do without this argument.
 
         Returns
         -------
         list
-            In the order of `values`: shape (instants, variables), or the failure.
+            In the order of `values`: shape (instants, variables), wider with sensitivities, or the
+            failure.
 
         Raises
         ------
@@ -166,6 +176,11 @@ class HandingOn(Executor):
         """Whether native code that crashes leaves this process alone."""
         return self.whole.isolated
 
+    @property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables that the sensitivities of a task may name."""
+        return self.whole.differentiable
+
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Have all tasks run."""
         return self.whole.run(tasks, done)
@@ -175,10 +190,24 @@ class HandingOn(Executor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Have an experiment simulated that need not be one of the problem's."""
-        return self.whole.run_other(experiment, variables, values)
+        return run_other(self.whole, experiment, variables, values, sensitivities)
 
     def report(self) -> ExecutorReport:
         """Return what the whole executor has done so far."""
         return self.whole.report()
+
+
+def run_other(
+    executor: Executor,
+    experiment: Experiment,
+    variables: Sequence[str],
+    values: Sequence[Mapping[str, float]],
+    sensitivities: Sequence[str],
+) -> list[Simulated]:
+    """Have an executor simulate another experiment; it may not know of sensitivities."""
+    if not sensitivities:
+        return executor.run_other(experiment, variables, values)
+    return executor.run_other(experiment, variables, values, sensitivities)

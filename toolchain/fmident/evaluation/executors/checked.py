@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.errors import PluginError
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
 
@@ -45,6 +45,9 @@ class CheckedExecutor(HandingOn):
         count = inner.simultaneous
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise self._error("simultaneous", f"is {count!r}, not a positive whole number")
+        names = inner.differentiable
+        if not isinstance(names, frozenset) or not all(isinstance(n, str) for n in names):
+            raise self._error("differentiable", f"is {names!r}, not a frozenset of names")
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks.
@@ -59,7 +62,7 @@ class CheckedExecutor(HandingOn):
             f"'run' of {self._what}", self._module, self.whole.run, caller.has_raised
         ):
             found = self.whole.run(tasks, caller)
-        shapes = [self._shapes[task.experiment] for task in tasks]
+        shapes = [(self._shapes[t.experiment], len(t.sensitivities)) for t in tasks]
         outcomes = self._outcomes("run", found, shapes)
         caller.report_the_rest(outcomes)
         return outcomes
@@ -69,11 +72,12 @@ class CheckedExecutor(HandingOn):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         with code_of_plugin(f"'run_other' of {self._what}", self._module, self.whole.run_other):
-            found = self.whole.run_other(experiment, variables, values)
-        shape = experiment.times.size, len(variables)
+            found = run_other(self.whole, experiment, variables, values, sensitivities)
+        shape = (experiment.times.size, len(variables)), len(sensitivities)
         return self._outcomes("run_other", found, [shape] * len(values))
 
     def report(self) -> ExecutorReport:
@@ -90,13 +94,18 @@ class CheckedExecutor(HandingOn):
             self.whole.close()
 
     def _outcomes(
-        self, method: str, found: object, shapes: Sequence[tuple[int, int]]
+        self, method: str, found: object, shapes: Sequence[tuple[tuple[int, int], int]]
     ) -> list[Simulated]:
+        """Return outcomes of these shapes without sensitivities, and as many sensitivities.
+
+        Those of an executor that ignores sensitivities are the outputs alone.
+        """
         if not isinstance(found, list | tuple):
             raise self._error(method, f"returned {type(found).__name__}, not a list of outcomes")
         if len(found) != len(shapes):
             raise self._error(method, f"returned {len(found)} outcomes for {len(shapes)} tasks")
-        for outcome, shape in zip(found, shapes, strict=True):
+        for outcome, (plain, sensitivities) in zip(found, shapes, strict=True):
+            shape = plain[0], plain[1] * (1 + sensitivities)
             if isinstance(outcome, SimulationFailure):
                 continue
             if not isinstance(outcome, np.ndarray):
@@ -105,7 +114,7 @@ class CheckedExecutor(HandingOn):
                     f"returned {type(outcome).__name__} as an outcome, not an array or a "
                     "SimulationFailure",
                 )
-            if outcome.shape != shape or outcome.dtype != np.float64:
+            if outcome.shape not in (plain, shape) or outcome.dtype != np.float64:
                 raise self._error(
                     method,
                     f"returned outputs of shape {outcome.shape} and type {outcome.dtype}, not "

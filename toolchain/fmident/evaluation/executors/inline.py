@@ -129,7 +129,8 @@ class InProcessExecutor(PreparedExecutor):
         except SimulationError as error:
             self._timeouts += error.timed_out
             return SimulationFailure.of(error, values, prepared.experiment)
-        return refuse_not_finite(outputs, values, prepared.experiment)
+        count = len(prepared.setup.output_names)
+        return refuse_not_finite(outputs, values, prepared.experiment, count)
 
     def _try_reset(self) -> None:
         """Find out once whether the FMU can be reset."""

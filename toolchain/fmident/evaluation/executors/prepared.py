@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.setups import Prepared, SetupTable
 from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.fmu.sensitivities import differentiable
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -34,7 +36,13 @@ class PreparedExecutor(Executor):
 
     def __init__(self, problem: Problem) -> None:
         self._settings = problem.evaluation
+        self._fmu = problem.fmu
         self._table = SetupTable(problem)
+
+    @cached_property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables that the sensitivities of a task may name."""
+        return differentiable(self._fmu, self._settings.interface)
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks, as many at a time as the executor runs at once."""
@@ -45,9 +53,10 @@ class PreparedExecutor(Executor):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
-        prepared = self._table.other(experiment, variables)
+        prepared = self._table.other(experiment, variables, sensitivities)
         return self._run([(prepared, chosen) for chosen in values], None)
 
     @abstractmethod

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fmident.arrays import F64
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
 from fmident.evaluation.executors.factory import make_executor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
 from fmident.evaluation.journal.records import Population
@@ -124,15 +124,17 @@ class RecordedExecutor(HandingOn):
         experiment: Experiment,
         variables: Sequence[str],
         values: Sequence[Mapping[str, float]],
+        sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
-        keys = [self._keys.of_other(experiment, variables, chosen) for chosen in values]
+        keys = [self._keys.of_other(experiment, variables, v, sensitivities) for v in values]
         batch = Batch(keys, self._find)
         # In small batches: this method returns outcomes only when all of them are there.
         share = 2 * max(self.simultaneous, 1)
         for begin in range(0, len(batch.new), share):
             part = batch.new[begin : begin + share]
-            outcomes = self.whole.run_other(experiment, variables, [values[k] for k in part])
+            chosen = [values[k] for k in part]
+            outcomes = run_other(self.whole, experiment, variables, chosen, sensitivities)
             for index, outcome in zip(part, outcomes, strict=True):
                 self._take(keys[index], outcome)
                 batch.take(index, outcome)

@@ -29,8 +29,9 @@ class SimulationKeys:
     """Gives equal keys to simulations with equal outcome, and different ones to all others.
 
     A key covers the FMU and its interface, times, inputs, start values, recorded variables,
-    tolerance, interpolation, the version of fmident, the initial parameters (executors find out
-    there how the FMU takes its inputs), and names and bits of the parameter values.
+    tolerance, interpolation, sensitivities, the version of fmident, the initial parameters
+    (executors find out there how the FMU takes its inputs), and names and bits of the parameter
+    values.
 
     Parameters
     ----------
@@ -57,10 +58,14 @@ class SimulationKeys:
         return self._key(self._table.of(task), task.values)
 
     def of_other(
-        self, experiment: Experiment, variables: Sequence[str], values: Mapping[str, float]
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        values: Mapping[str, float],
+        sensitivities: Sequence[str] = (),
     ) -> bytes:
         """Return the key of a simulation that need not be one of the problem's."""
-        return self._key(self._table.other(experiment, variables), values)
+        return self._key(self._table.other(experiment, variables, sensitivities), values)
 
     def _key(self, prepared: Prepared, values: Mapping[str, float]) -> bytes:
         names = tuple(values)
@@ -88,7 +93,7 @@ class SimulationKeys:
 
             setup = prepared.setup
             digest = hashlib.sha256(self._fmu)
-            plain = (
+            plain: tuple[object, ...] = (
                 __version__,
                 setup.input_names,
                 setup.output_names,
@@ -98,6 +103,8 @@ class SimulationKeys:
                 setup.interpolation,
                 setup.times.shape,
             )
+            if setup.sensitivities:
+                plain = (*plain, setup.sensitivities)
             digest.update(repr(plain).encode())
             digest.update(setup.times.tobytes())
             if setup.inputs is not None:

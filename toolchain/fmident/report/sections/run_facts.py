@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fmident.report.numbers import duration, plain
+from fmident.report.numbers import duration, jacobians, plain
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run_section(entries: Sequence[Entry]) -> str:
 def estimate_facts(result: EstimationResult, version: str) -> list[Entry]:
     """Return the facts of an estimation."""
     cost = f"{plain(result.cost_initial)} → {plain(result.cost_final)} ({_cost_meaning(result)})"
-    simulated = f"{result.simulations} simulations, {result.jacobians} Jacobians"
+    simulated = f"{result.simulations} simulations, {jacobians(result)}"
     path = str(result.fmu_path) if result.fmu_path is not None else ""
     fmu = [Line(result.fmu_name), Line(path, code=True)]
     fmu += [Line(result.fmu_tool or ""), Line(result.fmu_guid or "", code=True)]

@@ -230,7 +230,7 @@ class ProcessExecutor(PreparedExecutor):
             return
         prepared, values = batch.work[index]
         names, numbers, others = split_values(values)
-        room = 8 * (len(numbers) + prepared.setup.times.size * len(prepared.setup.output_names))
+        room = 8 * (len(numbers) + prepared.setup.times.size * prepared.setup.columns)
         roomy = worker.slots is not None and worker.slots.slot_bytes >= room
         if worker.outstanding and not (roomy and prepared.number in worker.known):
             return
@@ -331,8 +331,9 @@ class ProcessExecutor(PreparedExecutor):
             failure = failure_of(facts, bytes(worker.printed), values, prepared)
             self._timeouts += failure.timed_out
             return failure
-        shape = (prepared.setup.times.size, len(prepared.setup.output_names))
-        return refuse_not_finite(worker.outputs(sent, shape), values, prepared.experiment)
+        setup = prepared.setup
+        outputs = worker.outputs(sent, (setup.times.size, setup.columns))
+        return refuse_not_finite(outputs, values, prepared.experiment, len(setup.output_names))
 
     def _weigh(self, worker: Worker, sent: Sent) -> None:
         """Have a worker retire that has done its share or grown."""

@@ -1,0 +1,227 @@
+"""Columns of the Jacobian from exact sensitivities, without differences.
+
+An FMU that integrates its sensitivities gives the derivatives of its outputs in the simulation
+itself; those of the residuals follow by the chain rule through the measurement model and the cost
+(:mod:`fmident.problem.chain_rule`). Parameters of the measurement model alone need no simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import Code, Location, ProblemError
+from fmident.evaluation.memory import Recent
+from fmident.evaluation.runs import Runs
+from fmident.evaluation.setups import output_variables
+from fmident.problem.chain_rule import residual_jacobian, variable_derivatives
+from fmident.problem.derivative_origins import Origin
+from fmident.problem.model import Problem
+
+_TIMES_TOLERANCE = 10.0
+"""Times the tolerance of the simulations that sensitivities may be wrong, as long as it has not
+been measured."""
+
+_UNKNOWN = 1e-8
+"""The same relative error where the tolerance is not known."""
+
+_ROUNDING = 1e-13
+"""Relative error that is always there."""
+
+_REMEMBERED = 3
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """Residuals at a point and their derivatives.
+
+    Parameters
+    ----------
+    residuals
+        Whitened, shape (m,).
+    jacobian
+        With respect to the physical parameters that have exact columns, shape (m, c).
+    """
+
+    residuals: F64
+    jacobian: F64
+
+
+class Exact:
+    """The columns of a problem's Jacobian that need no differences.
+
+    Parameters
+    ----------
+    runs
+        Simulates; simulations at single points have sensitivities from now on.
+    differentiable
+        FMU variables with respect to which the executor differentiates.
+
+    Attributes
+    ----------
+    columns, others
+        Indices of the free parameters with exact derivatives, and of the others.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The problem asks for sensitivities, but some parameters have none.
+    """
+
+    def __init__(self, runs: Runs, differentiable: frozenset[str]) -> None:
+        problem = runs.problem
+        self.differentiable = differentiable
+        self._runs, self._problem = runs, problem
+        self._found: Recent[Linearised] = Recent(_REMEMBERED)
+        self._relative: F64 | None = None
+        moved = [_moved(problem, i) for i in range(len(problem.experiments))]
+        everyone = range(len(problem.free))
+        self.columns: tuple[int, ...] = ()
+        if problem.evaluation.takes_sensitivities:
+            self.columns = tuple(
+                j for j in everyone if all(v in differentiable for names in moved for v in names[j])
+            )
+        self.others = tuple(j for j in everyone if j not in self.columns)
+        self._refuse_others(moved)
+        self._acting = frozenset(j for j in everyone if any(names[j] for names in moved))
+        known = tuple(
+            tuple(dict.fromkeys(v for j in self.columns for v in names[j])) for names in moved
+        )
+        self._needed = any(known)
+        if self._needed:
+            runs.sensitive.known = known
+
+    def branch(self, runs: Runs) -> Exact:
+        """Return the same for a branch of the runs, with what is known of their errors."""
+        known = runs.sensitive.known
+        found = Exact(runs, self.differentiable)
+        runs.sensitive.known = known
+        found.take_over(self)
+        return found
+
+    def take_over(self, other: Exact) -> None:
+        """Go on with what another of the same problem knows."""
+        self._found, self._relative = other._found.copy(), other._relative
+
+    def at(self, point: F64, tolerance: float | None = None) -> Linearised | None:
+        """Return residuals and exact columns at a point, shape (n,).
+
+        Parameters
+        ----------
+        point
+            Physical.
+        tolerance
+            Of the integrator, in place of that of the problem.
+
+        Returns
+        -------
+        Linearised or None
+            ``None`` where the simulation fails, or cannot be differentiated.
+        """
+        if not self.columns:
+            return None
+        key = (point.tobytes(), tolerance)
+        known = self._found.get(key)
+        if known is None:
+            known = self._linearised(point, tolerance)
+            if known is not None:
+                self._found.put(key, known)
+        return known
+
+    def knows(self, point: F64, tolerance: float | None = None) -> bool:
+        """Return whether :meth:`at` would cost nothing."""
+        return self._found.get((point.tobytes(), tolerance)) is not None
+
+    def origin(self, column: int) -> Origin:
+        """Return where the exact derivative of a parameter comes from."""
+        return Origin("sensitivities" if column in self._acting else "measurement-model")
+
+    def why_not(self, column: int) -> str:
+        """Return in words why a parameter has no exact derivative."""
+        scheme = self._problem.evaluation.difference
+        if not self._problem.evaluation.takes_sensitivities:
+            return f'evaluation.difference = "{scheme}"'
+        if not self.differentiable:
+            return "the FMU offers no sensitivities"
+        q = self._problem.free[column]
+        return f"the FMU does not differentiate with respect to '{q.variable}'"
+
+    def errors(self, point: F64, jacobian: F64, tighter: float | None) -> F64:
+        """Return the expected lengths of the errors of the exact columns, shape (c,).
+
+        Compared with a simulation at a tighter tolerance, if that has been run at this point; in
+        proportion to what such a comparison has shown elsewhere; else from the tolerance.
+
+        Parameters
+        ----------
+        point
+            Shape (n,).
+        jacobian
+            Of the exact columns there, shape (m, c).
+        tighter
+            Tolerance to compare with; ``None`` if there is none.
+        """
+        lengths = np.linalg.norm(jacobian, axis=0)
+        other = None if tighter is None else self._found.get((point.tobytes(), tighter))
+        if other is not None:
+            apart = np.linalg.norm(jacobian - other.jacobian, axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = apart / lengths
+            self._relative = np.where(np.isfinite(ratio), ratio, 0.0)
+            measured: F64 = np.maximum(apart, _ROUNDING * lengths)
+            return measured
+        relative = self._relative if self._relative is not None else self._predicted
+        expected: F64 = np.maximum(relative, _ROUNDING) * lengths
+        return expected
+
+    @cached_property
+    def _predicted(self) -> F64:
+        """Relative errors of the columns before any was measured, shape (c,)."""
+        tolerance = self._runs.tolerance
+        each = _UNKNOWN if tolerance is None else _TIMES_TOLERANCE * tolerance
+        return np.array([each if j in self._acting else _ROUNDING for j in self.columns])
+
+    def _linearised(self, point: F64, tolerance: float | None) -> Linearised | None:
+        if self._needed and self._runs.sensitive.known is None:
+            return None  # nobody differentiates after all
+        outcomes = self._runs.linearised(point, tolerance)
+        if outcomes is None:
+            return None
+        outputs, sensitivities = [], []
+        for i, (experiment, y) in enumerate(zip(self._problem.experiments, outcomes, strict=True)):
+            width = len(output_variables(experiment))
+            blocks = [y[:, k : k + width] for k in range(0, y.shape[1], width)]
+            outputs.append(blocks[0])
+            names = self._runs.sensitive.of(i)
+            known: Mapping[str, F64] = dict(zip(names, blocks[1:], strict=True))
+            sensitivities.append(known)
+        residuals = self._runs.whiten(point, outputs)
+        jacobian = residual_jacobian(self._problem, outputs, sensitivities, point, self.columns)
+        if not bool(np.isfinite(residuals).all() and np.isfinite(jacobian).all()):
+            return None
+        return Linearised(residuals, jacobian)
+
+    def _refuse_others(self, moved: list[list[tuple[str, ...]]]) -> None:
+        problem = self._problem
+        if problem.evaluation.difference != "sensitivities" or not self.others:
+            return
+        names = ", ".join(f"'{problem.free[j].name}'" for j in self.others)
+        raise ProblemError(
+            f'evaluation.difference = "sensitivities", but there are none for {names}: '
+            + self.why_not(self.others[0]),
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint='use difference = "auto", which takes finite differences for these',
+            code=Code.NOT_SUPPORTED,
+        )
+
+
+def _moved(problem: Problem, experiment: int) -> list[tuple[str, ...]]:
+    """Return for each free parameter the FMU variables that it moves in an experiment."""
+    rows = variable_derivatives(problem, problem.experiments[experiment], problem.initial)
+    return [
+        tuple(name for name, row in rows.items() if row[j] != 0.0) for j in range(len(problem.free))
+    ]

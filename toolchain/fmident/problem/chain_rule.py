@@ -1,0 +1,188 @@
+"""From derivatives of an FMU's outputs to those of the residuals: the chain rule.
+
+The measurement model is ``gain * y(t - delay) + offset``, filtered and thinned where it is
+decimated; then comes the cost. Its derivatives with respect to gain, offset and delay need no
+simulation, those with respect to a parameter of the FMU need the derivatives of the outputs. The
+filters and the interpolation behind a delay are linear in the signal, so that what they make of a
+derivative is the derivative of what they make of the signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.data.experiment import Experiment, Measurement
+from fmident.errors import PluginError
+from fmident.plugin_code import PLUGIN_BUG
+from fmident.problem.model import Problem
+from fmident.problem.residuals import (
+    broken_cost,
+    compared_samples,
+    measured_columns,
+    measured_signals,
+    number_of,
+    parameter_values,
+    predict,
+)
+from fmident.problem.shift import delay_derivative, delayed
+
+Rows = Mapping[str, F64]
+"""Derivatives of values with respect to the free parameters, by name, shape (n,) each."""
+
+
+def parameter_derivatives(problem: Problem, p: F64) -> dict[str, F64]:
+    """Return the derivatives of :func:`parameter_values`, by the parameter's name.
+
+    Parameters
+    ----------
+    problem
+        Its parameters.
+    p
+        Free parameters, shape (n,).
+    """
+    found = {q.name: np.zeros(p.size) for q in problem.parameters}
+    for j, q in enumerate(problem.free):
+        found[q.name][j] = 1.0
+    return found
+
+
+def variable_derivatives(problem: Problem, experiment: Experiment, p: F64) -> dict[str, F64]:
+    """Return the derivatives of the FMU variables that the parameters set in one experiment.
+
+    Those of :func:`~fmident.problem.residuals.parameter_values_for`.
+
+    Parameters
+    ----------
+    problem
+        Its parameters.
+    experiment
+        One of the problem's, or another one.
+    p
+        Free parameters, shape (n,).
+    """
+    rows = parameter_derivatives(problem, p)
+    return {
+        q.variable: rows[q.name]
+        for q in problem.parameters
+        if q.variable is not None and q.acts_on(experiment.name)
+    }
+
+
+def residual_jacobian(
+    problem: Problem,
+    outputs: Sequence[F64],
+    sensitivities: Sequence[Mapping[str, F64]],
+    p: F64,
+    columns: Sequence[int],
+) -> F64:
+    """Return the derivatives of :func:`~fmident.problem.residuals.cost_residuals`.
+
+    Parameters
+    ----------
+    problem
+        Experiments, measurement model and cost.
+    outputs
+        Simulated outputs, one item per experiment, shape (n, output variables).
+    sensitivities
+        For each experiment: FMU variable to the derivatives of the outputs with respect to it, of
+        the shape of the outputs. Those of all variables that `columns` move.
+    p
+        Free parameters, shape (n,).
+    columns
+        Indices of the free parameters with respect to which residuals are differentiated.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m, len(columns)).
+
+    Raises
+    ------
+    fmident.errors.PluginError
+        The cost is broken.
+    """
+    chosen = list(columns)
+    values, rows = parameter_values(problem, p), parameter_derivatives(problem, p)
+    rows = {name: row[chosen] for name, row in rows.items()}
+    changes = []
+    for experiment, y, known in zip(problem.experiments, outputs, sensitivities, strict=True):
+        moved = variable_derivatives(problem, experiment, p)
+        moved = {name: row[chosen] for name, row in moved.items() if row[chosen].any()}
+        for m, column in measured_columns(experiment):
+            slope = np.zeros((experiment.times.size, len(chosen)))
+            for name, row in moved.items():
+                for j in np.flatnonzero(row):
+                    slope[:, j] += row[j] * known[name][:, column]
+            aside = _on_upper_bound(problem, m, p)
+            changes.append(
+                _predicted_change(m, experiment.times, y[:, column], slope, values, rows, aside)
+            )
+    return _cost_derivatives(problem, outputs, p, changes, len(chosen))
+
+
+def _predicted_change(
+    m: Measurement,
+    times: F64,
+    y: F64,
+    slope: F64,
+    values: Mapping[str, float],
+    rows: Rows,
+    towards_smaller: bool,
+) -> F64:
+    """Return the derivatives of ``predict_measurement``, shape (k, columns).
+
+    Parameters
+    ----------
+    m, times, y, values
+        As there.
+    slope
+        Derivatives of `y`, shape (n, columns).
+    rows
+        Derivatives of `values`.
+    towards_smaller
+        As of :func:`delay_derivative`.
+    """
+    delay, gain = number_of(m.delay, values), number_of(m.gain, values)
+    change = gain * delayed(times, slope, delay)
+    if isinstance(m.gain, str) and rows[m.gain].any():
+        change += np.outer(delayed(times, y, delay), rows[m.gain])
+    if isinstance(m.offset, str):
+        change += rows[m.offset]
+    if isinstance(m.delay, str) and rows[m.delay].any():
+        later = delay_derivative(times, y, delay, towards_smaller=towards_smaller)
+        change += np.outer(gain * later, rows[m.delay])
+    if m.decimation is not None:
+        # Filters are linear; a column of zeros stays one.
+        filtered = [m.as_compared(c) if c.any() else c for c in change.T]
+        change = np.column_stack(filtered) if filtered else change
+    found: F64 = change[compared_samples(m)]
+    return found
+
+
+def _on_upper_bound(problem: Problem, m: Measurement, p: F64) -> bool:
+    """Return whether the delay cannot become larger."""
+    return any(
+        q.name == m.delay and value >= q.upper for q, value in zip(problem.free, p, strict=True)
+    )
+
+
+def _cost_derivatives(
+    problem: Problem, outputs: Sequence[F64], p: F64, changes: Sequence[F64], count: int
+) -> F64:
+    cost, signals = problem.cost, measured_signals(problem)
+    predicted = [y for columns in predict(problem, outputs, p) for y in columns]
+    # A cost is a stranger's code, which may raise anything.
+    try:
+        found = np.asarray(cost.derivatives(signals, predicted, changes), dtype=np.float64)
+    except (Exception, SystemExit) as error:
+        raise broken_cost(cost, error) from error
+    if found.ndim != 2 or found.shape[1] != count:
+        raise PluginError(
+            f"the cost '{cost.name}' ({type(cost).__module__}) returned derivatives of shape "
+            f"{found.shape}, not (m, {count})",
+            hint=PLUGIN_BUG,
+        )
+    return found
