@@ -52,7 +52,7 @@ def kind_of(name: str) -> ExecutorKind:
     [pytest.param(n, marks=[pytest.mark.slow] * (n != "inline")) for n in (*REGISTERED, "pool")],
 )
 def test_every_executor_does_what_it_must(
-    fmu: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    faulty: faults.BuildFaults, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE))
     kind = kind_of(name)
@@ -61,7 +61,10 @@ def test_every_executor_does_what_it_must(
         settings = replace(problem.evaluation, executor=name)
         return kind.open(replace(problem, evaluation=settings), lambda _: None)
 
-    check_executor(make, faults.make_problem(fmu), {"kind": faults.ERROR})
+    sensitive = faults.make_problem(faulty(faults.SENSITIVE))
+    with make(sensitive) as executor:
+        assert executor.differentiable >= {"a", "b"} or name == "pool"
+    check_executor(make, sensitive, {"kind": faults.ERROR})
 
 
 def decay(times: F64, inputs: Mapping[str, F64], k: float) -> dict[str, F64]:
@@ -213,6 +216,41 @@ WRONG = {
 def test_each_mistake_is_found(kind: type[Base], problem: Problem) -> None:
     with pytest.raises(ConformanceError, match=WRONG[kind]):
         check(kind, problem)
+
+
+def sensitive(problem: Problem, slope: float = 1.0) -> PythonExecutor:
+    def by_k(times: F64, inputs: Mapping[str, F64], k: float) -> dict[str, F64]:
+        return dict.fromkeys(("x", "y"), slope * times)
+
+    return PythonExecutor(problem, decay, {"k": by_k})
+
+
+def check_sensitive(make: Callable[[Problem], Executor], problem: Problem) -> None:
+    check_executor(make, problem, {"k": -1.0}, reference=sensitive)
+
+
+def test_sensitivities_are_checked_where_both_have_them(problem: Problem) -> None:
+    check_sensitive(sensitive, problem)
+    check_sensitive(lambda given: PythonExecutor(given, decay), problem)
+    with pytest.raises(ConformanceError, match="with sensitivities differs"):
+        check_sensitive(lambda given: sensitive(given, 1.1), problem)
+
+
+def test_an_executor_that_promises_sensitivities_must_return_them(problem: Problem) -> None:
+    class Own(PythonExecutor):
+        def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+            return super().run([task.plain for task in tasks], done)
+
+    with pytest.raises(ConformanceError, match="with sensitivities has shape"):
+        check_sensitive(lambda given: Own(given, decay, {"k": decay}), problem)
+
+
+def test_what_can_be_differentiated_is_a_set_of_names(problem: Problem) -> None:
+    class Own(Base):
+        differentiable = ["k"]  # type: ignore[assignment]  # noqa: RUF012
+
+    with pytest.raises(ConformanceError, match="'differentiable' is"):
+        check(Own, problem)
 
 
 def test_run_other_may_be_missing(problem: Problem) -> None:

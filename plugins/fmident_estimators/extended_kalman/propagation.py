@@ -12,8 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.experiment import Experiment, Measurement
+from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.evaluation import differentiated_outputs
 from fmident.evaluation.contract import Evaluator
+from fmident.problem import measurement_derivatives
 from fmident.problem.model import Problem
 from fmident.problem.residuals import measurement_values
 
@@ -98,6 +100,9 @@ class Propagation:
         Prediction or None
             ``None`` if the simulation fails.
         """
+        exact = self._differentiated(times, inputs, states, parameters)
+        if exact is not None:
+            return exact
         np.maximum(self._sizes, np.abs(states), out=self._sizes)
         n = parameters.size
         sizes = np.concatenate([self._sizes, np.maximum(np.abs(parameters), 1e-3)])
@@ -125,19 +130,53 @@ class Propagation:
             found[0, : self._m], found[0, self._m :], jacobian[: self._m], jacobian[self._m :]
         )
 
-    def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
-        """Return states and measured outputs at the last instant, shape (k, m + o)."""
+    def _differentiated(
+        self, times: F64, inputs: F64, states: F64, parameters: F64
+    ) -> Prediction | None:
+        """Return the prediction from one simulation with sensitivities; ``None`` without them."""
+        p = self._physical(parameters)
+        interval = self._interval(times, inputs, states)
+        found = differentiated_outputs(
+            self._evaluator, interval, self._variables, p, self._start_names
+        )
+        if found is None:
+            return None
+        m, n = self._m, p.size
+        values = found[0][-1, self._places]
+        # With respect to states, then parameters of the search space.
+        slopes = np.roll(found[1][-1, self._places], m, axis=1)
+        numbers = measurement_values(self._problem, p)
+        rows = measurement_derivatives(self._problem, p)
+        for j, measurement in enumerate(self._experiment.measurements):
+            place, y = m + j, float(values[m + j])
+            slopes[place] *= _number(measurement.gain, numbers)
+            if isinstance(measurement.gain, str):
+                slopes[place, m:] += y * rows[measurement.gain]
+            if isinstance(measurement.offset, str):
+                slopes[place, m:] += rows[measurement.offset]
+            values[place] = _measured(measurement, y, numbers)
+        slopes[:, m:] *= self._space.derivative(p)
+        assert slopes.shape[1] == m + n
+        return Prediction(values[:m], values[m:], slopes[:m], slopes[m:])
+
+    def _physical(self, points: F64) -> F64:
+        """Return physical parameters inside the bounds."""
+        return np.clip(self._space.to_physical(points), self._problem.lower, self._problem.upper)
+
+    def _interval(self, times: F64, inputs: F64, states: F64) -> Experiment:
+        """Return one interval as an experiment that starts from states."""
         starts = dict(zip(self._start_names, states.tolist(), strict=True))
-        interval = dataclasses.replace(
+        return dataclasses.replace(
             self._experiment,
             times=times,
             inputs={name: inputs[:, k] for k, name in enumerate(self._experiment.inputs)},
             measurements=(),
             start_values={**self._experiment.start_values, **starts},
         )
-        physical = np.clip(
-            self._space.to_physical(points), self._problem.lower, self._problem.upper
-        )
+
+    def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
+        """Return states and measured outputs at the last instant, shape (k, m + o)."""
+        interval, physical = self._interval(times, inputs, states), self._physical(points)
         found = self._evaluator.simulate_outputs(interval, self._variables, physical)
         outcome = found[:, -1, self._places]
         for k, p in enumerate(physical):
@@ -149,8 +188,8 @@ class Propagation:
 
 
 def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> float:
-    gain, offset = (
-        values[x] if isinstance(x, str) else float(x)
-        for x in (measurement.gain, measurement.offset)
-    )
-    return gain * y + offset
+    return _number(measurement.gain, values) * y + _number(measurement.offset, values)
+
+
+def _number(given: NumberOrParameter, values: dict[str, float]) -> float:
+    return values[given] if isinstance(given, str) else float(given)

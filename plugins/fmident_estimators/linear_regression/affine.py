@@ -28,6 +28,9 @@ _RETREATS = (-1.0, 0.3, -0.3, 0.1, -0.1, 0.01, -0.01)
 """Where a step fails, the other side is tried, and nearer points: of a linear function each gives
 the same column."""
 
+_ROUNDINGS = 4.0
+"""Changes of so many roundings of the largest value are none."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -144,8 +147,25 @@ def affine_model(function: Function, box: Box) -> AffineModel:
         changes[weak[good]] = again[good]
         steps[weak[good]] = larger[weak[good]]
     # What rounding alone makes of an unchanged value is not influence.
-    changes[np.abs(changes).max(axis=1, initial=0.0) <= 4.0 * _EPS * np.abs(base).max()] = 0.0
+    still = np.abs(changes).max(axis=1, initial=0.0) <= _ROUNDINGS * _EPS * np.abs(base).max()
+    changes[still] = 0.0
     return AffineModel(box.center, base, np.ascontiguousarray((changes / steps[:, np.newaxis]).T))
+
+
+def affine_from_derivatives(base: F64, jacobian: F64, box: Box) -> AffineModel:
+    """Return the affine model of a function whose derivatives at the centre are known.
+
+    Parameters
+    ----------
+    base, jacobian
+        Values at the centre, shape (m,), and their derivatives, shape (m, n).
+    box
+        Centre and sizes.
+    """
+    matrix = np.ascontiguousarray(jacobian)
+    largest = np.abs(matrix).max(axis=0, initial=0.0) * np.abs(box.steps())
+    matrix[:, largest <= _ROUNDINGS * _EPS * np.abs(base).max()] = 0.0
+    return AffineModel(box.center, base, matrix)
 
 
 def superposition_error(function: Function, model: AffineModel, points: F64) -> tuple[float, F64]:

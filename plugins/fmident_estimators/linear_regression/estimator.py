@@ -19,6 +19,7 @@ from fmident_estimators.linear_regression.affine import (
     AffineModel,
     Box,
     FailedEvaluationError,
+    affine_from_derivatives,
     affine_model,
     nonlinear_parameters,
     superposition_error,
@@ -161,7 +162,7 @@ def regressor(
     """
     names = [q.name for q in evaluator.problem.free]
     try:
-        model = affine_model(evaluator.probe, box)
+        model = _model(evaluator, box)
     except FailedEvaluationError as failed:
         raise EstimationError(
             f"a simulation that the regressor needs fails: {evaluator.last_failure}",
@@ -188,6 +189,24 @@ def regressor(
             " if the error of the FMU's own solver is to blame",
         )
     return model, worst
+
+
+def _model(evaluator: Evaluator, box: Box) -> AffineModel:
+    """Return the residuals as an affine model: from sensitivities, else one step along each.
+
+    Raises
+    ------
+    FailedEvaluationError
+        A simulation fails that is needed.
+    """
+    if not evaluator.differenced:
+        base = evaluator.residuals(box.center)
+        if not bool(np.isfinite(base).all()):
+            raise FailedEvaluationError
+        jacobian = evaluator.jacobian(box.center)
+        if evaluator.jacobian_is_exact(box.center):
+            return affine_from_derivatives(base, jacobian, box)
+    return affine_model(evaluator.probe, box)
 
 
 def _base_parameters(

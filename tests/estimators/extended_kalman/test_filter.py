@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fmident.data.experiment import Experiment, Measurement
-from fmident.errors import ProblemError, SimulationError
+from fmident.errors import Code, ProblemError, SimulationError
 from fmident.estimation import run_estimation
 from fmident.estimation.online.series import Flag, TimeSeriesEstimate
 from fmident.evaluation import (
@@ -24,6 +24,7 @@ from fmident.evaluation import (
 from fmident.fmu import Fmu, open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 from fmident_estimators.extended_kalman import ExtendedKalman, ExtendedKalmanOptions
+from fmident_estimators.extended_kalman.propagation import Propagation
 
 ROOT = Path(__file__).parents[3]
 TIMES = np.linspace(0.0, 2.0, 81)
@@ -246,3 +247,85 @@ def test_an_fmu_whole_run(fmu: Fmu) -> None:
     assert np.all(last.standard_errors < [1.0, 0.1])
     # The FMU with these parameters explains the data, as with any other estimate.
     assert result.fits[0].rms == pytest.approx(1e-3, rel=0.2)
+
+
+DECAY_SLOPES = {
+    "k": lambda times, inputs, k, x_start=1.0: {
+        "x": -x_start * (times - times[0]) * np.exp(-k * (times - times[0]))
+    },
+    "x_start": lambda times, inputs, k, x_start=1.0: {"x": np.exp(-k * (times - times[0]))},
+}
+
+
+@pytest.mark.parametrize("scaling", ["linear", "log"])
+def test_transitions_come_from_sensitivities_with_one_simulation_per_sample(scaling: str) -> None:
+    problem = decay_problem(3, scaling=scaling)
+    (experiment,) = problem.experiments
+    (measured,) = experiment.measurements
+    measured = dataclasses.replace(measured, gain="gain", offset="offset")
+    problem = dataclasses.replace(
+        problem,
+        parameters=(*problem.parameters, Parameter("gain", 1.1), Parameter("offset", 0.02)),
+        experiments=(dataclasses.replace(experiment, measurements=(measured,)),),
+    )
+    found = []
+    for slopes in (DECAY_SLOPES, {}, {"k": DECAY_SLOPES["k"]}):
+        with Evaluator(problem, PythonExecutor(problem, decay, slopes)) as evaluator:
+            options = ExtendedKalmanOptions(**STATES, initial_error={"k": 0.3, "x": 0.1})
+            before = evaluator.simulations
+            series = ExtendedKalman().track(problem, problem.experiments[0], evaluator, options)
+            found.append((series, evaluator.simulations - before))
+    (exact, few), (differenced, many), (partly, _) = found
+    assert few <= TIMES.size + 1
+    assert many > 3 * few
+    # Differences over 10 % are coarse at the start.
+    assert np.abs(exact.values[-1] - differenced.values[-1]).max() <= 2e-3
+    np.testing.assert_array_equal(partly.values, differenced.values)
+
+
+def test_a_sample_without_derivatives_takes_differences() -> None:
+    def refused(times, inputs, k, x_start=1.0):
+        raise SimulationError("only touched", code=Code.NOT_DIFFERENTIABLE)
+
+    problem = decay_problem(3)
+    slopes = {**DECAY_SLOPES, "k": refused}
+    series = []
+    for known in (slopes, {}):
+        with Evaluator(problem, PythonExecutor(problem, decay, known)) as evaluator:
+            options = ExtendedKalmanOptions(**STATES)
+            series.append(
+                ExtendedKalman().track(problem, problem.experiments[0], evaluator, options)
+            )
+            assert evaluator.failures == 0
+            assert bool(evaluator.notes) == bool(known)
+    np.testing.assert_array_equal(series[0].values, series[1].values)
+
+
+@pytest.mark.parametrize("scaling", ["linear", "log"])
+def test_predicted_derivatives_are_those_of_the_simulation(scaling: str) -> None:
+    problem = decay_problem(3, scaling=scaling)
+    (experiment,) = problem.experiments
+    (measured,) = experiment.measurements
+    measured = dataclasses.replace(measured, gain="gain", offset="offset")
+    problem = dataclasses.replace(
+        problem,
+        parameters=(Parameter("gain", 1.1), *problem.parameters, Parameter("offset", 0.02)),
+        experiments=(dataclasses.replace(experiment, measurements=(measured,)),),
+    )
+    times, inputs, floor = np.array([0.1, 0.15, 0.3]), np.zeros((3, 0)), np.array([0.1])
+    with Evaluator(problem, PythonExecutor(problem, decay, DECAY_SLOPES)) as evaluator:
+        step = Propagation(problem, problem.experiments[0], evaluator, ["x_start"], ["x"], floor)
+        joint = np.concatenate([[0.8], evaluator.space.from_physical(problem.initial)])
+
+        def at(point: np.ndarray) -> np.ndarray:
+            return step._simulate(times, inputs, point[:1], point[np.newaxis, 1:])[0]
+
+        found = step.predict(times, inputs, joint[:1], joint[1:], np.full(joint.size, 0.1))
+        assert found is not None
+        np.testing.assert_array_equal(np.concatenate([found.states, found.outputs]), at(joint))
+        slopes = np.vstack([found.states_jacobian, found.outputs_jacobian])
+        for k in range(joint.size):
+            h = 1e-5 * np.eye(joint.size)[k]
+            np.testing.assert_allclose(
+                slopes[:, k], (at(joint + h) - at(joint - h)) / 2e-5, rtol=1e-8, atol=1e-9
+            )

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from fmident.errors import Code, EstimationError, ProblemError, SimulationError
+from fmident.estimation import run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Parameter
+from fmident_estimators.linear_regression import LinearRegression
 
 from ...refused import refused
 from .conftest import GRAVITY, LENGTH, TRUTH, free, make_bench, pendulum
@@ -289,3 +292,27 @@ def test_gravity_is_what_the_pendulum_feels() -> None:
     tau = pendulum(None, inputs, 0.2, 0.3, 1.5, 0.0)["tau"]
     assert (high - low) / 2e-6 == pytest.approx(tau, rel=1e-6)
     assert tau == pytest.approx(GRAVITY * 1.05 * np.sin(0.3))
+
+
+def test_the_regressor_comes_from_sensitivities() -> None:
+    def slope(name: str):
+        alone = dict.fromkeys(("inertia", "moment", "mass", "friction"), 0.0)
+
+        def of(times, inputs, **_values):
+            return pendulum(times, inputs, **{**alone, name: 1.0})
+
+        return of
+
+    bench = make_bench(free(*ALL), noise=0.01)
+    results = []
+    for slopes in ({name: slope(name) for name in ALL}, {}):
+        executor = PythonExecutor(bench.problem, pendulum, slopes)
+        with Evaluator(bench.problem, executor) as evaluator:
+            results.append(run_estimation(bench.problem, evaluator, LinearRegression(), {}))
+    exact, differenced = results
+    # One for the regressor in place of one more for each parameter.
+    assert exact.simulations == differenced.simulations - len(ALL)
+    for name in ALL:
+        assert exact.values[name] == pytest.approx(differenced.values[name], rel=1e-9)
+    assert exact.identifiability is not None
+    assert exact.identifiability.rank == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.evaluation import Simulated, SimulationFailure, SimulationTask
+from fmident.fmu.sensitivities import MEMBER
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 
 from ...fmu.build import Fixture, build, real
@@ -29,6 +31,7 @@ VARIABLES = "\n".join(
         real("x", 5, "output"),
         real("y", 6, "output"),
         real("pace", 7, "parameter", start=0),
+        real("bent", 9, "parameter", start=0),
     ]
 )
 CATEGORIES = ("logStatusDiscard", "logStatusError", "logStatusFatal")
@@ -38,9 +41,18 @@ TIMES = np.linspace(0.0, 2.0, 21)
 BuildFaults = Callable[..., Path]
 
 
+SENSITIVE = "SENSITIVE"
+"""Definition of an FMU that differentiates ``x`` and ``y`` with respect to ``a`` and ``b``."""
+
+
 def build_faults(folder: Path, *defines: str) -> Path:
     """Return the FMU."""
-    return build(Fixture(str(SOURCE), VARIABLES, {}, defines, categories=CATEGORIES), folder)
+    fmu = build(Fixture(str(SOURCE), VARIABLES, {}, defines, categories=CATEGORIES), folder)
+    if SENSITIVE in defines:
+        with zipfile.ZipFile(fmu, "a") as archive:
+            if MEMBER not in archive.namelist():
+                archive.writestr(MEMBER, "{}")
+    return fmu
 
 
 def make_problem(

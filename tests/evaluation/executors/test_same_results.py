@@ -5,6 +5,7 @@ What holds for all executors is in `tests/testing/test_executor_checks.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, FmuError
 from fmident.evaluation import (
+    Evaluator,
     Executor,
     InProcessExecutor,
     ProcessExecutor,
@@ -23,10 +25,21 @@ from fmident.evaluation import (
 )
 from fmident.evaluation.executors import auto
 from fmident.evaluation.executors.auto import AutoExecutor
+from fmident.problem.derivative_origins import summary_of
 
 from ...fmu.build import Fixture, build
 from ...refused import refused
-from .faults import DISCARD, ERROR, TIMES, failure, make_problem, same, task
+from .faults import (
+    DISCARD,
+    ERROR,
+    SENSITIVE,
+    TIMES,
+    BuildFaults,
+    failure,
+    make_problem,
+    same,
+    task,
+)
 
 TASKS = [task(0.1 * k, k % 2) for k in range(24)]
 
@@ -237,3 +250,46 @@ def test_small_batches_do_not_make_workers_start_in_vain(
             assert same(executor.run([TASKS[i] for i in two]), [reference[i] for i in two])
             seen |= set(executor.pids)
         assert len(seen) == 2
+
+
+@pytest.fixture(scope="module")
+def sensitive(faulty: BuildFaults) -> Path:
+    return faulty(SENSITIVE)
+
+
+def test_an_fmu_differentiates_in_the_simulation_of_the_residuals(sensitive: Path) -> None:
+    problem = make_problem(sensitive)
+    with Evaluator(problem, InProcessExecutor(problem)) as evaluator:
+        residuals = evaluator.residuals(problem.initial)
+        jacobian = evaluator.jacobian(problem.initial)
+        assert evaluator.simulations == len(problem.experiments)
+        assert summary_of(evaluator.derivative_origins) == "exact sensitivities of the FMU"
+    central = replace(problem.evaluation, difference="central")
+    other = replace(problem, evaluation=central)
+    with Evaluator(other, InProcessExecutor(other)) as evaluator:
+        assert evaluator.residuals(problem.initial).tobytes() == residuals.tobytes()
+        np.testing.assert_allclose(jacobian, evaluator.jacobian(problem.initial), rtol=1e-9)
+
+
+def test_an_fmu_that_cannot_be_differentiated_somewhere_falls_back(sensitive: Path) -> None:
+    problem = make_problem(sensitive, start={"bent": 1.0})
+    with Evaluator(problem, InProcessExecutor(problem)) as evaluator:
+        jacobian = evaluator.jacobian(problem.initial)
+        assert evaluator.failures == 0
+        (note,) = evaluator.notes
+        assert "a contact is only touched" in note
+        assert {o.kind for o in evaluator.derivative_origins.values()} == {"differences"}
+    plain = make_problem(sensitive)
+    with Evaluator(plain, InProcessExecutor(plain)) as evaluator:
+        np.testing.assert_allclose(jacobian, evaluator.jacobian(problem.initial), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_jacobians_of_processes_are_those_of_one_process_to_the_bit(sensitive: Path) -> None:
+    problem = make_problem(sensitive)
+    found = []
+    for kind in (InProcessExecutor, ProcessExecutor):
+        with Evaluator(problem, kind(problem)) as evaluator:
+            found.append(evaluator.jacobian(problem.initial).tobytes())
+            assert evaluator.simulations == len(problem.experiments)
+    assert found[0] == found[1]

@@ -30,11 +30,17 @@ def decay(times: F64, inputs: Mapping[str, F64], k: float, a: float) -> dict[str
     return {"y": a * np.exp(-k * times)}
 
 
+SLOPES = {
+    "k": lambda times, inputs, k, a: {"y": -a * times * np.exp(-k * times)},
+    "a": lambda times, inputs, k, a: {"y": np.exp(-k * times)},
+}
+
+
 class Counting(PythonExecutor):
     """Remembers what it was asked for."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem, decay)
+    def __init__(self, problem: Problem, *, differentiable: bool = False) -> None:
+        super().__init__(problem, decay, SLOPES if differentiable else {})
         self.ran: list[SimulationTask] = []
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
@@ -65,8 +71,10 @@ def problem() -> Problem:
 class Recorded:
     """An executor with a journal in a folder, and the counting one behind it."""
 
-    def __init__(self, problem: Problem, folder: Path | None, **sizes: int) -> None:
-        self.inner = Counting(problem)
+    def __init__(
+        self, problem: Problem, folder: Path | None, *, differentiable: bool = False, **sizes: int
+    ) -> None:
+        self.inner = Counting(problem, differentiable=differentiable)
         self.journal = None if folder is None else Journal(folder, **sizes)
         self.executor = RecordedExecutor(self.inner, SimulationKeys(problem, b"fmu"), self.journal)
 

@@ -25,8 +25,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def estimate(problem: Problem, name: str, folder: Path, thrifty: int) -> tuple[Any, Recorded]:
-    run = Recorded(problem, folder, thrifty=thrifty)
+def estimate(
+    problem: Problem, name: str, folder: Path, thrifty: int, *, differentiable: bool = False
+) -> tuple[Any, Recorded]:
+    run = Recorded(problem, folder, thrifty=thrifty, differentiable=differentiable)
     estimator = load_plugins().estimators.get(name)()
     try:
         with Evaluator(problem, run.executor) as evaluator:
@@ -55,12 +57,19 @@ def plain(result: EstimationResult) -> dict[str, Any]:
 
 @pytest.mark.parametrize("thrifty", [0, 1 << 40], ids=["costs", "outputs"])
 @pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("sensitive", [False, True], ids=["differences", "sensitivities"])
 def test_goes_on_to_the_same_result(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, thrifty: int
+    problem: Problem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    thrifty: int,
+    sensitive: bool,
 ) -> None:
-    whole, run = estimate(problem, name, tmp_path / "whole", thrifty)
+    whole, run = estimate(problem, name, tmp_path / "whole", thrifty, differentiable=sensitive)
+    assert any(task.sensitivities for task in run.inner.ran) == sensitive
     total = len(run.inner.ran)
-    done: list[tuple[float, ...]] = []
+    done: list[object] = []
     real = Counting._run_one
 
     def killed(self: Counting, *arguments: Any) -> Any:
@@ -69,16 +78,17 @@ def test_goes_on_to_the_same_result(
         outcome = real(self, *arguments)
         # A failure that is not final is to be run again.
         final = not isinstance(outcome, SimulationFailure) or outcome.final
-        done.append(tuple(arguments[2].values()) if final else ())
+        done.append((tuple(arguments[2].values()), *arguments[3:]) if final else ())
         return outcome
 
     monkeypatch.setattr(Counting, "_run_one", killed)
     with pytest.raises(EstimationError, match="stands for whatever"):
-        estimate(problem, name, tmp_path / "part", thrifty)
+        estimate(problem, name, tmp_path / "part", thrifty, differentiable=sensitive)
     monkeypatch.undo()
-    again, run = estimate(problem, name, tmp_path / "part", thrifty)
+    again, run = estimate(problem, name, tmp_path / "part", thrifty, differentiable=sensitive)
     assert plain(again) == plain(whole)
-    repeated = {tuple(task.values.values()) for task in run.inner.ran} & set(done)
+    ran = {(tuple(t.values.values()), t.tolerance, t.sensitivities) for t in run.inner.ran}
+    repeated = ran & set(done)
     # With costs only, the points that an estimator looks at more closely run again.
     assert len(repeated) <= (8 if thrifty == 0 else 0)
     assert run.executor.served.restored > 0

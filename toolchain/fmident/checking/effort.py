@@ -77,7 +77,8 @@ def effort(
     """
     problem = evaluator.problem
     experiments = len(problem.experiments)
-    moved = sum(q.variable is not None for q in problem.free)
+    moved = sum(problem.free[j].variable is not None for j in evaluator.differenced)
+    # Exact sensitivities come with the simulation at the point itself.
     columns = moved * (2 if problem.evaluation.difference == "central" else 1)
     simulations = most = None
     events = False

@@ -15,6 +15,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import ProblemError
 from fmident.evaluation import Evaluator
+from fmident.evaluation.other_derivatives import differentiated_outputs
 from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
 
 Criterion = Literal["determinant", "condition"]
@@ -62,10 +63,15 @@ class Information:
         """Return the whitened sensitivities, columns in scaled parameters, (m, parameters)."""
         initial = self.evaluator.problem.initial
         count = initial.size
+        experiment = self.experiment(times, inputs)
+        exact = differentiated_outputs(self.evaluator, experiment, self.outputs, initial)
+        if exact is not None:
+            slopes = exact[1] / self.sigmas[:, np.newaxis]
+            exactly: F64 = slopes.reshape(-1, count) * self.scale
+            return exactly
         points = np.tile(initial, (2 * count, 1))
         points[np.arange(count), np.arange(count)] = self.high
         points[count + np.arange(count), np.arange(count)] = self.low
-        experiment = self.experiment(times, inputs)
         found = self.evaluator.simulate_outputs(experiment, self.outputs, points) / self.sigmas
         change = (found[:count] - found[count:]).reshape(count, -1)
         columns: F64 = (change * (self.scale / (self.high - self.low))[:, np.newaxis]).T

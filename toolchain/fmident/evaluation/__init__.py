@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         runs_in_this_process,
     )
     from fmident.evaluation.matching import EventMatching
+    from fmident.evaluation.other_derivatives import differentiated_outputs
     from fmident.evaluation.python_model import PythonExecutor, python_problem
     from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
     from fmident.evaluation.side_by_side import in_callers_thread
@@ -61,6 +62,7 @@ __all__ = [
     "Warn",
     "choose_steps",
     "difference_columns",
+    "differentiated_outputs",
     "fixed_steps",
     "in_callers_thread",
     "make_executor",
@@ -97,6 +99,7 @@ __getattr__, __dir__ = lazy_face(
         "Warn": "executors",
         "choose_steps": "derivatives.steps",
         "difference_columns": "derivatives.differences",
+        "differentiated_outputs": "other_derivatives",
         "fixed_steps": "derivatives.steps",
         "in_callers_thread": "side_by_side",
         "make_executor": "executors",

@@ -43,6 +43,20 @@ class Evaluator(Protocol):
         """Relative tolerance of the simulations; ``None`` where it is not known."""
 
     @property
+    def differentiable(self) -> frozenset[str]:
+        """FMU variables with respect to which simulations can be differentiated.
+
+        Empty where the FMU offers no sensitivities, or the problem wants differences.
+        """
+
+    @property
+    def differenced(self) -> tuple[int, ...]:
+        """Indices of the free parameters whose derivatives take finite differences.
+
+        Where there are none, a Jacobian costs hardly more than the residuals at its point.
+        """
+
+    @property
     def step_sizes(self) -> StepSizes | None:
         """Steps of the finite differences; ``None`` before the first Jacobian."""
 
@@ -76,7 +90,11 @@ class Evaluator(Protocol):
         """
 
     def simulate_outputs(
-        self, experiment: Experiment, variables: Sequence[str], points: F64
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        points: F64,
+        sensitivities: Sequence[str] = (),
     ) -> F64:
         """Return any variables of the FMU in an experiment that need not be the problem's.
 
@@ -92,12 +110,15 @@ class Evaluator(Protocol):
             FMU variables, v of them.
         points
             Shape (k, n).
+        sensitivities
+            Some of :attr:`differentiable`, s of them: behind the variables come the derivatives of
+            all of them with respect to the first, then to the second, and so on.
 
         Returns
         -------
         numpy.ndarray
-            Shape (k, instants, v); NaN where a simulation failed, which
-            :attr:`last_failure` is.
+            Shape (k, instants, v * (1 + s)); NaN where a simulation failed, which
+            :attr:`last_failure` is. Derivatives alone are NaN where there are none.
 
         Raises
         ------
@@ -108,8 +129,9 @@ class Evaluator(Protocol):
     def jacobian(self, p: F64) -> F64:
         """Return the derivative of the residuals with respect to the physical parameters.
 
-        Finite differences in the search space, inside the bounds; the first call measures
-        noise and curvature to choose the steps (see :attr:`step_sizes`). The Jacobian at
+        From exact sensitivities of the FMU where it offers them, in the simulation of the
+        residuals. Else finite differences in the search space, inside the bounds; the first call
+        measures noise and curvature to choose the steps (see :attr:`step_sizes`). The Jacobian at
         the last point is remembered.
 
         Parameters
@@ -126,6 +148,15 @@ class Evaluator(Protocol):
         ------
         JacobianError
             The simulation fails at `p`, or all around it.
+        """
+
+    def jacobian_is_exact(self, p: F64) -> bool:
+        """Return whether the Jacobian at `p`, if that was the last one, took no differences.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
         """
 
     def column_errors(self, p: F64) -> F64 | None:

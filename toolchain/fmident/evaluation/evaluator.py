@@ -143,10 +143,25 @@ class Evaluator(Closes):
         return self._runs.outputs(self._checked(p)[0])
 
     def simulate_outputs(
-        self, experiment: Experiment, variables: Sequence[str], points: F64
+        self,
+        experiment: Experiment,
+        variables: Sequence[str],
+        points: F64,
+        sensitivities: Sequence[str] = (),
     ) -> F64:
         """Return any variables of the FMU in an experiment that need not be the problem's."""
-        return self._runs.other_outputs(experiment, variables, self._checked(points))
+        return self._runs.other_outputs(experiment, variables, self._checked(points), sensitivities)
+
+    @property
+    def differentiable(self) -> frozenset[str]:
+        """FMU variables with respect to which simulations can be differentiated."""
+        taken = self.problem.evaluation.takes_sensitivities
+        return self._executor.differentiable if taken else frozenset()
+
+    @property
+    def differenced(self) -> tuple[int, ...]:
+        """Indices of the free parameters whose derivatives take finite differences."""
+        return self._derivatives.differenced
 
     def side_by_side(
         self, searches: Sequence[Callable[[Evaluator], T]], *, most: int | None = None

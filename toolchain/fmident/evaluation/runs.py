@@ -228,6 +228,13 @@ class Runs:
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
         outcomes = run_other(self._executor, experiment, variables, values, sensitivities)
         self.counts.add(simulations=len(outcomes))
+        failed = [i for i, y in enumerate(outcomes) if isinstance(y, SimulationFailure)]
+        if sensitivities and failed:
+            again = [values[i] for i in failed]
+            self.counts.add(simulations=len(failed))
+            plain = self._executor.run_other(experiment, variables, again)
+            for i, outcome in zip(failed, plain, strict=True):
+                outcomes[i] = self.sensitive.instead(outcomes[i], outcome)
         for k, outcome in zip(usable, outcomes, strict=True):
             if isinstance(outcome, SimulationFailure):
                 self.counts.failed(outcome)

@@ -123,15 +123,17 @@ class Sensitive:
         failed = [i for i in lacking if isinstance(found[i], SimulationFailure)]
         if failed:
             for i, outcome in zip(failed, run([tasks[i].plain for i in failed]), strict=True):
-                before, found[i] = found[i], outcome
-                if isinstance(before, SimulationFailure) and not isinstance(
-                    outcome, SimulationFailure
-                ):
-                    self._refuse(before.message)
+                found[i] = self.instead(found[i], outcome)
         if len(failed) < len(lacking):
             self._refuse(_IGNORED)
             self.known = None
         return found
+
+    def instead(self, failure: Simulated, plain: Simulated) -> Simulated:
+        """Take note of the outcome without sensitivities of what has failed with them."""
+        if isinstance(failure, SimulationFailure) and not isinstance(plain, SimulationFailure):
+            self._refuse(failure.message)
+        return plain
 
     def _refuse(self, reason: str) -> None:
         self.refusals[reason] = self.refusals.get(reason, 0) + 1

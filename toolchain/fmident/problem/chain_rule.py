@@ -18,6 +18,7 @@ from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import PluginError
 from fmident.plugin_code import PLUGIN_BUG
 from fmident.problem.model import Problem
+from fmident.problem.relations.dependent import Dependence, parameter_derivatives_for
 from fmident.problem.residuals import (
     broken_cost,
     compared_samples,
@@ -33,26 +34,8 @@ Rows = Mapping[str, F64]
 """Derivatives of values with respect to the free parameters, by name, shape (n,) each."""
 
 
-def parameter_derivatives(problem: Problem, p: F64) -> dict[str, F64]:
-    """Return the derivatives of :func:`parameter_values`, by the parameter's name.
-
-    Parameters
-    ----------
-    problem
-        Its parameters.
-    p
-        Free parameters, shape (n,).
-    """
-    found = {q.name: np.zeros(p.size) for q in problem.parameters}
-    for j, q in enumerate(problem.free):
-        found[q.name][j] = 1.0
-    return found
-
-
-def variable_derivatives(problem: Problem, experiment: Experiment, p: F64) -> dict[str, F64]:
-    """Return the derivatives of the FMU variables that the parameters set in one experiment.
-
-    Those of :func:`~fmident.problem.residuals.parameter_values_for`.
+def moved_variables(problem: Problem, experiment: Experiment) -> list[tuple[str, ...]]:
+    """Return for each free parameter the FMU variables that it may move in an experiment.
 
     Parameters
     ----------
@@ -60,15 +43,14 @@ def variable_derivatives(problem: Problem, experiment: Experiment, p: F64) -> di
         Its parameters.
     experiment
         One of the problem's, or another one.
-    p
-        Free parameters, shape (n,).
     """
-    rows = parameter_derivatives(problem, p)
-    return {
-        q.variable: rows[q.name]
+    dependence = Dependence.of(problem)
+    sources = {
+        q.variable: {q.name} if q.expression is None else dependence.sources(q.expression.tree)
         for q in problem.parameters
         if q.variable is not None and q.acts_on(experiment.name)
     }
+    return [tuple(v for v, names in sources.items() if q.name in names) for q in problem.free]
 
 
 def residual_jacobian(
@@ -105,11 +87,11 @@ def residual_jacobian(
         The cost is broken.
     """
     chosen = list(columns)
-    values, rows = parameter_values(problem, p), parameter_derivatives(problem, p)
-    rows = {name: row[chosen] for name, row in rows.items()}
+    values = parameter_values(problem, p)
+    rows = {name: row[chosen] for name, row in Dependence.of(problem).derivatives(p).items()}
     changes = []
     for experiment, y, known in zip(problem.experiments, outputs, sensitivities, strict=True):
-        moved = variable_derivatives(problem, experiment, p)
+        moved = parameter_derivatives_for(problem, experiment, p)
         moved = {name: row[chosen] for name, row in moved.items() if row[chosen].any()}
         for m, column in measured_columns(experiment):
             slope = np.zeros((experiment.times.size, len(chosen)))

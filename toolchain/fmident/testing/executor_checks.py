@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -43,6 +44,7 @@ def check_executor(
     Its outcomes come back in the order of the tasks and equal those of the reference to the last
     bit, whatever ran before; `done` is called once for each; a simulation that fails is an outcome;
     Ctrl-C comes through; ``run_other`` works or is refused; ``report`` and ``close`` do theirs.
+    Where both it and the reference are ``differentiable``, sensitivities are checked likewise.
 
     Parameters
     ----------
@@ -79,6 +81,7 @@ def check_executor(
             _check_done(executor, tasks)
             _check_failures(executor, tasks, expected, broken, failure)
             _check_run_other(executor, right, problem)
+            _check_sensitivities(executor, right, problem)
             _check_interruption(executor, tasks)
             _check_declared(executor)
         finally:
@@ -105,6 +108,11 @@ def _check_declared(executor: Executor) -> None:
         f"'simultaneous' is {count!r}, not a positive whole number",
     )
     expect(isinstance(executor.isolated, bool), f"'isolated' is {executor.isolated!r}")
+    names = executor.differentiable
+    expect(
+        isinstance(names, frozenset) and all(isinstance(name, str) for name in names),
+        f"'differentiable' is {names!r}, not a frozenset of names",
+    )
     expect(isinstance(report, ExecutorReport), f"'report' returns {report!r}")
     expect(bool(report.name), "its report has no name")
 
@@ -160,12 +168,7 @@ def _check_failures(
 
 
 def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> None:
-    own = problem.experiments[0]
-    count = max(own.times.size // 2, 2)
-    inputs = {name: values[:count] for name, values in own.inputs.items()}
-    other = Experiment("other", own.times[:count], inputs, (), start_values=own.start_values)
-    values = [task.values for task in _tasks(problem) if task.experiment == 0]
-    variables = output_variables(own)[::-1]
+    other, variables, values = _other(problem)
     try:
         found = executor.run_other(other, variables, values)
     except EstimationError as error:
@@ -173,6 +176,43 @@ def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> N
             return
         raise
     _expect_same(found, right.run_other(other, variables, values), "of another experiment")
+
+
+def _other(problem: Problem) -> tuple[Experiment, tuple[str, ...], list[Mapping[str, float]]]:
+    """Return half of the first experiment, its outputs in another order, and values."""
+    own = problem.experiments[0]
+    count = max(own.times.size // 2, 2)
+    inputs = {name: values[:count] for name, values in own.inputs.items()}
+    other = Experiment("other", own.times[:count], inputs, (), start_values=own.start_values)
+    values = [task.values for task in _tasks(problem) if task.experiment == 0]
+    return other, output_variables(own)[::-1], values
+
+
+def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) -> None:
+    """Wider outcomes, whose outputs are those without sensitivities to the last bit."""
+    tasks = _tasks(problem)
+    names = sorted(executor.differentiable & right.differentiable & tasks[0].values.keys())
+    if not names:
+        return
+    asked = [replace(t, sensitivities=tuple(names)) for t in tasks if names[0] in t.values]
+    plain = [t.plain for t in asked]
+    expected = right.run(asked)
+    _expect_same(executor.run(asked), expected, "with sensitivities")
+    one = [replace(t, sensitivities=tuple(names[:1])) for t in asked]
+    mixed = [t for three in zip(plain, asked, one, strict=True) for t in three]
+    found = executor.run(mixed)
+    _expect_same(found, right.run(mixed), "in a batch with and without sensitivities")
+    for short, wide in zip(found[::3], found[1::3], strict=True):
+        if isinstance(short, SimulationFailure) or isinstance(wide, SimulationFailure):
+            continue
+        outputs = np.ascontiguousarray(wide[:, : short.shape[1]])
+        _expect_same([outputs], [short], "of the outputs, which sensitivities must not change")
+    other, variables, values = _other(problem)
+    _expect_same(
+        executor.run_other(other, variables, values, tuple(names)),
+        right.run_other(other, variables, values, tuple(names)),
+        "of another experiment with sensitivities",
+    )
 
 
 def _check_interruption(executor: Executor, tasks: list[SimulationTask]) -> None:

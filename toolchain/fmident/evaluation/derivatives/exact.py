@@ -18,9 +18,8 @@ from fmident.errors import Code, Location, ProblemError
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables
-from fmident.problem.chain_rule import residual_jacobian, variable_derivatives
+from fmident.problem.chain_rule import moved_variables, residual_jacobian
 from fmident.problem.derivative_origins import Origin
-from fmident.problem.model import Problem
 
 _TIMES_TOLERANCE = 10.0
 """Times the tolerance of the simulations that sensitivities may be wrong, as long as it has not
@@ -78,7 +77,7 @@ class Exact:
         self._runs, self._problem = runs, problem
         self._found: Recent[Linearised] = Recent(_REMEMBERED)
         self._relative: F64 | None = None
-        moved = [_moved(problem, i) for i in range(len(problem.experiments))]
+        moved = [moved_variables(problem, e) for e in problem.experiments]
         everyone = range(len(problem.free))
         self.columns: tuple[int, ...] = ()
         if problem.evaluation.takes_sensitivities:
@@ -217,11 +216,3 @@ class Exact:
             hint='use difference = "auto", which takes finite differences for these',
             code=Code.NOT_SUPPORTED,
         )
-
-
-def _moved(problem: Problem, experiment: int) -> list[tuple[str, ...]]:
-    """Return for each free parameter the FMU variables that it moves in an experiment."""
-    rows = variable_derivatives(problem, problem.experiments[experiment], problem.initial)
-    return [
-        tuple(name for name, row in rows.items() if row[j] != 0.0) for j in range(len(problem.free))
-    ]

@@ -187,6 +187,11 @@ class Derivatives:
                 found[q.name] = Origin("differences", self._exact.why_not(j))
         return found
 
+    @property
+    def differenced(self) -> tuple[int, ...]:
+        """Indices of the parameters that take differences wherever the simulation works."""
+        return self._exact.others
+
     def is_exact(self, point: F64) -> bool:
         """Return whether the Jacobian at `point`, where it is known, needed no differences."""
         known = self._last is not None and self._last[0] == point.tobytes()
