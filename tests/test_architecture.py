@@ -217,16 +217,19 @@ def test_a_circle_is_found_wherever_its_imports_are() -> None:
 
 def test_compiled_code_is_stale_when_what_it_contains_has_changed() -> None:
     """Numba itself looks at the file of a function only."""
-    contained = {
-        name.split(".")[3] + ".py"
+    room = HOST / "fmu" / "native_code"
+    compiled = {
+        path
         for path in (HOST / "fmu").rglob("*.py")
-        if path.name in ("loop.py", "stepping.py")
-        and any(name.startswith("numba") for name in imports(path))
-        for name in imports(path)
-        if name.startswith("fmident.")
+        if any(name == "fmident.fmu.native_code.native" for name in imports(path))
     }
-    assert contained == {"native.py", "program.py", "stepping.py"}
-    assert contained | {"floating.py"} == {*SHARED_SOURCES}
+    shared = {(room / name).resolve() for name in SHARED_SOURCES}
+    for path in compiled:
+        needed = {
+            HOST.parent.joinpath(*name.split(".")).with_suffix(".py") for name in imports(path)
+        }
+        assert not needed & (compiled | {room / "native.py"}) - shared, path
+    assert {room / f"{name}.py" for name in ("native", "floating", "program")} <= shared
 
 
 def test_a_name_that_says_little_is_not_given_often() -> None:

@@ -59,7 +59,7 @@ def _common(signal: Signal) -> dict[str, object]:
         variability = (
             "fixed" if parameter else "continuous" if signal.kind == "Real" else "discrete"
         )
-    settable = signal.causality == "local" and signal.start is not None
+    settable = signal.causality in ("local", "output") and signal.start is not None
     return {
         "name": signal.name,
         "valueReference": signal.reference,

@@ -30,6 +30,8 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         Whether the message says `time`.
     code
         As for :class:`fmident.errors.SimulationError`.
+    again
+        Whether the run has found out how it must be done, and is to be done again.
 
     Attributes
     ----------
@@ -47,7 +49,9 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
         timed_out: bool = False,
         says_time: bool = True,
         code: str | None = None,
+        again: bool = False,
     ) -> None:
+        self.again = again
         self.message = message
         self.time = time
         self.hint = hint

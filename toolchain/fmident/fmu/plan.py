@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -182,6 +182,18 @@ class Plan(ABC):
     @abstractmethod
     def stopped(self, state: I64) -> Stop:
         """Say why the runner stopped; or raise RunFailed when no call is to blame."""
+
+    @property
+    def passes(self) -> Sequence[Plan]:
+        """The plans that are run one after the other, this one being the last."""
+        return (self,)
+
+    def remarks(self) -> list[str]:
+        """Return what the user should know of the run that has ended, once."""
+        return []
+
+    def free(self) -> None:  # noqa: B027 - most plans hold nothing
+        """Free what the plan holds beside the instance that it runs on."""
 
     @abstractmethod
     def finish(self) -> bool:

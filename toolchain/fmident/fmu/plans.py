@@ -63,6 +63,12 @@ class Plans:
         """Return the plans of a setup, one for each set of sizes."""
         return list(self._plans.get(setup, {}).values())
 
+    def close(self) -> None:
+        """Free what plans hold beside the simulator's instance."""
+        for plans in self._plans.values():
+            for plan in plans.values():
+                plan.free()
+
     def prepare(self, setup: SimulationSetup, values: Mapping[str, Value]) -> Prepared:
         """Return what a run of `setup` with `values` needs.
 

@@ -31,6 +31,11 @@ def is_known(variable: Variable) -> bool:
     return variable.initial == "exact" and variable.variability == "continuous"
 
 
+def known_of(description: ModelDescription) -> frozenset[str]:
+    """Return the names of what outputs can be differentiated with respect to."""
+    return frozenset(v.name for v in description.variables if is_known(v))
+
+
 class Sensitivities:
     """What an FMU is asked for in each step, as an array and a row of the program.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
@@ -212,39 +213,20 @@ class Simulator(Closes):
         prepared = self._plans.prepare(setup, values)
         plan = prepared.plan
         self._runs += 1
+        counts = self._steps, self._warnings
         capture = Capture(self.captures_output)
 
         def once() -> F64 | RunFailed:
             """Run, and return outputs or failure."""
-            plan.outputs.renew()
-
-            def run() -> RunFailed | None:
-                try:
-                    self.initialise(prepared)
-                    plan.read(self.instance, 0)
-                    self._refuse_not_finite(plan, 0, 1)
-                    self._run(plan, time_limit, capture)
-                    self._terminate(ended=plan.finish())
-                except CallFailed as failed:
-                    return self.describe_failure(failed, plan)
-                except RunFailed as failed:
-                    return failed
-                return None
-
-            def run_and_part() -> RunFailed | None:
-                failed = run()
-                if failed is not None and failed.ended is not None:
-                    self._terminate(ended=True)
-                return failed
-
-            failure = capture.around(run_and_part)
+            failure = None
+            for part in plan.passes:
+                failure = failure or self._pass(part, prepared, time_limit, capture, counts)
             found = plan.assemble()
             if failure is None:
                 return found
             failure.outputs = leading(found, int(self._state[FAILED_STEP]) + 1)
             return failure
 
-        counts = self._steps, self._warnings
         try:
             found = protected(
                 lambda: self._reuse.run(setup, prepared.values, once, self._again(counts))
@@ -256,6 +238,44 @@ class Simulator(Closes):
             self._failures += 1
             raise simulation_error(self.description.name, found, self.log)
         return found
+
+    def _pass(
+        self,
+        plan: Plan,
+        prepared: Prepared,
+        time_limit: float | None,
+        capture: Capture,
+        counts: tuple[int, int],
+    ) -> RunFailed | None:
+        """Run a plan from its start to its end; return why that failed, if it did."""
+        plan.outputs.renew()
+
+        def run() -> RunFailed | None:
+            try:
+                self.initialise(replace(prepared, plan=plan))
+                plan.read(self.instance, 0)
+                self._refuse_not_finite(plan, 0, 1)
+                self._run(plan, time_limit, capture)
+                self._terminate(ended=plan.finish())
+            except CallFailed as failed:
+                return self.describe_failure(failed, plan)
+            except RunFailed as failed:
+                return failed
+            return None
+
+        def run_and_part() -> RunFailed | None:
+            failed = run()
+            if failed is not None and failed.ended is not None:
+                self._terminate(ended=True)
+            return failed
+
+        failure = capture.around(run_and_part)
+        while failure is not None and failure.again:
+            self._again(counts)()
+            capture.around(self._holder.set_aside)
+            failure = capture.around(run_and_part)
+        self._holder.notes.extend(note(text) for text in plan.remarks())
+        return failure
 
     def _again(self, counts: tuple[int, int]) -> Callable[[], None]:
         """Return what forgets a run that is going to be done again, its messages and counts."""
@@ -473,6 +493,7 @@ class Simulator(Closes):
         if self._closed:
             return
         self._closed = True
+        self._aside(self._plans.close)
         self._aside(self._holder.drop)
         self.fmu.forget(self)
         if self._owns_buffer:

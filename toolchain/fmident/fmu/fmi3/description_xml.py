@@ -87,6 +87,7 @@ class _Reader(Reader):
             state_count=len(root.findall("ModelStructure/ContinuousStateDerivative")),
             indicator_count=indicators,
             state_references=states,
+            derivative_dependencies=self.derivative_dependencies(states),
             derivative_references=derivatives,
             **self.common(),
             **chosen.flags(),
@@ -106,6 +107,23 @@ class _Reader(Reader):
         if not all(text.strip().isdecimal() for text in (*references, *states)):
             return (), ()
         return tuple(int(s) for s in states), tuple(int(r) for r in references)
+
+    def derivative_dependencies(self, states: Sequence[int]) -> tuple[tuple[int, ...] | None, ...]:
+        """Return for each derivative the places of the states that it depends on."""
+        places = {str(reference): k for k, reference in enumerate(states)}
+        variables = self.root.findall("ModelVariables/*")
+        others = {
+            v.get("valueReference", "")
+            for v in variables
+            if v.get("causality") in ("input", "parameter", "independent")
+        } - places.keys()
+        found: list[tuple[int, ...] | None] = []
+        for unknown in self.root.iterfind("ModelStructure/ContinuousStateDerivative"):
+            text = unknown.get("dependencies")
+            named = set((text or "").split()) - others
+            known = text is not None and places.keys() >= named
+            found.append(tuple(sorted(places[r] for r in named)) if known else None)
+        return tuple(found) if any(f is not None for f in found) else ()
 
     def interface(self, element: ElementTree.Element, kind: InterfaceKind) -> Capabilities:
         exchange = kind == "model-exchange"

@@ -91,6 +91,9 @@ class ModelDescription:
     state_references, derivative_references
         Value references of the continuous states and their derivatives, in the order of
         the vectors of Model Exchange; empty where the XML does not tell all.
+    derivative_dependencies
+        For each derivative of a state, the places of the states that it depends on directly, or
+        ``None`` where the XML does not tell; empty where it tells of none.
     """
 
     name: str
@@ -123,6 +126,7 @@ class ModelDescription:
     indicator_count: int = 0
     state_references: tuple[int, ...] = ()
     derivative_references: tuple[int, ...] = ()
+    derivative_dependencies: tuple[tuple[int, ...] | None, ...] = ()
 
     def with_interface(self, choice: InterfaceChoice) -> ModelDescription:
         """Return the description with the flags of another interface of the FMU.

@@ -145,6 +145,7 @@ class _Reader(Reader):
             indicator_count=indicators,
             state_references=states,
             derivative_references=derivatives,
+            derivative_dependencies=self._read_derivative_dependencies(states),
             **self.common(),
             **chosen.flags(),
         )
@@ -164,6 +165,31 @@ class _Reader(Reader):
         except (ValueError, IndexError):
             return (), ()
         return tuple(states), tuple(derivatives)
+
+    def _read_derivative_dependencies(
+        self, states: Sequence[int]
+    ) -> tuple[tuple[int, ...] | None, ...]:
+        """Return for each derivative the places of the states that it depends on."""
+        elements = self.root.findall("ModelVariables/ScalarVariable")
+        places = {reference: k for k, reference in enumerate(states)}
+        others = ("input", "parameter", "independent")
+        found: list[tuple[int, ...] | None] = []
+        for unknown in self.root.iterfind("ModelStructure/Derivatives/Unknown"):
+            text = unknown.get("dependencies")
+            try:
+                named = [_at(elements, k) for k in (text or "").split()]
+                references = [
+                    int(v.get("valueReference", ""))
+                    for v in named
+                    if v.get("causality") not in others
+                ]
+            except (ValueError, IndexError):
+                text, references = None, []
+            if text is None or not places.keys() >= set(references):
+                found.append(None)  # it depends on something that is neither state nor input
+            else:
+                found.append(tuple(sorted({places[r] for r in references})))
+        return tuple(found) if places and any(f is not None for f in found) else ()
 
     def _count(self, text: str) -> int:
         return self.whole(text, "numberOfEventIndicators", _MOST_INDICATORS)

@@ -34,4 +34,4 @@ class ModelExchange(Driver):
 
     def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> ExchangePlan:
         """Resolve a setup."""
-        return ExchangePlan(setup, self.description, self.library, self._sundials)
+        return ExchangePlan(setup, self, self._sundials)

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.fmu.driver import Driver
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
 from fmident.fmu.native_code import program
-from fmident.fmu.native_code.library import DISCARD, Library
+from fmident.fmu.native_code.library import DISCARD
 from fmident.fmu.plan import EventPlan, Runner, Stop
+from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, prefix_of
+from fmident.fmu.values import Assignment
+
+if TYPE_CHECKING:
+    from fmident.fmu.model_exchange.sensitivity.variations import Variations
 
 DEFAULT_TOLERANCE = 1e-6
 """Relative tolerance where neither the setup nor the FMU has one."""
+
+TIGHTER, TIGHTEST = 1e-3, 1e-13
+"""What the tolerance is multiplied by for derivatives, and what it is at least: CVODE keeps the
+error of a step below its tolerance, and in derivatives errors of many steps add up."""
 
 PAUSE_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C and the time limit about this often."""
@@ -55,8 +69,8 @@ class ExchangePlan(EventPlan):
     setup
         What to simulate. Inputs that are continuous follow straight lines unless they are
         to be held; all others are held and jump at the instants.
-    description, library
-        The FMU.
+    driver
+        Of the FMU.
     sundials
         The integrator's library.
 
@@ -69,10 +83,10 @@ class ExchangePlan(EventPlan):
     def __init__(
         self,
         setup: SimulationSetup,
-        description: ModelDescription,
-        library: Library,
+        driver: Driver,
         sundials: Sundials,
     ) -> None:
+        description, library = driver.description, driver.library
         super().__init__(setup, description, library, lambda _: True, loop=loop)
         self._relative = self.tolerance = self.tolerance or DEFAULT_TOLERANCE
         self._description = description
@@ -86,6 +100,45 @@ class ExchangePlan(EventPlan):
         self._state_references = np.array(description.state_references, np.uint32)
         self._derivative_references = np.array(description.derivative_references, np.uint32)
         self._lay_out_functions()
+        self._variations: Variations | None = None
+        self._plain: ExchangePlan | None = None
+        if setup.sensitivities:
+            # The outputs are those of a run without sensitivities, to the last bit.
+            self._plain = ExchangePlan(replace(setup, sensitivities=()), driver, sundials)
+            self._relative = max(self._relative * TIGHTER, TIGHTEST)
+            self._variations = self._varied(setup, driver)
+
+    @property
+    def passes(self) -> Sequence[ExchangePlan]:
+        """The plain run, and that for the derivatives where they are asked for."""
+        return (self,) if self._plain is None else (self._plain, self)
+
+    def _varied(self, setup: SimulationSetup, driver: Driver) -> Variations:
+        # Imported when needed: it compiles more.
+        from fmident.fmu.model_exchange.sensitivity.columns import Simulated
+        from fmident.fmu.model_exchange.sensitivity.variations import Variations
+
+        def roots() -> npt.NDArray[np.int32]:
+            assert self._integrator is not None
+            return self._integrator.roots(int(self._table[loop.INDICATORS]))
+
+        def moved(inputs: bool) -> I64:
+            if not inputs:
+                return self._jump[:0]
+            return self._jump if self._table[loop.INSIDE] else self._between
+
+        run = Simulated(
+            self.times, self._relative, self.library, self.inputs, self._table, self._reals,
+            lambda: self._states, roots, moved, driver.assignment,
+        )  # fmt: skip
+        make = lambda: driver.instantiate(False)  # noqa: E731
+        return Variations(setup, driver.description, self._sundials, run, make)
+
+    def differentiated(
+        self, setup: SimulationSetup, description: ModelDescription
+    ) -> Sensitivities | None:
+        """Return nothing: the FMU need not do it, fmident integrates."""
+        return None
 
     def why_no_lines(self, description: ModelDescription) -> str:
         """Return nothing: fmident integrates, so inputs can follow straight lines."""
@@ -110,6 +163,26 @@ class ExchangePlan(EventPlan):
         self._between = self.inputs.mover.program(self.means, 0)
 
     # ---------------------------------------------------------------- start of a run
+
+    def initialise(
+        self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
+    ) -> None:
+        """Bring a fresh instance to where steps begin, and those for derivatives; see the base."""
+        super().initialise(instance, assignment, values)
+        if self._variations is not None:
+            self._variations.begin(instance, values)
+
+    def read(self, instance: BaseInstance, row: int) -> None:
+        """Read what is recorded; see the base class."""
+        super().read(instance, row)
+        if self._variations is not None:
+            self._variations.record_first(float(self.times[row]))
+
+    def assemble(self) -> F64:
+        """Return what was recorded, with its derivatives."""
+        if self._plain is None or self._variations is None:
+            return super().assemble()
+        return self._variations.beside(self._plain.assemble())
 
     def claim(self, instance: BaseInstance) -> None:
         """Note where inputs jump."""
@@ -167,6 +240,7 @@ class ExchangePlan(EventPlan):
 
         def run(begin: int, end: int, state: I64) -> bool:
             nonlocal budget
+            first = begin
             while True:
                 self._table[loop.BUDGET] = budget
                 began = perf_counter()
@@ -174,7 +248,12 @@ class ExchangePlan(EventPlan):
                     self._table, self._reals, self.times, self._between, self._jump,
                     self.outputs.program, self._jumps, begin, end, state,
                 ):  # fmt: skip
+                    if self._variations is not None:
+                        self._variations.refuse_not_finite(first, end + 1)
                     return True
+                if state[program.WHY] == loop.VARIATION:
+                    assert self._variations is not None
+                    raise self._variations.failure(float(self._reals[program.TIME]))
                 if state[program.WHY] != loop.PAUSED:
                     return False
                 per_step = max(perf_counter() - began, 1e-9) / budget
@@ -230,10 +309,22 @@ class ExchangePlan(EventPlan):
     def finish(self) -> bool:
         """Free the integrator; return whether the FMU has asked for the end."""
         self.close()
+        if self._variations is not None:
+            self._variations.members.end()
         return super().finish()
+
+    def remarks(self) -> list[str]:
+        """Return what the user should know of the derivatives."""
+        return [] if self._variations is None else self._variations.remarks()
+
+    def free(self) -> None:
+        """Free the instances for derivatives."""
+        if self._variations is not None:
+            self._variations.free()
 
     def close(self) -> None:
         """Free the integrator, if there is one."""
         if self._integrator is not None:
             self._integrator.close()
             self._integrator = None
+        self._table[loop.VARIATIONS] = 0

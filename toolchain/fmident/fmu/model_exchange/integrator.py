@@ -92,6 +92,7 @@ class Integrator:
             (loop.TOLERANCES, sundials.address("CVodeSVtolerances")),
             (loop.ARRAY_OF, sundials.address("N_VGetArrayPointer")),
             (loop.COLUMN_OF, sundials.address("SUNDenseMatrix_Column")),
+            (loop.DENSE, sundials.address("CVodeGetDky")),
         ):
             table[place] = value
 
@@ -119,6 +120,14 @@ class Integrator:
             hint=f"its Jacobian takes {8e-6 * n * n:.3g} MB: run fewer workers at a time, or"
             " export the FMU with Co-Simulation",
         )
+
+    def roots(self, count: int) -> npt.NDArray[np.int32]:
+        """Return for each event indicator whether it was a root, 1 upwards, -1 downwards."""
+        found = np.zeros(max(count, 1), np.int32)
+        self._sundials.call(
+            "CVodeGetRootInfo", self._kept[0][loop.MEMORY].item(), found.ctypes.data
+        )
+        return found[:count]
 
     def close(self) -> None:
         """Free the memory; closing twice does nothing."""

@@ -54,15 +54,16 @@ from fmident.fmu.native_code.stepping import move, note, set_line, update
     GET_NOMINALS, ENTER_CONTINUOUS, COMPLETED,
     DIRECTIONAL, STATE_REFERENCES, DERIVATIVE_REFERENCES, REFERENCE_COUNT, SEED,
     MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, RETURNED_TIME,
-    CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF,
+    CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF, DENSE, ROOT,
+    VARIATIONS, VARY_STEP, VARY_EVENT, VARY_ROW,
     FLAG, STEPS, INTERVAL_STEPS, CLOSE, SHRINKING, SINCE_EVENT, INSIDE, RESTARTS, BUDGET, SIZE,
-) = range(SHARED, SHARED + 37)  # fmt: skip
+) = range(SHARED, SHARED + 43)  # fmt: skip
 
 # The table of reals: also last event, gap before it, tolerance.
 LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(2, 6)
 
 # Why the loop stopped, after what all loops have.
-SOLVER, TOO_MANY, PAUSED = range(OWN, OWN + 3)
+SOLVER, TOO_MANY, PAUSED, VARIATION = range(OWN, OWN + 4)
 
 NOT_FINITE = -100
 """Status noted for a derivative that is NaN or infinite."""
@@ -76,8 +77,8 @@ _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell ap
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
 
-@compiled
-def _place(table: Any, t: float, states: int) -> Any:
+@compiled_as(types.int64(TABLE, types.float64, types.int64))
+def place(table: Any, t: float, states: int) -> Any:
     """Bring the FMU to time `t` and the states at an address."""
     status = note(table, SET_TIME, call_fmu(table[SET_TIME], (table[COMPONENT], t)))
     if status == 0 and table[INPUT_WIDTH] > 0:
@@ -94,7 +95,7 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
     table = carray(as_pointer(user), (SIZE,), np.int64)
     n = table[STATES]
     result = call_address(table[ARRAY_OF], (ydot,))
-    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    status = place(table, t, call_address(table[ARRAY_OF], (y,)))
     values = doubles(result, max(n, 1))
     if n == 0:
         values[0] = 0.0
@@ -119,7 +120,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
     the event after it. Where integration starts it stays: leaving it there is no event.
     """
     table = carray(as_pointer(user), (SIZE,), np.int64)
-    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    status = place(table, t, call_address(table[ARRAY_OF], (y,)))
     if status == 0:
         count = table[INDICATORS]
         status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], found, count))
@@ -136,7 +137,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
 def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int, w3: int) -> int:
     """CVODE's Jacobian, column by column, by the FMU's directional derivatives."""
     table = carray(as_pointer(user), (SIZE,), np.int64)
-    status = _place(table, t, call_address(table[ARRAY_OF], (y,)))
+    status = place(table, t, call_address(table[ARRAY_OF], (y,)))
     n, count, component = table[STATES], table[REFERENCE_COUNT], table[COMPONENT]
     seed = doubles(table[SEED], n)
     for j in range(n):
@@ -243,9 +244,12 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
 
 
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
-def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
+def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     known = _remember(table)
+    inputs = np.int32(program.shape[0])
+    if table[VARIATIONS] != 0 and call_fmu(table[VARY_EVENT], (np.int32(0), inputs)) != 0:
+        return VARIATION
     status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
     if note(table, ENTER_EVENT, status) != 0 or move(table, program, i) != 0:
         return CALL
@@ -253,7 +257,11 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     outcome = update(table, reals)
     if outcome >= 0:
         return outcome
-    return _resume(table, reals, outcome == -2, known)
+    outcome = _resume(table, reals, outcome == -2, known)
+    table[ROOT] = 0
+    if outcome >= 0 or table[VARIATIONS] == 0:
+        return outcome
+    return -1 if call_fmu(table[VARY_EVENT], (np.int32(1), inputs)) == 0 else VARIATION
 
 
 @compiled_as(START)
@@ -323,6 +331,24 @@ def _completed(table: Any) -> Any:
 
 
 @compiled
+def _vary(table: Any, before: float, now: float) -> bool:
+    """Integrate sensitivities over a step that was taken; whether that succeeds."""
+    variations = table[VARIATIONS]
+    return bool(variations == 0 or call_fmu(table[VARY_STEP], (variations, before, now)) == 0)
+
+
+@compiled
+def _record(table: Any, record: Any, t: float, i: int) -> Any:
+    """Record outputs and their derivatives after step `i`; return why to stop, or -1."""
+    if move(table, record, i) != 0:
+        return CALL
+    variations = table[VARIATIONS]
+    if variations != 0 and call_fmu(table[VARY_ROW], (variations, t, i + 1)) != 0:
+        return VARIATION
+    return -1
+
+
+@compiled
 def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> Any:
     """Integrate from the present time to `end` with all events; return why to stop, or -1."""
     while reals[TIME] < end:
@@ -335,24 +361,28 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
             table[STEPS] += 1
             table[INTERVAL_STEPS] += 1
             table[SINCE_EVENT] += 1
+            before = reals[TIME]
             flag = _integrate(table, reals, stop)
             if flag < 0:
                 table[FLAG] = flag
                 return SOLVER
+            table[ROOT] = 1 if flag == _CV_ROOT_RETURN else 0
+            if not _vary(table, before, reals[TIME]):
+                return VARIATION
             if table[INTERVAL_STEPS] > MOST_STEPS:
                 return TOO_MANY
-            if _place(table, reals[TIME], table[VECTOR_DATA]) != 0:
+            if place(table, reals[TIME], table[VECTOR_DATA]) != 0:
                 return CALL
             outcome = _completed(table)
             if outcome >= 0:
                 return outcome
             event = flag == _CV_ROOT_RETURN or reals[TIME] >= reals[NEXT_EVENT]
             if outcome == -2 and not event:  # the FMU wants one, but not for ever: time goes on
-                outcome = _event(table, reals, nothing, 0)
+                outcome = handle(table, reals, nothing, 0)
                 if outcome >= 0:
                     return outcome
         if event:
-            outcome = _event(table, reals, nothing, 0)
+            outcome = handle(table, reals, nothing, 0)
             if outcome >= 0:
                 return outcome
             if _accumulates(table, reals, end - begin):
@@ -405,17 +435,17 @@ def run_steps(
             table[INTERVAL_STEPS] = table[INTERVAL_EVENTS] = 0
             table[WARNED] = 0
             if between.shape[0] > 0:
-                outcome = _event(table, reals, between, i)
+                outcome = handle(table, reals, between, i)
             table[INSIDE] = 1
         if outcome < 0:
             outcome = _advance(table, reals, nothing, times[i], times[i + 1])
         if outcome < 0 and jumps[i + 1]:
-            outcome = _event(table, reals, jump, i)
+            outcome = handle(table, reals, jump, i)
         if outcome == TERMINATED and reals[TIME] >= times[times.size - 1]:
             outcome = -1  # it ends where the run does: no failure
             table[ENDED] = 1
-        if outcome < 0 and move(table, record, i) != 0:
-            outcome = CALL
+        if outcome < 0:
+            outcome = _record(table, record, reals[TIME], i)
         if outcome >= 0:
             state[0] = outcome
             state[1] = i

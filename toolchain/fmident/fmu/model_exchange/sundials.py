@@ -43,6 +43,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "CVodeRootInit": (c_int, (c_void_p, c_int, c_void_p)),
     "CVodeSetNoInactiveRootWarn": (c_int, (c_void_p,)),
     "CVode": (c_int, (c_void_p, c_double, c_void_p, c_void_p, c_int)),
+    "CVodeGetDky": (c_int, (c_void_p, c_double, c_int, c_void_p)),
+    "CVodeGetRootInfo": (c_int, (c_void_p, c_void_p)),
     "CVodeFree": (None, (c_void_p,)),
 }
 _OPTIONAL: dict[str, tuple[Any, tuple[Any, ...]]] = {

@@ -93,8 +93,14 @@ write_state: Any = intrinsic(_write)
 """``write_state(state)``: what :data:`read_state` has returned."""
 
 
-SHARED_SOURCES = ("native.py", "floating.py", "program.py", "stepping.py")
-"""Files of this folder whose constants and functions are in the compiled code of others."""
+SHARED_SOURCES = (
+    "native.py", "floating.py", "program.py", "stepping.py", "../model_exchange/loop.py",
+    *(
+        f"../model_exchange/sensitivity/{name}.py"
+        for name in ("layout", "elimination", "jacobians", "touching")
+    ),
+)  # fmt: skip
+"""Files, seen from here, whose constants and functions are in the compiled code of others."""
 
 _SHARED_CODE = hashlib.sha256(
     b"".join((Path(__file__).parent / name).read_bytes() for name in SHARED_SOURCES)
