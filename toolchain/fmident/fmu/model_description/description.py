@@ -93,7 +93,7 @@ class ModelDescription:
         the vectors of Model Exchange; empty where the XML does not tell all.
     derivative_dependencies
         For each derivative of a state, the places of the states that it depends on directly, or
-        ``None`` where the XML does not tell; empty where it tells of none.
+        ``None`` where the XML does not say; empty where it says so of none.
     """
 
     name: str
