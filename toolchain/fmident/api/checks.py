@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fmident.api.wiring import Report, loaded, warn
+from fmident.api.wiring import Report, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic, EstimationError, FmuError
 
 if TYPE_CHECKING:
@@ -74,11 +74,12 @@ def _check_one(
 ) -> CheckReport:
     """Check a problem, or a stage of one whose estimator is in `table`."""
     from fmident.checking import check_problem
-    from fmident.estimation.choices import estimator_options
+    from fmident.estimation.choices import estimator_options, suited
     from fmident.evaluation import make_executor
     from fmident.fmu import read_description
 
     estimator = host.estimators.get(problem.estimator.name)()
+    problem = suited(problem, estimator, keeping_constraints(host))
     kinds = host.executors.by_name
     crash = _crash(problem, kinds)
     with make_executor(problem, kinds, warn=lambda diagnostic: report([diagnostic])) as executor:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fmident.api.journalled import JournalledRun, RunKind
-from fmident.api.wiring import Report, ask_plugins, loaded, warn
+from fmident.api.wiring import Report, ask_plugins, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic
 from fmident.problem.settings_keys import as_written
 
@@ -113,6 +113,7 @@ def estimate(
     from fmident.checking import quick_findings, refuse
     from fmident.estimation.assumed_units import assumed_units
     from fmident.estimation.checks import check_initial_simulation, check_survives
+    from fmident.estimation.choices import suited
     from fmident.estimation.run import FmuIdentity, run_estimation
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
@@ -127,6 +128,8 @@ def estimate(
     if resume:
         raise ValueError("resume needs the result folder of the run that was interrupted")
     estimator = host.estimators.get(problem.estimator.name)()
+    if not problem.stages:
+        problem = suited(problem, estimator, keeping_constraints(host))
     ask_plugins(problem, host, report)
     executor_of = recording(
         workspace.journal if workspace is not None else None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.api.wiring import Report, loaded, warn
+from fmident.api.wiring import Report, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic, FmidentError
 from fmident.toml_file.overrides import apply_overrides, relocate
 
@@ -52,7 +52,7 @@ def load_problem(
         Anything that is wrong in the file, the data or the FMU.
     """
     from fmident import problem as problems
-    from fmident.estimation.choices import check_estimators
+    from fmident.estimation.choices import check_estimators, suited
 
     host = loaded(host, report)
     chosen = dict(overrides or {})
@@ -67,10 +67,12 @@ def load_problem(
             resolve_cost=host.costs.get,
             executors=host.executors.by_name,
         )
-        check_estimators(found, host.estimators.get)
+        check_estimators(found, host.estimators.get, keeping_constraints(host))
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
+    if not found.stages:  # those of stages follow when the values are known that they hold
+        found = suited(found, host.estimators.get(found.estimator.name))
     report(found.notes)
     return found
 

@@ -53,3 +53,8 @@ def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
             location=first.location or source,
             hint=first.hint,
         )
+
+
+def keeping_constraints(host: Host) -> tuple[str, ...]:
+    """Return the names of the estimators that keep constraints."""
+    return tuple(n for n, kind in host.estimators.by_name.items() if kind.keeps_constraints)

@@ -1,6 +1,7 @@
 """Running an estimator: contract, options, checks, monitor, result."""
 
 from fmident.estimation.checks import check_influence, check_initial_simulation, check_survives
+from fmident.estimation.choices import suited
 from fmident.estimation.contract import (
     Ending,
     Estimate,
@@ -63,4 +64,5 @@ __all__ = [
     "check_survives",
     "run_estimation",
     "run_stages",
+    "suited",
 ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import Location, PluginError, ProblemError
+from fmident.errors import Code, Location, PluginError, ProblemError
 from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
 from fmident.estimation.run import refuse_cost
+from fmident.problem.relations.elimination import simplified
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
+
+_KEEPS_CONSTRAINTS = "scipy-minimize"
 
 Keys = tuple[str | int, ...]
 
@@ -49,8 +52,62 @@ def estimator_options(
     )
 
 
-def check_estimators(problem: Problem, find: Find) -> None:
+def suited(
+    problem: Problem,
+    estimator: Estimator[Any] | type[Estimator[Any]],
+    capable: Sequence[str] = (),
+    location: Location | None = None,
+) -> Problem:
+    """Return the problem with the constraints that the estimator keeps.
+
+    For one that keeps none, a linear equality lets a parameter follow from the others, and a linear
+    inequality in a single parameter is a bound.
+
+    Parameters
+    ----------
+    problem
+        To be solved by the estimator; of stages each by itself.
+    estimator
+        Which.
+    capable
+        Names of the estimators that keep constraints, for the message.
+    location
+        Of the constraints, for the message.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Constraints are left that the estimator does not keep.
+    """
+    if not problem.constraints or estimator.keeps_constraints:
+        return problem
+    found = simplified(problem)
+    if not found.constraints:
+        return found
+    named = ", ".join(str(c) for c in found.constraints)
+    several = len(found.constraints) > 1
+    others = " or ".join(f"'{name}'" for name in capable or (_KEEPS_CONSTRAINTS,))
+    raise ProblemError(
+        f"the estimator '{estimator.name}' does not keep the constraint{'s' * several} {named}",
+        location=location,
+        hint=f"use the estimator {others}, or remove the constraint{'s' * several}; linear"
+        " equalities whose bounds leave one parameter to follow from the others, and linear"
+        " inequalities in one parameter, are kept with every estimator",
+        code=Code.NOT_SUPPORTED,
+    )
+
+
+def check_estimators(problem: Problem, find: Find, capable: Sequence[str] = ()) -> None:
     """Refuse unknown estimators, wrong options and costs that do not fit, also of stages.
+
+    Parameters
+    ----------
+    problem
+        As read.
+    find
+        Finds the estimators.
+    capable
+        Names of those that keep constraints, for messages.
 
     Raises
     ------
@@ -58,7 +115,9 @@ def check_estimators(problem: Problem, find: Find) -> None:
         With the place in the file.
     """
     estimator = _check_estimator(problem, find, (), solves=not problem.stages)
+    where = _place(problem, "constraints")
     if not problem.stages:
+        suited(problem, estimator, capable, where)
         refuse_cost(problem, estimator, _place(problem, "cost"))
     for position, stage in enumerate(problem.stages):
         own: Keys = () if stage.separate else ("stages", position)
@@ -66,6 +125,7 @@ def check_estimators(problem: Problem, find: Find) -> None:
         estimator = _check_estimator(
             solved, find, () if solved.estimator is problem.estimator else own
         )
+        suited(solved, estimator, capable, where)
         table = () if solved.cost is problem.cost else own
         refuse_cost(solved, estimator, _place(solved, *table, "cost"))
 

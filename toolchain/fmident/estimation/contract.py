@@ -173,6 +173,10 @@ class Estimator(ABC, Generic[Options]):
         Whether it minimises the residuals or costs that the evaluator gives, whatever the
         problem's cost makes of the data. One that solves equations of its own does not, and is
         refused together with another cost than ``time-domain``.
+    keeps_constraints
+        Whether it keeps the constraints of the problem (:meth:`~fmident.problem.Constraints.of`),
+        equalities and inequalities. For one that does not, bounds and dependent parameters take the
+        place of linear ones where they can, and other problems with constraints are refused.
     descends
         Whether it goes down the cost to the nearest minimum: a further search of that kind from
         where it ended leads no further.
@@ -191,6 +195,7 @@ class Estimator(ABC, Generic[Options]):
     accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
     any_cost: ClassVar[bool] = True
+    keeps_constraints: ClassVar[bool] = False
     descends: ClassVar[bool] = False
     needs: ClassVar[str] = ""
     requires: ClassVar[frozenset[Requirement]] = frozenset()

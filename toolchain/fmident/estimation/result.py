@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "ConstraintCheck",
     "DerivativeCheck",
     "EstimationResult",
     "Identifiability",
@@ -234,6 +235,36 @@ class DerivativeCheck:
 
 
 @dataclass(frozen=True)
+class ConstraintCheck:
+    """A constraint between parameters at the estimate.
+
+    Parameters
+    ----------
+    name, text
+        As in the problem file, and what it compares.
+    equality
+        Whether both sides must be equal.
+    active
+        Whether it holds the estimate: an equality, or an inequality without which the cost would
+        be lower.
+    violated
+        Whether it is not kept.
+    slack
+        Difference of its sides in SI units; positive where an inequality is kept.
+    parameters
+        The searched ones that are in it, be it through others.
+    """
+
+    name: str
+    text: str
+    equality: bool
+    active: bool
+    violated: bool
+    slack: float
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StageUncertainty:
     """What the intervals of a stage count of the values that it held.
 
@@ -359,6 +390,8 @@ class EstimationResult:
         What ended it, with the status ``"limit"``; else ``None``.
     derivative_origins
         Where those of the last Jacobian come from, by free parameter; empty without one.
+    constraints
+        At the estimate; of the last stage, where there are stages.
     """
 
     status: Status
@@ -391,6 +424,7 @@ class EstimationResult:
     assumed_units: tuple[str, ...] = ()
     ended_by: Ending | None = None
     derivative_origins: Mapping[str, Origin] = field(default_factory=dict)
+    constraints: tuple[ConstraintCheck, ...] = ()
 
     @property
     def derivatives_by(self) -> str:

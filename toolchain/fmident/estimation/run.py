@@ -135,6 +135,7 @@ def run_with_statistics(
         )
     check_cost(problem, location)
     refuse_cost(problem, estimator, location)
+    refuse_constraints(problem, estimator, location)
     monitor = RunMonitor(evaluator, observers)
     check_initial_simulation(problem, evaluator)
     initial_outputs = evaluator.simulate(problem.initial)
@@ -188,6 +189,7 @@ def run_with_statistics(
         cost=problem.cost.name,
         cost_options=problem.cost.options(),
         generations=monitor.generations,
+        constraints=summary.constraints,
     )
     return Run(result, summary.statistics, estimate.residual_weights)
 
@@ -209,6 +211,27 @@ def refuse_cost(
             location=location,
             hint="leave the cost out, or choose an estimator that minimises one, such as "
             "least-squares",
+        )
+
+
+def refuse_constraints(
+    problem: Problem, estimator: Estimator[Any], location: Location | None
+) -> None:
+    """Refuse constraints that the estimator would not look at.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        At `location`.
+    """
+    if problem.constraints and not estimator.keeps_constraints:
+        raise ProblemError(
+            f"the estimator '{estimator.name}' does not keep the constraint"
+            f" {problem.constraints[0]}",
+            location=location,
+            hint="choose one that does, such as scipy-minimize, or hand the problem to"
+            " fmident.estimation.suited first, which replaces linear constraints",
+            code=Code.NOT_SUPPORTED,
         )
 
 

@@ -14,6 +14,11 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Estimate, Status
 from fmident.estimation.diagnostics.bounds import left_beyond_bounds, parameters_at_bound
 from fmident.estimation.diagnostics.combinations import tested_combinations
+from fmident.estimation.diagnostics.constraints import (
+    active_constraints,
+    constraint_checks,
+    constraint_notes,
+)
 from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
 from fmident.estimation.diagnostics.dependent import parameter_estimates
 from fmident.estimation.diagnostics.farther import (
@@ -30,7 +35,13 @@ from fmident.estimation.fits import (
     output_fits,
     residual_notes,
 )
-from fmident.estimation.result import DerivativeCheck, OutputFit, ParameterEstimate, ResidualCheck
+from fmident.estimation.result import (
+    ConstraintCheck,
+    DerivativeCheck,
+    OutputFit,
+    ParameterEstimate,
+    ResidualCheck,
+)
 from fmident.evaluation import Evaluator, JacobianError, Simulated
 from fmident.problem.cost import TimeDomain
 from fmident.statistics import Identifiability, ParameterStatistics
@@ -67,6 +78,7 @@ class Summary:
     statistics: ParameterStatistics | None = None
     derivatives: DerivativeCheck | None = None
     ended_by: Ending | None = None
+    constraints: tuple[ConstraintCheck, ...] = ()
 
 
 def summarise(
@@ -106,9 +118,15 @@ def summarise(
     if intervals and not likely:
         outcome.notes.append(_no_errors_note(problem))
     statistics = _statistics(problem, evaluator, estimate, held, outcome, cost) if likely else None
+    active = active_constraints(problem, p, held) if statistics is None else statistics.active
+    region = None if statistics is None else statistics.region
+    if active is not None and active.violated.any():
+        outcome.limit("stuck", "; but constraints are not kept")
     scale = _scale(problem, estimate, statistics, cost)
     fits = output_fits(problem, initial_outputs, evaluator.simulate(p), p, scale)
     notes = [*outcome.notes, *_bound_notes(problem, held, statistics is not None)]
+    notes += constraint_notes(problem, active, region is not None)
+    moving = held if active is None else held | active.tangent.pivots
     if evaluator.failures:
         runs = "1 simulation" if evaluator.failures == 1 else f"{evaluator.failures} simulations"
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
@@ -123,8 +141,9 @@ def summarise(
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
         if not outcome.interrupted and estimate.residual_weights is None:
-            check = _with_delays(problem, evaluator, p, held, statistics, fits, check)
-            check = _with_bounds(problem, p, held, statistics, residuals, check)
+            check = _with_delays(problem, evaluator, p, moving, statistics, fits, check)
+            if active is None:
+                check = _with_bounds(problem, p, held, statistics, residuals, check)
             notes += delay_notes(check.delays)
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
@@ -132,7 +151,7 @@ def summarise(
     return Summary(
         outcome.status,
         outcome.message,
-        parameter_estimates(problem, p, held, statistics),
+        parameter_estimates(problem, p, held, statistics, region),
         unknown if statistics is None else statistics.covariance,
         unknown if statistics is None else statistics.correlation,
         None if statistics is None else statistics.identifiability,
@@ -143,6 +162,7 @@ def summarise(
         statistics,
         derivatives,
         outcome.ended_by if outcome.status == "limit" else None,
+        constraint_checks(problem, active),
     )
 
 
@@ -253,6 +273,8 @@ def _judged(
             "plateau",
             "; but no parameter has a visible influence there: the search ended on a plateau",
         )
+    if statistics.active is not None and statistics.active.holding.any():
+        return statistics  # what follows steps across constraints, where costs are lower anyway
     named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
     statistics = dataclasses.replace(statistics, identifiability=named)
     if estimate.residual_weights is not None:

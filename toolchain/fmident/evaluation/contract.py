@@ -159,6 +159,27 @@ class Evaluator(Protocol):
             Shape (n,).
         """
 
+    def gradient(self, p: F64) -> F64:
+        """Return the gradient of the cost with respect to the physical parameters.
+
+        The cost is ``1/2 sum r^2``, so that its gradient is ``J^T r``; one Jacobian.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n,).
+
+        Raises
+        ------
+        JacobianError
+            The simulation fails at `p`, or all around it.
+        """
+
     def column_errors(self, p: F64) -> F64 | None:
         """Return the expected length of the error of each column of the Jacobian at `p`.
 

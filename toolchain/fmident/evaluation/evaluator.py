@@ -229,6 +229,11 @@ class Evaluator(Closes):
         """Where the last derivatives come from, by parameter; empty before a Jacobian."""
         return self._derivatives.origins()
 
+    def gradient(self, p: F64) -> F64:
+        """Return the gradient of the cost with respect to the physical parameters."""
+        found: F64 = self.jacobian(p).T @ self.residuals(p)
+        return found
+
     def jacobian_is_given(self, p: F64) -> bool:
         """Return whether the Jacobian at `p` was handed over, not computed here."""
         return self._derivatives.is_given(self._checked(p)[0])

@@ -14,6 +14,8 @@ from fmident.problem.model import (
     Stage,
 )
 from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
+from fmident.problem.relations.constraint import Constraint, read_constraint
+from fmident.problem.relations.constraints import Constraints
 from fmident.problem.relations.dependent import (
     Dependence,
     measurement_derivatives,
@@ -38,6 +40,8 @@ from fmident.problem.stages import continued, stage_of
 from fmident.problem.validate import validate_problem
 
 __all__ = [
+    "Constraint",
+    "Constraints",
     "Cost",
     "Dependence",
     "EquidistantGrid",
@@ -65,6 +69,7 @@ __all__ = [
     "parameter_values_for",
     "predict",
     "predict_measurement",
+    "read_constraint",
     "read_problem_file",
     "residual_layout",
     "stage_of",

@@ -17,6 +17,7 @@ from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
+from fmident.problem.relations.constraint import Constraint
 from fmident.problem.relations.expression import Expression
 from fmident.problem.settings_keys import WHAT, WHO, InFile
 
@@ -188,6 +189,8 @@ class Problem:
         What the user should know of how the problem was understood.
     stages
         If there are any, they are solved one after the other in place of the whole.
+    constraints
+        Between parameters.
     """
 
     fmu: Path
@@ -201,6 +204,7 @@ class Problem:
     text: str = ""
     notes: tuple[Diagnostic, ...] = ()
     stages: tuple[Stage, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def sigma_known(self) -> bool:

@@ -8,7 +8,11 @@ from dataclasses import replace
 
 from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.model import Parameter, Problem, Stage
-from fmident.problem.relations.dependent import acting_on, with_values
+from fmident.problem.relations.constraint import Constraint
+from fmident.problem.relations.constraints import Constraints
+from fmident.problem.relations.dependent import acting_on, named_elsewhere, with_values
+from fmident.problem.relations.expression import known_name
+from fmident.problem.relations.tree import CONSTANTS
 
 
 def stage_of(
@@ -58,15 +62,29 @@ def stage_of(
         )
     searched = free_names(problem, name, free, chosen)
     parameters = tuple(_within(q, chosen, fixed=q.name not in searched) for q in problem.parameters)
-    acting = acting_on(problem, chosen)
+    acting = acting_on(problem, chosen) | named_elsewhere(problem)
     staged = replace(
         problem,
         parameters=tuple(q for q in parameters if q.experiments != () or q.name in acting),
         experiments=tuple(e for e in problem.experiments if e.name in chosen),
         stages=(),
         notes=(),
+        constraints=(),
     )
+    staged = replace(staged, constraints=_constraints(problem, staged))
     return Stage(name, replace(staged, **changes))  # type: ignore[arg-type]
+
+
+def _constraints(problem: Problem, staged: Problem) -> tuple[Constraint, ...]:
+    """Return the constraints that say something of what a stage searches."""
+    names, free = {q.name for q in staged.parameters}, frozenset(q.name for q in staged.free)
+    known = [
+        c
+        for c in problem.constraints
+        if all(known_name(n, names) or n in CONSTANTS for n in c.names)
+    ]
+    found = Constraints.of(replace(staged, constraints=tuple(known)))
+    return tuple(c for c in known if found.searched(c, free))
 
 
 def free_names(

@@ -112,6 +112,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "delays": [dataclasses.asdict(d) for d in result.residuals.delays],
             "hiding_bounds": list(result.residuals.hiding_bounds),
         },
+        "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if e.searched],
         "covariance": result.covariance,

@@ -14,6 +14,7 @@ from fmident.arrays import F64
 from fmident.errors import Code, EstimationError
 from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
+    ConstraintCheck,
     DerivativeCheck,
     EstimationResult,
     Identifiability,
@@ -122,6 +123,7 @@ def _result(content: JsonTable) -> EstimationResult:
         fmu_tool=fmu.text("generation_tool"),
         settings=_plain(content, "settings"),
         stages=tuple(content.each("stages", _stage, [])),
+        constraints=tuple(content.each("constraints", _constraint, [])),
         assumed_units=content.texts("assumed_units", []),
         derivatives=None if verified is None else _derivatives(verified),
         derivative_origins=_origins(content.table("derivative_origins", {})),
@@ -133,6 +135,18 @@ def _result(content: JsonTable) -> EstimationResult:
             tuple(seen.each("delays", _delay, [])),
             seen.texts("hiding_bounds", []),
         ),
+    )
+
+
+def _constraint(stored: JsonTable) -> ConstraintCheck:
+    return ConstraintCheck(
+        stored.text("name"),
+        stored.text("text"),
+        stored.flag("equality", False),
+        stored.flag("active", False),
+        stored.flag("violated", False),
+        stored.number("slack"),
+        stored.texts("parameters", []),
     )
 
 

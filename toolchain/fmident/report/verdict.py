@@ -100,6 +100,13 @@ def verdict(result: EstimationResult) -> Verdict:
 
     if result.identifiability is not None:
         reasons.append(_sentence(_which_are_meant(result, result.identifiability.verdict)))
+    kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
+    if kept:
+        one = len(kept) == 1
+        reasons.append(
+            f"Active constraint{'' if one else 's'}: {_names(kept)}; the standard errors are those"
+            f" of parameters that move along {'it' if one else 'them'}."
+        )
     for first, second, value in correlated_pairs(result):
         reasons.append(
             f"{first} and {second} are correlated by {value:+.3f}: "
@@ -155,7 +162,7 @@ def _doubts(result: EstimationResult) -> list[str]:
     elif judged is not None and judged.withheld:
         names = _names(list(judged.withheld))
         doubts.append(f"the derivatives are too inexact for an interval of {names}")
-    elif judged is not None and judged.rank < len(inside):
+    elif judged is not None and judged.rank < len(inside) and not _held_together(result):
         lost = [e.name for e in inside if not math.isfinite(e.standard_error)]
         verb = "is" if len(lost) == 1 else "are"
         doubts.append(
@@ -178,10 +185,22 @@ def _doubts(result: EstimationResult) -> list[str]:
         doubts.append(
             f"{_names(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
         )
+    holding = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active and not c.equality]
+    if holding:
+        doubts.append(
+            f"the constraint{'s' * (len(holding) > 1)} {_names(holding)}"
+            f" hold{'s' * (len(holding) == 1)} the estimate back"
+        )
     pairs = correlated_pairs(result)
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
     return doubts
+
+
+def _held_together(result: EstimationResult) -> bool:
+    """Return whether the data determine all that constraints leave free."""
+    judged = result.identifiability
+    return judged is not None and judged.full_rank and any(c.active for c in result.constraints)
 
 
 def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
@@ -313,13 +332,24 @@ def correlated_pairs(
     matrix = np.asarray(result.correlation, dtype=np.float64)
     if matrix.shape != (len(names), len(names)):
         return []
+    tied = _tied(result)
     pairs = [
         (names[i], names[j], float(matrix[i, j]))
         for i in range(len(names))
         for j in range(i + 1, len(names))
-        if abs(matrix[i, j]) >= threshold
+        if abs(matrix[i, j]) >= threshold and not any({names[i], names[j]} <= t for t in tied)
     ]
     return sorted(pairs, key=lambda pair: -abs(pair[2]))
+
+
+def _tied(result: EstimationResult) -> list[set[str]]:
+    """Return groups of parameters that constraints tie to each other, whatever the data say."""
+    groups: list[set[str]] = []
+    for c in (c for c in result.constraints if c.active):
+        touched = [g for g in groups if g & set(c.parameters)]
+        groups = [g for g in groups if g not in touched]
+        groups.append(set(c.parameters).union(*touched))
+    return groups
 
 
 def _kind(result: EstimationResult) -> str:

@@ -38,6 +38,9 @@ class Linearisation:
     residuals
         Whitened, at the solution, shape (m,); of a robust loss those of a least-squares problem
         with the same next step.
+    tangent
+        Where constraints let the parameters move, shape (n, n): column j is the movement for 1 of
+        parameter j, and the Jacobian is that along it. ``None`` without constraints.
     """
 
     jacobian: F64
@@ -47,12 +50,15 @@ class Linearisation:
     noise: float
     freedom: float
     residuals: F64
+    tangent: F64 | None = None
 
     @property
     def on_bound(self) -> npt.NDArray[np.bool_]:
-        """Parameters that lie on a bound, shape (n,)."""
+        """Parameters that lie on a bound or are held by constraints, shape (n,)."""
         found = np.ones(self.jacobian.shape[1], dtype=np.bool_)
         found[self.kept] = False
+        if self.tangent is not None:
+            found = np.asarray(~(self.tangent != 0.0).any(axis=1), dtype=np.bool_)
         return found
 
     @property
@@ -70,21 +76,25 @@ class Linearisation:
         shares = np.where(found.involved[:, np.newaxis], found.right[:, found.rank :], 0.0)
         directions = np.zeros((self.jacobian.shape[1], shares.shape[1]))
         directions[self.kept] = shares / safe[:, np.newaxis]
-        return directions
+        return self._along(directions)
 
     def answer(self, change: F64) -> F64:
         """Return by how much the estimate moves when the residuals change: (m, h) -> (n, h).
 
         Along open directions it does not move; parameters on a bound stay there.
         """
-        return -(self._pseudo_inverse() @ change)
+        return -self._along(self._pseudo_inverse() @ change)
 
     def answer_to_noise(self) -> F64:
         """Return by how much the estimate moves for noise of one standard deviation, (n, m).
 
         Its product with its own transpose is the covariance.
         """
-        return -self.noise * self._pseudo_inverse()
+        return -self.noise * self._along(self._pseudo_inverse())
+
+    def _along(self, movements: F64) -> F64:
+        """Return movements of all parameters from those of `kept`."""
+        return movements if self.tangent is None else self.tangent @ movements
 
     def _pseudo_inverse(self) -> F64:
         """Return the pseudo-inverse of the column-scaled Jacobian in physical units, (n, m)."""

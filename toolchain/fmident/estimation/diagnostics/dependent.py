@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics.constraints import dependent_reach
 from fmident.estimation.result import ParameterEstimate
 from fmident.problem.relations.dependent import Dependence
 from fmident.statistics import ParameterStatistics
+from fmident.statistics.tangent import Region
 from fmident.statistics.uncertainty import t_quantile
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def parameter_estimates(
     p: F64,
     held: npt.NDArray[np.bool_],
     statistics: ParameterStatistics | None,
+    region: Region | None = None,
 ) -> tuple[ParameterEstimate, ...]:
     """Return all parameters with their values and, where there are statistics, uncertainty.
 
@@ -43,15 +46,20 @@ def parameter_estimates(
         Which of them lie on a bound, shape (n,).
     statistics
         At `p`.
+    region
+        That the intervals are of where inequalities cut them short.
     """
     index = {q.name: j for j, q in enumerate(problem.free)}
     nothing = float("nan")
     values = Dependence.of(problem).values(p)
     followed = {} if statistics is None else dependent_uncertainty(problem, p, statistics)
+    reach = dependent_reach(problem, p, region)
     estimates = []
     for q in problem.parameters:
         j = index.get(q.name)
         error, interval = followed.get(q.name, (nothing, (nothing, nothing)))
+        if q.name in reach and np.isfinite(error):
+            interval = (values[q.name] + reach[q.name][0], values[q.name] + reach[q.name][1])
         if j is not None and statistics is not None:
             error = float(statistics.standard_errors[j])
             low, high = statistics.intervals[j]

@@ -11,11 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics.constraints import (
+    Active,
+    active_constraints,
+    within_inequalities,
+)
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.identifiability import INVISIBLE
+from fmident.statistics.tangent import Region, along
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -92,6 +98,10 @@ class VerifiedStatistics(ParameterStatistics):
         What is known of the error of its own solver then.
     exact
         Whether the derivatives are sensitivities, not differences.
+    active
+        Which constraints hold the estimate; ``None`` for a problem without any.
+    region
+        That the intervals are of where inequalities cut them short.
     """
 
     tightened: float | None = None
@@ -99,6 +109,8 @@ class VerifiedStatistics(ParameterStatistics):
     ignores_tolerance: bool = False
     solver: SolverError = field(default_factory=SolverError)
     exact: bool = False
+    active: Active | None = None
+    region: Region | None = None
 
 
 def uncertainty(
@@ -119,7 +131,8 @@ def uncertainty(
     directions of the Jacobian, by ladders of central differences. Where no step of the ladder will
     do, they are simulated with a tighter tolerance, if the FMU respects it. What stays open then is
     withheld. Exact sensitivities are compared with those at a hundredth of the tolerance, and take
-    their place where the difference matters.
+    their place where the difference matters. Constraints that hold with equality let the parameters
+    move along them only (:mod:`fmident.statistics.tangent`).
 
     Parameters
     ----------
@@ -152,15 +165,23 @@ def uncertainty(
     factors = factors[used]
     share = 1.0 if weights is None else float(np.sqrt(np.mean(factors**2)))
 
-    def weighted_errors() -> F64 | None:
-        found = evaluator.column_errors(p)
-        return None if found is None else found * share
-
-    errors = weighted_errors()
-
     def weighted(values: F64) -> F64:
         found: F64 = values[used] * (factors if values.ndim == 1 else factors[:, np.newaxis])
         return found
+
+    active = active_constraints(problem, p, held, weighted(jacobian).T @ weighted(residuals))
+    basis, full = np.eye(p.size), jacobian
+    if active is not None:
+        held, basis = held | active.tangent.pivots, active.tangent.basis
+        jacobian = jacobian @ basis
+
+    def weighted_errors() -> F64 | None:
+        found = evaluator.column_errors(p)
+        if found is None or active is None:
+            return None if found is None else found * share
+        return np.asarray(np.sqrt(found**2 @ basis**2) * share)
+
+    errors = weighted_errors()
 
     def judge(jacobian: F64, spread: F64 | None) -> ParameterStatistics:
         return parameter_statistics(
@@ -176,14 +197,24 @@ def uncertainty(
             scores=scores,
         )
 
+    def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
+        if active is None:
+            return _verified(found, **more)
+        found = along(found, active.tangent, p)
+        found, region = within_inequalities(
+            problem, found, active, p, weighted(full), weighted(residuals)
+        )
+        return _verified(found, **more, active=active, region=region)
+
     kept = np.flatnonzero(~held)
     if not verify or errors is None or not kept.size or evaluator.jacobian_is_given(p):
-        return _verified(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
+        return completed(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
     integration = evaluator.integration_error(p)
     if evaluator.jacobian_is_exact(p):  # the errors of sensitivities are measured by now
         errors = weighted_errors()
-    verification = _Verification(evaluator, p, kept, jacobian, judge, weighted, integration)
+    verification = _Verification(evaluator, p, kept, basis, jacobian, judge, weighted, integration)
     found, tightened = verification.run()
+    done = completed(found, tightened=tightened)
     ignores_tolerance = integration is not None and not integration.any()
     effect = None
     left, compared = integration, SolverError()
@@ -193,11 +224,10 @@ def uncertainty(
         left = compared.error
     if left is not None:
         effect = _effect(
-            problem, evaluator, p, found, weighted(left), ignores_tolerance=ignores_tolerance
+            problem, evaluator, p, done, weighted(left), ignores_tolerance=ignores_tolerance
         )
-    return _verified(
-        found,
-        tightened=tightened,
+    return dataclasses.replace(
+        done,
         integration=effect,
         ignores_tolerance=ignores_tolerance,
         solver=compared,
@@ -248,12 +278,13 @@ class _Verification:
         evaluator: Evaluator,
         p: F64,
         kept: npt.NDArray[np.intp],
+        basis: F64,
         jacobian: F64,
         judge: Callable[[F64, F64 | None], ParameterStatistics],
         weighted: Callable[[F64], F64],
         integration: F64 | None,
     ) -> None:
-        self._evaluator, self._p, self._kept = evaluator, p, kept
+        self._evaluator, self._p, self._kept, self._basis = evaluator, p, kept, basis
         self._jacobian, self._judge, self._weighted = jacobian, judge, weighted
         self._error = 0.0 if integration is None else float(np.linalg.norm(integration))
         self._rows = jacobian.shape[0]
@@ -300,6 +331,7 @@ class _Verification:
         other = self._evaluator.other_columns(self._p)
         if other is None or not bool(np.isfinite(other).all()) or present is None:
             return self._judge(jacobian, None), None
+        other = other @ self._basis
         best: tuple[ParameterStatistics, float | None] | None = None
         tolerance: float | None = None
         for attempt in range(_TIGHTENINGS + 1):
@@ -313,7 +345,7 @@ class _Verification:
             tightest = self._evaluator.exact_jacobian(self._p, following)
             if tightest is None:
                 break
-            jacobian, other = other, tightest
+            jacobian, other = other, tightest @ self._basis
         assert best is not None
         return best
 
@@ -324,8 +356,10 @@ class _Verification:
     def _compared(self) -> F64 | None:
         """Return the difference to a Jacobian by longer steps; ``None`` where there is none."""
         other = self._evaluator.other_columns(self._p)
-        if other is None or not bool(np.isfinite(other[:, self._kept]).all()):
+        moving = (self._basis[:, self._kept] != 0.0).any(axis=1)
+        if other is None or not bool(np.isfinite(other[:, moving]).all()):
             return None
+        other = np.where(moving, other, 0.0) @ self._basis
         return np.nan_to_num(other - self._jacobian)
 
     def _climb(
@@ -347,7 +381,7 @@ class _Verification:
         level = self._error * finer / np.sqrt(self._rows)
         everything = np.zeros((self._p.size, self._kept.size))
         everything[self._kept] = directions
-        climb = self._evaluator.climb(self._p, everything, level, tolerance)
+        climb = self._evaluator.climb(self._p, self._basis @ everything, level, tolerance)
         for number in range(_ROUNDS + 1):
             along = climb.found()
             lost = ~np.isfinite(along.values).all(axis=0)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import FmidentError
+from fmident.estimation.choices import suited
 from fmident.estimation.contract import Estimator
 from fmident.estimation.monitor import Observer
 from fmident.estimation.options import build_options
@@ -73,6 +74,7 @@ def run_stages(
     began = time.perf_counter()
     for stage in problem.stages:  # a mistake in the last one must not wait for the others
         estimator = estimator_of(stage.problem.estimator.name)
+        suited(stage.problem, estimator)
         options = build_options(estimator, stage.problem.estimator.options)
         estimator.check_problem(stage.problem, options)
     names = searched_names(problem)
@@ -93,6 +95,7 @@ def run_stages(
         # A file of its own has initial values of its own; what was found takes their place.
         known = {n: v for d in done for n, v in d.found.items()} if stage.separate else values
         staged, remarks = continued(stage, known)
+        staged = suited(staged, estimator_of(staged.estimator.name))
         if stage.separate:
             base, places = executor_of(staged), _indices(staged, staged)
         else:

@@ -22,6 +22,7 @@ from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.model import (
     Problem,
 )
+from fmident.problem.reading.constraints import with_constraints
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.experiments import read_experiments
 from fmident.problem.reading.parameters import read_parameters
@@ -118,7 +119,7 @@ def load_problem(
     # What is said of a column of several experiments is said once.
     once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
     notes = (*reversed(once), *input_notes(problem, description))
-    problem = replace(problem, notes=notes)
+    problem = with_constraints(root, replace(problem, notes=notes))
 
     def load_other(other: Path) -> Problem:
         return load_problem(

@@ -1,4 +1,4 @@
-"""Read ``[parameters]`` and ``[constraints]``."""
+"""Read ``[parameters]``."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def in_expression(section: Section, key: str, error: ProblemError) -> FmidentErr
 def _named(root: Section, tables: Section) -> set[str]:
     """Return the names in expressions and constraints; those that cannot be read come later."""
     texts = [entry.get("expression") for _, entry in tables.items() if isinstance(entry, Mapping)]
-    constraints = root.raw("constraints", {})
+    constraints = root.as_dict().get("constraints")
     if isinstance(constraints, Mapping):
         texts += list(constraints.values())
     found: set[str] = set()

@@ -65,13 +65,23 @@ class Dependence:
         p
             Searched parameters, shape (n,).
         """
+        values = self._given(p)
+        if self._order:
+            si = self.values_in_si(p)
+            for name in self._order:
+                values[name] = self._from_si(name, si[name])
+        return values
+
+    def values_in_si(self, p: F64) -> Mapping[str, float]:
+        """Return the values of all parameters in SI units; names in quotes are found, too."""
+        si = _Environment({n: self._to_si(n, x) for n, x in self._given(p).items()}, float)
+        for name in self._order:
+            si[name] = value_of(self._trees[name], si)
+        return si
+
+    def _given(self, p: F64) -> dict[str, float]:
         values = {q.name: q.initial for q in self._parameters}
         values.update(zip((q.name for q in self._searched), (float(x) for x in p), strict=True))
-        if self._order:
-            si = _Environment({n: self._to_si(n, x) for n, x in values.items()}, float)
-            for name in self._order:
-                si[name] = found = value_of(self._trees[name], si)
-                values[name] = self._from_si(name, found)
         return values
 
     def derivatives(self, p: F64) -> dict[str, F64]:
@@ -302,9 +312,12 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
 
 
 def named_elsewhere(problem: Problem) -> set[str]:
-    """Return the parameters that expressions of others name."""
+    """Return the parameters that expressions of others or constraints name."""
     names = {q.name for q in problem.parameters}
-    written = names_in(*(q.expression.tree for q in problem.parameters if q.expression is not None))
+    written = names_in(
+        *(q.expression.tree for q in problem.parameters if q.expression is not None),
+        *(side for c in problem.constraints for side in (c.left, c.right)),
+    )
     return {known for n in written if (known := known_name(n, names)) is not None}
 
 

@@ -22,6 +22,8 @@ class Expression:
     ----------
     text
         Such as ``"3 kg - m1"``.
+    given
+        Its tree where the text is what it stems from, such as a constraint; else it is read.
 
     Raises
     ------
@@ -30,14 +32,16 @@ class Expression:
     """
 
     text: str
+    given: Node | None = None
 
     def __post_init__(self) -> None:
-        read(self.text)
+        if self.given is None:
+            read(self.text)
 
     @property
     def tree(self) -> Node:
         """What it consists of."""
-        return read(self.text)
+        return read(self.text) if self.given is None else self.given
 
     @property
     def names(self) -> frozenset[str]:

@@ -92,6 +92,16 @@ def read_expression(text: str) -> Node:
     return found
 
 
+def sides_of(text: str) -> tuple[str, ...]:
+    """Return the texts of the sides of a constraint that can be read."""
+    found, begin = [], 0
+    for token in tokens(text):
+        if token.text in RELATIONS:
+            found.append(text[begin : token.position].strip())
+            begin = token.position + len(token.text)
+    return (*found, text[begin:].strip())
+
+
 def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     """Return the sides of a constraint and the relations between them.
 

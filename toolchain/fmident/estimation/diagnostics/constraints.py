@@ -1,0 +1,208 @@
+"""Which constraints hold the estimate, and what its intervals are then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.result import ConstraintCheck
+from fmident.problem.relations.constraint import Constraint
+from fmident.problem.relations.constraints import VIOLATED, Constraints
+from fmident.problem.relations.dependent import Dependence
+from fmident.statistics import ParameterStatistics
+from fmident.statistics.tangent import Region, Tangent, region_of, tangent_of
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+Flags = npt.NDArray[np.bool_]
+S = TypeVar("S", bound=ParameterStatistics)
+
+
+@dataclass(frozen=True, eq=False)
+class Active:
+    """The constraints at the estimate.
+
+    Parameters
+    ----------
+    holding
+        Which hold with equality and keep the estimate from lower costs, equalities included,
+        shape (k,).
+    violated
+        Which are not kept, shape (k,).
+    slacks
+        Their values, in SI units, shape (k,).
+    rows
+        Their derivatives, shape (k, n).
+    tangent
+        Where the parameters can move.
+    equal
+        The same without the inequalities.
+    """
+
+    holding: Flags
+    violated: Flags
+    slacks: F64
+    rows: F64
+    tangent: Tangent
+    equal: Tangent
+
+
+def active_constraints(
+    problem: Problem, p: F64, held: Flags, gradient: F64 | None = None
+) -> Active | None:
+    """Return the constraints that hold at `p`; ``None`` for a problem without any.
+
+    An inequality holds the estimate where it holds with equality and its multiplier is not
+    negative: without it the cost would fall.
+
+    Parameters
+    ----------
+    problem
+        With the constraints.
+    p
+        Estimate, shape (n,).
+    held
+        Parameters on a bound, shape (n,).
+    gradient
+        Of the cost at `p`, shape (n,); without it every inequality counts that holds with
+        equality.
+    """
+    found = Constraints.of(problem)
+    if not len(found):
+        return None
+    at, equal = found.at(p), found.equalities
+    sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
+    holding = equal | (np.abs(found.distances(p)) <= VIOLATED)
+    rows = at.jacobian
+    scaled = rows * sizes
+    norms = np.linalg.norm(scaled, axis=1)
+    scaled = scaled / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
+    while gradient is not None and bool((holding & ~equal).any()):
+        chosen = np.flatnonzero(holding)
+        moved = (gradient * sizes)[~held]
+        multipliers = np.linalg.lstsq(scaled[np.ix_(chosen, ~held)].T, moved, rcond=None)[0]
+        multipliers[equal[chosen]] = 0.0
+        worst = int(np.argmin(multipliers))
+        if multipliers[worst] >= 0.0:
+            break
+        holding[chosen[worst]] = False
+    return Active(
+        holding,
+        found.violated(p),
+        at.values,
+        rows,
+        tangent_of(rows[holding], sizes, held),
+        tangent_of(rows[equal], sizes, held),
+    )
+
+
+def within_inequalities(
+    problem: Problem,
+    statistics: S,
+    active: Active,
+    p: F64,
+    jacobian: F64,
+    residuals: F64,
+) -> tuple[S, Region | None]:
+    """Return the statistics with intervals that keep the inequalities.
+
+    Parameters
+    ----------
+    problem
+        With the constraints.
+    statistics
+        At the estimate, along the constraints that hold it.
+    active
+        Of the estimate.
+    p
+        Estimate, shape (n,).
+    jacobian, residuals
+        Whitened, shapes (m, n) and (m,).
+
+    Returns
+    -------
+    statistics, region
+        And the region that the intervals are of; ``None`` where no inequality is within reach.
+    """
+    unequal = ~Constraints.of(problem).equalities
+    linear = statistics.linearisation
+    if not unequal.any() or not np.isfinite(linear.noise) or linear.noise <= 0.0:
+        return statistics, None
+    columns = active.equal.basis[:, np.abs(active.equal.basis).any(axis=0)]
+    slacks = np.where(active.holding, 0.0, active.slacks)[unequal]
+    region = region_of(linear, jacobian, residuals, columns, active.rows[unequal], slacks)
+    reach = region.reach(np.eye(p.size))
+    if reach is None:
+        return statistics, None
+    intervals = statistics.intervals.copy()
+    known = np.isfinite(statistics.standard_errors)
+    intervals[known] = (p[:, np.newaxis] + reach)[known]
+    return replace(statistics, intervals=intervals), region
+
+
+def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) -> list[str]:
+    """Return what is to be said of the constraints of an estimate."""
+    if active is None:
+        return []
+    items, equal = Constraints.of(problem).items, Constraints.of(problem).equalities
+    notes = []
+    holding = [str(c) for c, h, e in zip(items, active.holding, equal, strict=True) if h and not e]
+    if holding:
+        notes.append(
+            f"The constraint{'s' * (len(holding) > 1)} {_listed(holding)}"
+            f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
+            " parameters that move along it; the intervals reach to its other side."
+        )
+    elif narrowed:
+        notes.append("Inequalities cut the intervals short: they end where a constraint does.")
+    violated = [str(c) for c, v in zip(items, active.violated, strict=True) if v]
+    if violated:
+        notes.append(f"Not kept: {_listed(violated)}. The parameters and intervals do not hold.")
+    return notes
+
+
+def constraint_checks(problem: Problem, active: Active | None) -> tuple[ConstraintCheck, ...]:
+    """Return the constraints at the estimate, for the result."""
+    if active is None:
+        return ()
+    found, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
+
+    def names(c: Constraint) -> tuple[str, ...]:
+        searched = found.searched(c, free)
+        return tuple(q.name for q in problem.free if q.name in searched)
+
+    return tuple(
+        ConstraintCheck(c.name, c.text, c.equality, bool(h), bool(v), float(s), names(c))
+        for c, h, v, s in zip(
+            found.items,
+            active.holding,
+            active.violated,
+            active.slacks,
+            strict=True,
+        )
+    )
+
+
+def dependent_reach(
+    problem: Problem, p: F64, region: Region | None
+) -> dict[str, tuple[float, float]]:
+    """Return by how much parameters that follow from others can change, by name."""
+    if region is None:
+        return {}
+    rows = Dependence.of(problem).derivatives(p)
+    names = [q.name for q in problem.parameters if q.expression is not None]
+    if not names:
+        return {}
+    reach = region.reach(np.array([rows[n] for n in names]))
+    assert reach is not None  # some inequality is within reach of the parameters themselves
+    return {n: (float(low), float(high)) for n, (low, high) in zip(names, reach, strict=True)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
