@@ -239,14 +239,39 @@ def _part(
     if not problem.stages:
         if stage is not None:
             raise ProblemError(f"the problem has no stages, so none named '{stage}'")
-        return problem, []
+        return _replaced(problem), []
     chosen = _stage(problem, stage)
     values: Mapping[str, float] = {} if result is None else result.values
     # What a stage starts from is no matter any more.
     part, _ = continued(dataclasses.replace(chosen, starts={}), values)
+    part = _replaced(part)
     held = [q.name for q in part.parameters if q.fixed]
     note = f"The profiles are those of the stage '{chosen.name}'"
     return part, [note + (f", with {', '.join(held)} held." if held else ".")]
+
+
+def _replaced(problem: Problem) -> Problem:
+    """Return the problem with bounds and dependent parameters in place of its constraints.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A constraint is left.
+    """
+    if not problem.constraints:
+        return problem
+    from fmident.problem.relations.elimination import simplified
+
+    found = simplified(problem)
+    if found.constraints:
+        raise ProblemError(
+            f"profiles do not keep the constraint {found.constraints[0]}",
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint="the intervals of 'fmident estimate' end where constraints do; profiles need"
+            " linear equalities or linear inequalities in one parameter",
+            code=Code.NOT_SUPPORTED,
+        )
+    return found
 
 
 def _stage(problem: Problem, name: str | None) -> Stage:

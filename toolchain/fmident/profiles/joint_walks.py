@@ -214,8 +214,9 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
     wanted = known if names is None else list(names)
     for name in wanted:
         if name not in known:
-            if any(q.name == name for q in problem.parameters):
-                raise ProblemError(f"'{name}' is fixed: it has no profile")
+            for q in (q for q in problem.parameters if q.name == name):
+                why = "is fixed" if q.expression is None else f"follows from {q.expression}"
+                raise ProblemError(f"'{name}' {why}: it has no profile")
             raise ProblemError(
                 f"there is no free parameter '{name}'",
                 hint=did_you_mean(name, known, kind="parameter"),

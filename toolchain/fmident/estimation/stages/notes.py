@@ -31,7 +31,8 @@ def stage_notes(
         That has followed them.
     """
     notes = [d.message for d in problem.notes]
-    unused = [q.name for q in problem.free if q.name not in names]
+    followed = {e.name for d in done for e in d.result.estimates if e.expression}
+    unused = [q.name for q in problem.free if q.name not in names and q.name not in followed]
     if unused:
         verb = "is" if len(unused) == 1 else "are"
         notes.append(f"{_listed(unused)} {verb} searched in no stage and keeps its initial value.")

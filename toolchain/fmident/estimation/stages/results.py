@@ -62,7 +62,14 @@ def combined(
             Generation.of(widen(g.points), g.costs, one.stage.name) for g in one.result.generations
         ]
         held |= one.found
-    final = {e.name: (d, e) for d in done for e in d.result.estimates if e.searched}
+    # A constraint may let a parameter follow from others in one stage alone.
+    always = {q.name for q in problem.parameters if q.expression is not None}
+    final = {
+        e.name: (d, e)
+        for d in done
+        for e in d.result.estimates
+        if e.searched or (e.expression and e.name not in always)
+    }
     covariance = propagation.covariance(names)
     estimates = tuple(
         propagation.applied(_estimate(q.name, problem, names, final)) for q in problem.parameters
@@ -100,7 +107,7 @@ def _stage_result(one: StageRun) -> StageResult:
         cost_final=result.cost_final,
         status=result.status,
         message=result.message,
-        parameters=one.found,
+        parameters={e.name: e.value for e in result.estimates if e.searched},
         experiments=tuple(e.name for e in one.problem.experiments),
         simulations=result.simulations,
         jacobians=result.jacobians,
@@ -133,6 +140,8 @@ def _estimate(
             variable=q.variable,
             experiments=q.experiments,
             stage=one.stage.name,
+            # One that an earlier stage has searched counts as such.
+            expression="" if name in names else found.expression,
         )
     nothing = float("nan")
     return ParameterEstimate(

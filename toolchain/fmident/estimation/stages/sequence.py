@@ -72,12 +72,13 @@ def run_stages(
         The first stage cannot start, or any has an unknown estimator or wrong options.
     """
     began = time.perf_counter()
+    searched: set[str] = set()
     for stage in problem.stages:  # a mistake in the last one must not wait for the others
         estimator = estimator_of(stage.problem.estimator.name)
-        suited(stage.problem, estimator)
+        searched |= {q.name for q in suited(stage.problem, estimator).free}
         options = build_options(estimator, stage.problem.estimator.options)
         estimator.check_problem(stage.problem, options)
-    names = searched_names(problem)
+    names = [q.name for q in problem.parameters if q.name in searched]
     values = {q.name: q.initial for q in problem.parameters}
     done: list[StageRun] = []
     propagation = Propagation(problem)
@@ -149,12 +150,6 @@ def run_stages(
         message = f"interrupted in stage '{following}'; the values of the stages before it"
         return dataclasses.replace(found, status="interrupted", message=message, ended_by=None)
     return found
-
-
-def searched_names(problem: Problem) -> list[str]:
-    """Return the parameters of the problem that any of its stages searches, in order."""
-    searched = {q.name for stage in problem.stages for q in stage.problem.free}
-    return [q.name for q in problem.parameters if q.name in searched]
 
 
 def _indices(problem: Problem, staged: Problem) -> list[int]:

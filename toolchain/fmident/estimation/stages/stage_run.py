@@ -34,5 +34,5 @@ class StageRun:
 
     @property
     def found(self) -> dict[str, float]:
-        """Values of the parameters that the stage searched."""
-        return {e.name: e.value for e in self.result.estimates if e.searched}
+        """Values of the parameters that the stage searched, and of those that follow from them."""
+        return {e.name: e.value for e in self.result.estimates if e.searched or e.expression}

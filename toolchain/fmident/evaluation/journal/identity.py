@@ -32,6 +32,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     options = {k: v for k, v in problem.estimator.options.items() if not _is_limit(k)}
     # A cost may be a stranger's, with more state than its options.
     cost = problem.cost
+    written = {c.name: c.written for c in problem.constraints}
     state = cost if dataclasses.is_dataclass(cost) else None
     found: dict[str, Any] = _plain(
         {
@@ -43,6 +44,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
             "cost": {"name": cost.name, "options": cost.options(), "state": state},
             "start": problem.start_values,
             "evaluation": deciding_what(problem.evaluation),
+            **({"constraints": written} if written else {}),
             "stages": {s.name: identity_of(s.problem) for s in problem.stages},
         }
     )
