@@ -464,4 +464,5 @@ class LocalSearch:
     def _blur(self, z: F64) -> float:
         """Return the difference of costs that noise and rounding may make."""
         length = float(np.sqrt(2.0 * self.cost(z)))
-        return _BLUR * (self._noise() + _EPS * length) * length
+        noise = self._evaluator.noise(self.physical(z))
+        return _BLUR * (noise + _EPS * length) * length

@@ -180,6 +180,19 @@ class Evaluator(Protocol):
             The simulation fails at `p`, or all around it.
         """
 
+    def noise(self, p: F64) -> float:
+        """Return about what the simulation adds to each whitened residual at `p`.
+
+        Root mean square: what was measured for finite differences, else what the tolerance of the
+        simulations allows; 0 where nothing is known. Costs of points differ by no less than this
+        lets them.
+
+        Parameters
+        ----------
+        p
+            Shape (n,).
+        """
+
     def column_errors(self, p: F64) -> F64 | None:
         """Return the expected length of the error of each column of the Jacobian at `p`.
 

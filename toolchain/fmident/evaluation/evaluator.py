@@ -212,6 +212,10 @@ class Evaluator(Closes):
         """
         return self._derivatives.exact_at(self._checked(p)[0], tolerance)
 
+    def noise(self, p: F64) -> float:
+        """Return about what the simulation adds to each whitened residual at `p`."""
+        return self._derivatives.noise(self._checked(p)[0])
+
     def influence(self, p: F64) -> tuple[npt.NDArray[np.bool_] | None, float]:
         """Return which parameters change residuals at `p`, and what counts as no change.
 

@@ -282,8 +282,7 @@ def _plan(
     accuracy: float,
 ) -> Plan:
     known, freedom = problem.sigma_known, statistics.degrees_of_freedom
-    steps = evaluator.step_sizes
-    noise = 0.0 if steps is None else steps.noise_or_rounding
+    noise = evaluator.noise(optimum.p)
     variance = 1.0 if known else 2.0 * optimum.cost / max(freedom, 1)
     if not known and variance <= (_VANISHING * noise) ** 2:
         raise ProblemError(

@@ -192,7 +192,6 @@ def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, power
     if not usable:
         return False
     changes = evaluator.probe(inside[usable]) - evaluator.residuals(p)
-    sizes = evaluator.step_sizes
-    noise = 0.0 if sizes is None else sizes.noise_or_rounding
+    noise = evaluator.noise(p)
     allowed = _SAME * alone + 10.0 * noise * float(np.sqrt(changes.shape[1]))
     return bool((np.linalg.norm(changes, axis=1) <= allowed).all())

@@ -131,6 +131,11 @@ class Exact:
                 self._found.put(key, known)
         return known
 
+    @property
+    def needs_simulation(self) -> bool:
+        """Whether any of its columns stems from a simulation."""
+        return self._needed
+
     def knows(self, point: F64, tolerance: float | None = None) -> bool:
         """Return whether :meth:`at` would cost nothing."""
         return self._found.get((point.tobytes(), tolerance)) is not None

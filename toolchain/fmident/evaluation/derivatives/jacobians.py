@@ -202,6 +202,19 @@ class Derivatives:
         found = None if self._exact.others else self._exact.at(point, tolerance)
         return None if found is None else found.jacobian.copy()
 
+    def noise(self, point: F64) -> float:
+        """Return about what the simulation adds to each residual at `point`, root mean square.
+
+        As measured for the steps of differences; where there are none, the tolerance in relation to
+        the outputs. 0 where nothing is known.
+        """
+        if self.steps is not None:
+            return self.steps.noise_or_rounding
+        tolerance = self._runs.tolerance
+        if tolerance is None or not self._exact.needs_simulation:
+            return 0.0
+        return tolerance * self._runs.output_magnitude(self._base(point))
+
     def influence(self, point: F64) -> tuple[Flags | None, float]:
         """Return which parameters change residuals at `point`, and what counts as no change.
 
