@@ -115,7 +115,7 @@ def test_export_and_stages(study: Study, capsys: Capture) -> None:
     assert not any("keeps its initial value" in note for note in found["notes"])
     capsys.readouterr()
     assert main(["export", "out", "--modelica", "modifier"]) == 0
-    assert "= k + 100 [N/(m.kg)]*m = 700 N/m" in capsys.readouterr().out
+    assert ", k + 100 [N/(m.kg)]*m = 700 N/m, " in capsys.readouterr().out
 
 
 def test_another_constraint_is_another_problem(study: Study) -> None:

@@ -25,7 +25,7 @@ def test_examples_in_the_docstrings() -> None:
         (0.0, 0.03, ("0.000", "0.030")),
         (9.81, math.nan, ("9.81", "n/a")),
         (9.81, math.inf, ("9.81", "infinite")),
-        (9.81, 0.0, ("9.81", "n/a")),
+        (9.81, 0.0, ("9.81", "0")),
     ],
 )
 def test_value_and_error_share_their_last_digit(

@@ -11,6 +11,7 @@ from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Location, ProblemError
 from fmident.options import Options, Range
 from fmident.problem.model import Problem
+from fmident.problem.relations.dependent import Dependence
 from fmident_estimators.linear_equation.formula import Formula
 from fmident_estimators.linear_equation.parameter_map import ParameterMap
 from fmident_estimators.linear_equation.structure import LinearEquation
@@ -122,14 +123,21 @@ class _Reader:
     Attributes
     ----------
     fixed
-        Values of the fixed parameters.
+        Values of the fixed parameters, and of those that follow from them alone.
     """
 
     def __init__(self, problem: Problem, options: EquationOptions, estimator: str) -> None:
         self._problem = problem
         self._options = options
         self._estimator = estimator
-        self.fixed = {q.name: q.initial for q in problem.parameters if q.fixed}
+        free = {q.name for q in problem.free}
+        dependence = Dependence.of(problem)
+        self.fixed = {
+            q.name: q.initial
+            for q in problem.parameters
+            if q.fixed
+            or (q.expression is not None and not dependence.sources(q.expression.tree) & free)
+        }
         self._coefficients = {f"{side}{i}" for side in "ab" for i in range(options.order + 1)}
 
     def refuse(self, message: str, hint: str | None = None) -> ProblemError:

@@ -36,11 +36,17 @@ def test_a_parameter_may_serve_expressions_only(case: Case) -> None:
 
 def test_what_sets_nothing_is_only_reported(case: Case) -> None:
     problem = case.load(K, f'{K}\n\n[parameters.omega]\nexpression = "sqrt(k/m)"\nunit = "rad/s"')
+    assert not [n for n in problem.notes if n.rule == "only-reported"]
+    assert problem.parameters[2].initial == pytest.approx(np.sqrt(300.0 / 2.5))
+
+
+def test_what_may_be_meant_to_set_something_is_named(case: Case) -> None:
+    problem = case.load(K, f'{K}\n\n[parameters.phi_0]\nexpression = "0.1 rad"')
     (note,) = [n for n in problem.notes if n.rule == "only-reported"]
-    assert "'omega'" in note.message
+    assert "'phi_0'" in note.message
+    assert "'phi0'" in str(note.hint)
     assert note.location is not None
     assert note.location.line == 11
-    assert problem.parameters[2].initial == pytest.approx(np.sqrt(300.0 / 2.5))
 
 
 def test_a_dependent_parameter_may_be_a_gain(case: Case) -> None:

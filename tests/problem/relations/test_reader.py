@@ -43,6 +43,8 @@ VALUES = {"a": 2.0, "b": 3.0, "arm.m": 5.0, "q[1]": 7.0, "pi": math.pi, "'my mas
         ("6 m/2", 3.0),
         ("2 m^2", 2.0),
         ("36 km/h", 10.0),
+        ("(2 m)^2", 4.0),
+        ("(3 rad/s)**2*a", 18.0),
     ],
 )
 def test_an_expression_has_its_value_in_si_units(text: str, expected: float) -> None:

@@ -68,6 +68,19 @@ class Sensitivities:
         lost = np.isinf(self.statistics.intervals).all(axis=1)
         return np.where(lost, np.inf, found)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether constraints let the parameters move along them only."""
+        active = self.statistics.active
+        return active is not None and bool(active.holding.any())
+
+    @property
+    def kept(self) -> list[int]:
+        """Parameters that do not follow from others by constraints."""
+        if not self.constrained:
+            return list(range(self.sizes.size))
+        return [int(j) for j in self.statistics.linearisation.kept]
+
 
 def sensitivities(subject: Subject, evaluator: Evaluator) -> Sensitivities:
     """Compute the sensitivities at the initial point.
@@ -131,23 +144,27 @@ def sensitivity_check(
     statistics = found.statistics
     problem, p = subject.problem, subject.problem.initial
     inside = np.zeros(p.size, dtype=np.bool_)
-    judged = tested_combinations(problem, evaluator, p, inside, statistics.identifiability)
+    judged = statistics.identifiability
+    if not found.constrained:
+        judged = tested_combinations(problem, evaluator, p, inside, judged)
     smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
-    names = tuple(q.name for q in subject.problem.free)
+    kept = found.kept
+    names = tuple(problem.free[j].name for j in kept)
     here = _at(subject.problem.initial, found)
     products = None  # sensitivities at several points speak where simulations do not
     known = [c.text for c in statistics.identifiability.determined]
-    if [c.text for c in judged.determined] == known:
+    if not found.constrained and [c.text for c in judged.determined] == known:
         products = product_verdict(names, [here, *elsewhere], judged)
     return SensitivityCheck(
         names=names,
         singular_values=judged.singular_values,
         scaled_singular_values=np.asarray(
-            np.linalg.svd(found.jacobian * found.sizes, compute_uv=False), dtype=np.float64
+            np.linalg.svd((found.jacobian * found.sizes)[:, kept], compute_uv=False),
+            dtype=np.float64,
         ),
         rank=judged.rank,
         collinearity=1.0 / smallest if smallest > 0.0 else math.inf,
-        correlation=statistics.correlation,
+        correlation=statistics.correlation[np.ix_(kept, kept)],
         verdict=judged.verdict if products is None else products[1],
         determined=tuple(c.text for c in judged.determined) if products is None else products[0],
         sigma_known=subject.problem.sigma_known,
@@ -160,7 +177,7 @@ def identifiability_findings(
 ) -> list[Diagnostic]:
     """Return what the data do not determine, and what they determine badly."""
     judged = found.statistics.identifiability
-    count = len(subject.problem.free)
+    count = len(found.kept)
     severity: Severity = "note" if inert_allowed else "warning"
     findings = []
     if judged.undecided:
@@ -283,7 +300,7 @@ def _collinear(subject: Subject, found: Sensitivities, check: SensitivityCheck) 
         listed = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
         what = f"the data hardly tell apart {listed}"
     else:
-        weakest = analyse_rank(found.jacobian).right[:, -1]
+        weakest = analyse_rank(found.jacobian[:, found.kept]).right[:, -1]
         order = np.argsort(-np.abs(weakest))
         names = [check.names[int(j)] for j in order if abs(weakest[j]) > _PART_OF_IT]
         what = f"{', '.join(names[:-1])} and {names[-1]} can nearly make up for each other"

@@ -84,6 +84,11 @@ class ParameterEstimate:
     expression: str = ""
 
     @property
+    def follows(self) -> str:
+        """How a dependent parameter follows from others: ``"= 3 kg - m1"``, or a constraint."""
+        return self.expression if "=" in self.expression else f"= {self.expression}"
+
+    @property
     def searched(self) -> bool:
         """Whether an estimator searched it: it was neither fixed nor follows from others."""
         return not self.fixed and not self.expression

@@ -45,8 +45,13 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     >>> with_error(0.12931, 13.2)
     ('0.13', '13')
 
-    Without a usable error the value keeps six significant digits.
+    Without a usable error the value keeps six significant digits; so does one that is exact.
+
+    >>> with_error(11.55, 0.0)
+    ('11.55', '0')
     """
+    if error == 0.0:
+        return plain(value), "0"
     if not math.isfinite(error) or error <= 0.0 or not math.isfinite(value):
         return plain(value), "infinite" if math.isinf(error) else "n/a"
     if 0.0 < abs(value) < _FAR_BELOW * error:

@@ -141,7 +141,7 @@ def remark(estimate: ParameterEstimate, judged: Identifiability | None = None) -
     if estimate.fixed:
         return "fixed"
     if estimate.expression:
-        return f"= {estimate.expression}"
+        return estimate.follows
     if estimate.at_bound:
         near_lower = abs(estimate.value - estimate.lower) <= abs(estimate.value - estimate.upper)
         return "at lower bound" if near_lower else "at upper bound"

@@ -17,8 +17,7 @@ from fmident.testing.subject import ConformanceError, EndlessSearch, Subject
 _MODULES: tuple[ModuleType, ...] = (declaration, answers, conduct, repeatability)
 
 _ONLINE_ONLY = {answers.check_sample_by_sample_is_the_whole_record}
-"""For estimators that go through the data sample by sample; others have nothing to compare.
-These are the only checks that do not concern all."""
+"""For estimators that go through the data sample by sample; others have nothing to compare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +118,19 @@ def estimator_checks(
         for subject in subjects
         for module in _MODULES
         for name, function in vars(module).items()
-        if name.startswith("check_")
-        and (function not in _ONLINE_ONLY or issubclass(kind, OnlineEstimator))
+        if name.startswith("check_") and _concerns(kind, function)
     ]
+
+
+def _concerns(kind: type[Estimator[Any]], check: Callable[[Subject], None]) -> bool:
+    """Return whether a check concerns an estimator; most concern all."""
+    if check in _ONLINE_ONLY:
+        return issubclass(kind, OnlineEstimator)
+    if check is answers.check_constraints:
+        return kind.keeps_constraints
+    # The coefficients of an equation are free or known: none follows from another.
+    follows = check is answers.check_parameters_that_follow_from_others
+    return not (follows and "linear-equation" in kind.requires)
 
 
 def check_estimator(

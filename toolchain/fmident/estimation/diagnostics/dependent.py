@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.95
 
+_CANCELLED = 1e-9
+"""Part of the standard errors of what a parameter follows from that is rounding."""
+
 _OPEN = 1e-6
 """Part of a dependent parameter's change along what the data leave open, from which on it is open,
 too."""
@@ -124,6 +127,8 @@ def dependent_uncertainty(
         row, value = rows[name], values[name]
         moves = np.abs(row[:, np.newaxis] * spread).sum(axis=0)
         error = float(np.linalg.norm(row @ noise))
+        if error <= _CANCELLED * float(np.abs(row) @ np.linalg.norm(noise, axis=1)):
+            error = 0.0  # constraints determine it
         if bool(row[doubtful].any()) or not np.isfinite(row).all():
             found[name] = (np.nan, (np.nan, np.nan))
         elif bool((np.abs(row @ spread) > _OPEN * moves).any()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import get_args
 
 import numpy as np
@@ -26,6 +27,9 @@ from fmident.problem.relations.expression import Expression, names_in
 from fmident.problem.relations.reader import ExpressionError, read_relation
 from fmident.problem.validate import check_declared
 from fmident.toml_file import Section
+
+_ALIKE = 0.7
+"""How alike a name is to a variable's that may be meant, from 0 to 1."""
 
 
 def read_parameters(
@@ -104,6 +108,13 @@ def _named(root: Section, tables: Section) -> set[str]:
     return found | {name[1:-1] for name in found if name.startswith("'")}
 
 
+def _alike(name: str, description: ModelDescription) -> str | None:
+    """Return the variable of the FMU that may be meant by another name."""
+    known = {v.name.casefold(): v.name for v in description.settable_parameters}
+    found = get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
+    return known[found[0]] if found else None
+
+
 def _dependent(
     section: Section,
     name: str,
@@ -129,17 +140,14 @@ def _dependent(
     variable = None
     if section.has("variable") or in_measurement or name in description.by_name:
         variable = _parameter_variable(section, name, description, in_measurement)
-    else:
+    elif meant := _alike(name, description):
         notes.append(
             Diagnostic(
                 "note",
                 f"'{name}' follows from other parameters and sets no variable of the FMU: it is"
                 " only reported",
                 section.source.where(section.keys),
-                hint="if it is to set one, name it: "
-                + description.nearest_to(
-                    name, description.settable_parameters, kind="parameter of the FMU"
-                ),
+                hint=f"if '{meant}' is meant, call it so, or write variable = \"{meant}\"",
                 rule="only-reported",
             )
         )

@@ -47,6 +47,11 @@ class Constraint:
         """Names in it, as they were written."""
         return names_in(self.left, self.right)
 
+    @property
+    def not_kept(self) -> str:
+        """That the initial values do not keep it, in words."""
+        return f"the initial values do not keep the constraint {self}"
+
     def __str__(self) -> str:
         return f"'{self.name}' ({self.text})"
 

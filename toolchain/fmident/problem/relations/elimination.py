@@ -56,10 +56,11 @@ def simplified(problem: Problem) -> Problem:
 
 
 def _without(problem: Problem, constraint: Constraint, note: str) -> Problem:
+    others = (n for n in problem.notes if n.message != constraint.not_kept)
     return replace(
         problem,
         constraints=tuple(c for c in problem.constraints if c is not constraint),
-        notes=(*problem.notes, Diagnostic("note", note, rule="constraint-eliminated")),
+        notes=(*others, Diagnostic("note", note, rule="constraint-eliminated")),
     )
 
 

@@ -187,7 +187,7 @@ def _initial_notes(problem: Problem) -> Notes:
             problem.constraints[k].name,
             Diagnostic(
                 "note",
-                f"the initial values do not keep the constraint {problem.constraints[k]}",
+                problem.constraints[k].not_kept,
                 hint=advice,
                 rule="constraint-violated-at-start",
             ),

@@ -296,16 +296,17 @@ class _Reader:
         return self.power(depth)
 
     def power(self, depth: int) -> Node:
+        bare = self.here is not None and self.here.number is not None
         base = self.atom(depth)
         here = self.here
         token = self.take("^", "**")
         if token is None:
             return base
-        if isinstance(base, Number) and base.unit is not None and here is not None:
+        if bare and isinstance(base, Number) and base.unit is not None and here is not None:
             self._next -= 1
             raise self.error(
                 f"it is not clear whether '{here.text}' belongs to the unit '{base.unit}'",
-                hint=f"write '({base.value:g} {base.unit})^2' or '{base.value:g} [{base.unit}2]'",
+                hint=f"write '({base.value:g} {base.unit}){here.text}...' for a power of the whole",
             )
         return Binary("^", base, self.signed(depth + 1), token.position)
 

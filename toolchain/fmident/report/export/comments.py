@@ -37,7 +37,7 @@ def of_value(value: ExportedValue, *, unit: bool = True) -> str:
     if value.origin == "fixed":
         parts.append("fixed, not identified")
     if value.expression:
-        parts.append(f"= {value.expression}")
+        parts.append(value.expression)
     if math.isfinite(value.standard_error):
         parts.append(f"standard error {plain(value.standard_error, 3)}")
     low, high = value.interval_95

@@ -36,7 +36,7 @@ class ExportedValue:
         ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem, or
         ``"default"`` of the FMU: an array can be given as a whole only.
     expression
-        From which a dependent one follows.
+        How a dependent one follows from others.
     """
 
     name: str
@@ -102,7 +102,7 @@ def exported_values(
     for estimate in result.estimates:
         if estimate.variable is None:
             left_out[estimate.name] = (
-                f"is {estimate.expression} and no variable of the model"
+                f"follows from others ({estimate.expression}), sets no variable of the model"
                 if estimate.expression
                 else "belongs to the measurement, not to the model"
             )
@@ -121,7 +121,7 @@ def exported_values(
                     estimate.standard_error,
                     estimate.interval_95,
                     _origin(estimate),
-                    estimate.expression,
+                    estimate.follows if estimate.expression else "",
                 )
             )
     if not values:

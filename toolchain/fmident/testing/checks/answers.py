@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -14,6 +15,8 @@ from fmident.estimation import EstimationResult, OnlineEstimator, build_options
 from fmident.estimation.online.estimator import collect
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Problem
+from fmident.problem.relations.constraint import read_constraint
+from fmident.problem.relations.expression import Expression
 from fmident.testing.subject import Counted, Fragile, Subject, expect
 
 _SURE = 4.0
@@ -53,6 +56,38 @@ def check_fixed_parameters(subject: Subject) -> None:
         problem = subject.bench.problem(fixed=[name])
         result = _check_truth(subject, problem)
         expect(result.values[name] == true, f"the fixed parameter '{name}' was changed")
+
+
+def check_parameters_that_follow_from_others(subject: Subject) -> None:
+    """Let a parameter follow from another: it has the value and the error that follow."""
+    problem = subject.bench.problem()
+    first, second = list(subject.bench.truth)[:2]
+    ratio = subject.bench.truth[second] / subject.bench.truth[first]
+    changed = _with(problem, second, expression=Expression(f"{ratio!r}*'{first}'"))
+    result = _check_truth(subject, changed)
+    expected = ratio * result.values[first]
+    expect(
+        abs(result.values[second] - expected) <= 1e-12 * abs(expected),
+        f"'{second}' follows from '{first}' and is {result.values[second]!r}, not {expected!r}",
+    )
+
+
+def check_constraints(subject: Subject) -> None:
+    """Keep an equality that holds for the truth, and an inequality that does not."""
+    bench = subject.bench
+    first, second = list(bench.truth)[:2]
+    one, two = bench.truth[first], bench.truth[second]
+    equal = f"'{first}'/{one!r} + '{second}'/{two!r} = 2"
+    least = f"'{first}' <= {0.9 * one!r}"
+    for text in (equal, least):
+        given = bench.problem()
+        problem = dataclasses.replace(given, constraints=read_constraint("kept", text))
+        result = _check_truth(subject, problem) if text == equal else subject.run(problem)
+        _expect_sane(result)
+        for check in result.constraints:
+            expect(not check.violated, f"the constraint {text} is not kept: {result.values}")
+            held = check.active or result.status != "converged"
+            expect(held, f"the constraint {text} does not hold the estimate: {result.values}")
 
 
 def check_a_start_at_the_solution(subject: Subject) -> None:
@@ -173,6 +208,14 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
         expected is None or (isinstance(expected, int) and expected > 0),
         f"expected_simulations returned {expected!r}: return an int above zero, or None",
     )
+
+
+def _with(problem: Problem, name: str, **changes: Any) -> Problem:
+    """Return the problem with changes of one parameter."""
+    parameters = (
+        dataclasses.replace(q, **changes) if q.name == name else q for q in problem.parameters
+    )
+    return dataclasses.replace(problem, parameters=tuple(parameters))
 
 
 def _check_truth(subject: Subject, problem: Problem) -> EstimationResult:
