@@ -25,6 +25,7 @@ from fmident.evaluation.executors.base import Done
 from fmident.problem import Parameter, Problem
 from fmident.problem.derivative_origins import Origin, summary_of
 from fmident.problem.model import EvaluationSettings
+from fmident.problem.relations.expression import Expression
 from fmident_estimators.least_squares import LeastSquares
 
 TIMES = np.linspace(0.0, 2.0, 41)
@@ -319,3 +320,33 @@ def test_searches_side_by_side_carry_sensitivities() -> None:
 
 def test_executors_have_no_sensitivities_unless_they_say_so() -> None:
     assert Executor.differentiable == frozenset()
+
+
+def test_sensitivities_that_take_too_long_are_given_up() -> None:
+    def slow(times: F64, inputs: Mapping[str, F64], k: float, a: float) -> dict[str, F64]:
+        raise SimulationError("the simulation took longer than 60 s", timed_out=True)
+
+    task = problem()
+    found = Evaluator(task, executor := Recording(task, model, {**DERIVATIVES, "k": slow}))
+    for factor in (1.0, 1.1, 1.2):
+        assert np.isfinite(found.residuals(factor * task.initial)).all()
+    assert [bool(t.sensitivities) for t in executor.tasks] == [True, False, False, False]
+    assert "took longer than 60 s" in found.notes[0]
+
+
+def test_a_parameter_that_follows_from_others_passes_its_derivative_on() -> None:
+    task = problem()
+    k, _, offset = task.parameters
+    follows = Parameter("a", 0.0, variable="a", expression=Expression("k^2 + 1"))
+    task = replace(task, parameters=(k, follows, offset))
+    found, executor = evaluator(task)
+    p = task.initial
+    jacobian = found.jacobian(p)
+    values = {"k": p[0], "a": p[0] ** 2 + 1.0}
+    slopes = {name: DERIVATIVES[name](TIMES, {}, **values)["y"] for name in values}
+    right = -(slopes["k"] + 2.0 * p[0] * slopes["a"]) / 0.01
+    assert np.allclose(jacobian[:, 0], right, rtol=1e-13)
+    assert len(executor.tasks) == 1
+    # Without derivatives of what follows there are none.
+    partly, _ = evaluator(task, known=("k",))
+    assert partly.differenced == (0,)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fmident.evaluation.matching import EventMatching
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
+    from fmident.problem.model import Problem
 
 
 _VERIFIED = 5
@@ -83,8 +85,9 @@ def effort(
     simulations = most = None
     events = False
     if estimator is not None:
-        simulations = estimator.expected_simulations(options, problem)
-        most = estimator.most_simulations(options, problem)
+        differenced = _as_differenced(problem, evaluator.differenced)
+        simulations = estimator.expected_simulations(options, differenced)
+        most = estimator.most_simulations(options, differenced)
         if simulations is not None and estimator.descends:
             # Derivatives behind the intervals are verified: one more of each, and one tolerance.
             simulations += experiments * (moved + 1)
@@ -101,6 +104,19 @@ def effort(
         events=events,
         descends=estimator is not None and estimator.descends,
     )
+
+
+def _as_differenced(problem: Problem, columns: Sequence[int]) -> Problem:
+    """Return a problem in which parameters with sensitivities are like those of the measurement.
+
+    The derivatives of both take no simulation of their own.
+    """
+    names = {problem.free[j].name for j in columns}
+    parameters = tuple(
+        replace(q, variable=None) if q.searched and q.name not in names else q
+        for q in problem.parameters
+    )
+    return replace(problem, parameters=parameters)
 
 
 def _breaks(evaluator: Evaluator) -> bool:

@@ -59,6 +59,7 @@ from fmident.estimation.checks import (
 )
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.problem.cost import TimeDomain
+from fmident.problem.derivative_origins import summary_of
 from fmident.problem.residuals import compared_values, predict
 from fmident.statistics.combinations import PointSensitivity
 
@@ -434,7 +435,7 @@ class _Check:
     def _parameters(
         self, influence: dict[str, Influence], known: Sensitivities | None
     ) -> tuple[ParameterCheck, ...]:
-        sizes = self.evaluator.step_sizes
+        sizes, origins = self.evaluator.step_sizes, self.evaluator.derivative_origins
         slopes = self.evaluator.space.derivative(self.problem.initial)
         checks = []
         index = {q.name: j for j, q in enumerate(self.problem.free)}
@@ -458,7 +459,7 @@ class _Check:
                     kind,
                     float("nan") if known is None else float(known.errors[j]),
                     float("nan") if sizes is None else float(sizes.steps[j] * slopes[j]),
-                    "" if sizes is None else sizes.reasons[j],
+                    str(origins.get(q.name, "")) if sizes is None else sizes.reasons[j],
                 )
             )
         return tuple(checks)
@@ -488,6 +489,7 @@ class _Check:
             cost=self.asked.cost.name,
             intervals=self.asked.cost.gives_intervals,
             simulation_noise=self._simulation_noise(),
+            derivatives=summary_of(self.evaluator.derivative_origins),
             simulations=self.evaluator.simulations + self.extra_simulations,
             seconds=time.perf_counter() - self.begin,
             quick=self.quick,

@@ -227,6 +227,8 @@ class CheckReport:
         predicted for squares of the differences in the time domain.
     simulation_noise
         Root mean square per whitened residual; NaN where unknown.
+    derivatives
+        Where they come from, in words; empty where there are none.
     simulations
         Runs of the FMU that the check took.
     seconds
@@ -253,6 +255,7 @@ class CheckReport:
     cost: str = "time-domain"
     intervals: bool = True
     simulation_noise: float = math.nan
+    derivatives: str = ""
     simulations: int = 0
     seconds: float = 0.0
     quick: bool = False

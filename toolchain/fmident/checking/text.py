@@ -161,6 +161,8 @@ def _closing(report: CheckReport, width: int) -> str:
                 "Sigma is not given: the predicted errors take the misfit at the initial values"
                 " for noise and are too large while these are far off."
             )
+    if report.derivatives:
+        lines.append(f"Derivatives: {report.derivatives}.")
     if math.isfinite(report.simulation_noise):
         unit = "sigma" if known is None or known.sigma_known else "the unit of the residuals"
         lines.append(f"Noise of the simulation: {report.simulation_noise:.2g} times {unit}.")
@@ -179,8 +181,12 @@ def _closing(report: CheckReport, width: int) -> str:
 def _effort(report: CheckReport) -> str:
     e = report.effort
     assert e is not None
-    each = f"One point takes {duration(e.seconds_per_simulation)}, a Jacobian"
-    text = f"{each} {duration(e.seconds_per_jacobian)}"
+    text = f"One point takes {duration(e.seconds_per_simulation)}, "
+    text += (
+        f"a Jacobian {duration(e.seconds_per_jacobian)}"
+        if e.seconds_per_jacobian > 0.0
+        else "its Jacobian comes with it"
+    )
     if e.workers > 1:
         text += f" with {e.workers} workers"
     if e.simulations is None or e.seconds is None:

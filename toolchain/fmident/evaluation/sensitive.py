@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.errors import Code
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 
 _IN_VAIN = 4
 """Single points in a row whose sensitivities nobody has asked for, after which others have none."""
+
+_COSTLY = (Code.PROCESS_CRASHED, Code.PROCESS_KILLED, Code.OUT_OF_MEMORY, Code.TIMED_OUT)
+"""Failures with sensitivities that would cost too much to be met with at each point."""
 
 _IGNORED = "what runs the simulations returns no sensitivities"
 
@@ -133,6 +137,8 @@ class Sensitive:
         """Take note of the outcome without sensitivities of what has failed with them."""
         if isinstance(failure, SimulationFailure) and not isinstance(plain, SimulationFailure):
             self._refuse(failure.message)
+            if failure.timed_out or failure.code in _COSTLY:
+                self.known = None
         return plain
 
     def _refuse(self, reason: str) -> None:

@@ -49,6 +49,11 @@ def summary_of(origins: Mapping[str, Origin]) -> str:
     if len(groups) > 1:
         # These are exact in any case.
         groups.pop("measurement-model", None)
+    reasons = {o.reason for o in origins.values() if o.kind == "differences"}
+    why = f": {reasons.pop()}" if len(reasons) == 1 else ""
     if len(groups) < 2:
-        return "".join(_WORDS[kind] for kind in groups)
-    return "; ".join(f"{_WORDS[kind]} for {', '.join(names)}" for kind, names in groups.items())
+        return "".join(_WORDS[kind] + (why if kind == "differences" else "") for kind in groups)
+    return "; ".join(
+        f"{_WORDS[kind]} for {', '.join(names)}" + (why if kind == "differences" else "")
+        for kind, names in groups.items()
+    )
