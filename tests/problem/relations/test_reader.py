@@ -71,6 +71,7 @@ REFUSED = [
     ("sqrt(a, b)", 6, "takes one argument"),
     ("a >= b", 2, "makes a constraint of it"),
     ("2 m**2", 3, "belongs to the unit 'm'"),
+    ("a + 1e400", 4, "beyond all numbers"),
     ("lambda: 1", 6, "unexpected ':'"),
     ("", 0, "missing at its end"),
     ("(" * 60 + "a" + ")" * 60, 51, "nested too deeply"),

@@ -11,6 +11,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
+from fmident.problem.relations.constraints import Constraints
 from fmident.toml_file import Source
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
     base = evaluator.residuals(problem.initial)
     moved, nothing = evaluator.influence(problem.initial)
     suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
+    tied = _tied_by_equalities(problem)  # these determine what the data do not
+    suspects = np.array([j for j in suspects if problem.free[j].name not in tied], dtype=np.intp)
     for relative in (_SMALL, _LARGE, -_LARGE):
         if suspects.size == 0:
             return ()
@@ -117,6 +120,13 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
         )
         for j in suspects
     )
+
+
+def _tied_by_equalities(problem: Problem) -> frozenset[str]:
+    """Return the searched parameters that equalities tie to others."""
+    found, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
+    tied = [found.searched(c, free) for c in problem.constraints if c.equality]
+    return frozenset().union(*(names for names in tied if len(names) > 1))
 
 
 def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:

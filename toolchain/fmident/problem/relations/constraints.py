@@ -104,7 +104,8 @@ class Constraints:
             empty = np.empty((0, self._count))
             return ConstraintJets(np.empty(0), empty, np.empty((0, self._count, self._count)))
         jets = self._dependence.jets(p)
-        found = [self._jet(c, jets) for c in self.items]
+        with np.errstate(all="ignore"):  # not a number where an expression is not defined
+            found = [self._jet(c, jets) for c in self.items]
         return ConstraintJets(
             np.array([jet.value for jet in found]),
             np.array([jet.gradient for jet in found]),
@@ -119,8 +120,8 @@ class Constraints:
         """
         found = self.at(p)
         sizes = np.maximum(np.abs(p), self._sizes)
-        slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
+            slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
             distances = np.where(found.values == 0.0, 0.0, found.values / slopes)
         return np.where(np.isnan(found.values), -np.inf, distances)
 
@@ -136,7 +137,8 @@ class Constraints:
         """Return what makes the functions distances in sizes of the parameters, shape (k,)."""
         found = self.at(p)
         sizes = np.maximum(np.abs(p), self._sizes)
-        slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
+        with np.errstate(all="ignore"):
+            slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
         usable = np.isfinite(slopes) & (slopes > 0.0)
         return np.where(usable, 1.0 / np.where(usable, slopes, 1.0), 1.0)
 

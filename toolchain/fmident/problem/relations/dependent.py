@@ -126,8 +126,9 @@ class Dependence:
             unit = self._units[q.name]
             own = Jet.variable(float(p[j]), j, count)
             jets[q.name] = own if unit is None else own.scaled(unit.factor, unit.offset)
-        for name in self._order:
-            jets[name] = jet_of(self._trees[name], jets, count)
+        with np.errstate(all="ignore"):  # not a number where an expression is not defined
+            for name in self._order:
+                jets[name] = jet_of(self._trees[name], jets, count)
         return jets
 
     def degrees(self) -> dict[str, float]:

@@ -67,14 +67,15 @@ def _not_constant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
     found = Constraints.of(problem)
     free = frozenset(q.name for q in problem.free)
     wrong = found.violated(problem.initial)
-    values = found.values(problem.initial)
+    at = found.at(problem.initial)
+    silent = found.affine & ~at.jacobian.any(axis=1)  # such as a - a = 0
     kept = []
-    for c, violated, value in zip(problem.constraints, wrong, values, strict=True):
-        if found.searched(c, free):
+    for c, violated, value, same in zip(problem.constraints, wrong, at.values, silent, strict=True):
+        if found.searched(c, free) and not same:
             kept.append(c)
         elif not np.isfinite(value) or (violated and not _is_rounding(c, value, problem)):
             raise ProblemError(
-                f"the constraint {c} does not hold, and no parameter in it is searched",
+                f"the constraint {c} does not hold, and depends on no searched parameter",
                 hint="correct the values of its parameters, or remove 'fixed = true' from one",
                 key=c.name,
             )
@@ -82,7 +83,7 @@ def _not_constant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
             notes.append(
                 (
                     c.name,
-                    _note(f"the constraint {c} holds always: no parameter in it is searched"),
+                    _note(f"the constraint {c} holds always: it depends on no searched parameter"),
                 )
             )
     return tuple(kept)

@@ -7,6 +7,7 @@ by Python: the reader knows numbers, names, operators and the functions of ``tre
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,6 +177,8 @@ def tokens(text: str) -> list[Token]:
 def _token(text: str, position: int) -> tuple[Token, int]:
     if number := _NUMBER.match(text, position):
         unit, bare, end = _unit_after(text, number.end())
+        if not math.isfinite(float(number[0])):
+            raise ExpressionError(f"the number {number[0]} is beyond all numbers", text, position)
         value = Number(float(number[0]), unit, bare, position)
         return Token("number", text[position:end], position, value), end
     for kind, pattern in (("name", _NAME), ("operator", _OPERATOR)):
