@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import scipy.integrate
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, open_fmu
+from fmident.fmu.model_exchange.sensitivity.colouring import colours_of
 from fmident.fmu.sensitivities import differentiable
 
 from . import closed_forms
@@ -66,6 +68,8 @@ PENDULUM = Exchange(
         Signal("kink", 11, "parameter", 0.0),
     ),
 )
+
+RELAY = Exchange("relay.c", (*moving("x", x=0.0), *parameters(2, level=0.5)))
 
 
 @dataclass(frozen=True)
@@ -319,3 +323,81 @@ def test_inputs_and_outputs_have_no_derivatives_with_respect_to_them(opened: Ope
         for name in ("u", "tip"):
             with pytest.raises(FmuError, match=f"with respect to '{name}'"):
                 simulator.simulate(swing(known=(name,)))
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
+def test_a_jump_without_an_event_is_refused(opened: Opened, tolerance: float) -> None:
+    setup = SimulationSetup(
+        np.linspace(0.0, 1.0, 8),
+        output_names=("x",),
+        sensitivities=("level",),
+        tolerance=tolerance,
+    )
+    with opened(RELAY).simulator() as simulator:
+        with pytest.raises(SimulationError) as caught:
+            simulator.simulate(setup)
+        assert caught.value.code == Code.NOT_DIFFERENTIABLE
+        assert caught.value.time == pytest.approx(0.5, abs=1e-3)
+        assert np.isfinite(simulator.simulate(replace(setup, sensitivities=()))).all()
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES)
+@pytest.mark.parametrize("width", [1e-1, 1e-3])
+def test_a_steep_change_is_followed(opened: Opened, width: float, tolerance: float) -> None:
+    """Differences are taken over distances that suit the model, not the size of its values."""
+    times = np.linspace(0.0, 1.0, 8)
+    setup = SimulationSetup(
+        times, output_names=("x",), sensitivities=("level", "x"), tolerance=tolerance
+    )
+    with opened(replace(RELAY, defines=(f"WIDTH={width}",))).simulator() as simulator:
+        _, by_level, by_start = simulator.simulate(setup).T
+
+    def slope(_: float, above: F64) -> F64:
+        return np.asarray(0.65 - 0.35 * np.tanh(above / width))
+
+    above = scipy.integrate.solve_ivp(
+        slope, (0.0, 1.0), [-0.5], "DOP853", times, rtol=1e-13, atol=1e-16
+    ).y[0]
+    rate = slope(0.0, above)
+    exact = rate / rate[0]
+    assert errors(by_start, exact).max() < WORST * tolerance
+    assert errors(by_level, 1.0 - exact).max() < WORST * tolerance
+
+
+@pytest.mark.parametrize("lie", [False, True])
+def test_dependencies_save_evaluations_and_are_checked(
+    fmu_folder: Path, swinging: F64, lie: bool
+) -> None:
+    """The pendulum's angle depends on its speed alone; what is wrong is found out."""
+    path = build_exchange(PENDULUM, 2, fmu_folder)
+    other = fmu_folder / f"dependencies-{lie}.fmu"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "modelDescription.xml":
+                for index, states in ((b"3", b"2"), (b"4", b"2" if lie else b"1 2")):
+                    entry = b'<Unknown index="' + index + b'"'
+                    data = data.replace(entry, entry + b' dependencies="' + states + b'"')
+            target.writestr(name, data)
+    with open_fmu(other) as fmu, fmu.simulator() as simulator:
+        assert fmu.description.derivative_dependencies == ((1,), (1,) if lie else (0, 1))
+        _, slopes = split(simulator.simulate(swing(1e-6), SWING), 3, len(SWING))
+        assert ["dependencies" in str(r) for r in simulator.log] == [True] * lie
+    assert errors(slopes, swinging[:, 1:]).max() < WORST * 1e-6
+
+
+def test_states_depend_on_states_of_other_groups_only() -> None:
+    colours, pattern = colours_of(((0, 1), (1, 2), (2, 3), (3,)), 4)
+    assert colours.tolist() == [0, 1, 0, 1]
+    assert pattern.sum() == 7
+    assert colours_of((), 3)[0].tolist() == [0, 1, 2]
+
+
+def test_a_time_limit_ends_a_run_with_sensitivities(opened: Opened) -> None:
+    times = np.linspace(0.0, 500.0, 200_001)
+    setup = replace(swing(), times=times, inputs=np.sin(times)[:, np.newaxis])
+    with opened(PENDULUM).simulator() as simulator:
+        with pytest.raises(SimulationError) as caught:
+            simulator.simulate(setup, SWING, time_limit=0.05)
+        assert caught.value.timed_out
+        assert np.isfinite(simulator.simulate(swing(), SWING)).all()

@@ -220,7 +220,11 @@ class Simulator(Closes):
             """Run, and return outputs or failure."""
             failure = None
             for part in plan.passes:
-                failure = failure or self._pass(part, prepared, time_limit, capture, counts)
+                failure = self._pass(part, prepared, time_limit, capture, counts)
+                if failure is not None:
+                    break
+            if failure is not None and part is not plan.passes[0] and not failure.timed_out:
+                failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
             found = plan.assemble()
             if failure is None:
                 return found

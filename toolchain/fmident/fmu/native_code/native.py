@@ -97,7 +97,7 @@ SHARED_SOURCES = (
     "native.py", "floating.py", "program.py", "stepping.py", "../model_exchange/loop.py",
     *(
         f"../model_exchange/sensitivity/{name}.py"
-        for name in ("layout", "elimination", "jacobians", "touching")
+        for name in ("layout", "elimination", "jacobians", "jumping", "touching")
     ),
 )  # fmt: skip
 """Files, seen from here, whose constants and functions are in the compiled code of others."""

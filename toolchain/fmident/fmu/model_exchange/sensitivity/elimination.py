@@ -8,42 +8,49 @@ from fmident.fmu.native_code.native import compiled
 
 
 @compiled
-def factorise(matrix: Any, pivots: Any, n: int) -> bool:
-    """Factorise a matrix in rows, shape (n*n,), in place with partial pivoting; whether it can."""
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(matrix[i * n + k]) > abs(matrix[best * n + k]):
-                best = i
-        pivots[k] = best
-        if matrix[best * n + k] == 0.0:
-            return False
-        if best != k:
-            for j in range(n):
-                matrix[k * n + j], matrix[best * n + j] = matrix[best * n + j], matrix[k * n + j]
-        inverse = 1.0 / matrix[k * n + k]
-        for i in range(k + 1, n):
-            factor = matrix[i * n + k] * inverse
-            matrix[i * n + k] = factor
-            if factor != 0.0:
-                for j in range(k + 1, n):
-                    matrix[i * n + j] -= factor * matrix[k * n + j]
-    return True
+def _pivot(rows: Any, k: int, n: int, width: int) -> bool:
+    """Bring the largest element of a column to row k; return whether it is not zero."""
+    best, most = k, abs(rows[k, k])
+    for i in range(k + 1, n):
+        size = abs(rows[i, k])
+        if size > most:
+            best, most = i, size
+    if best != k:
+        for j in range(k, width):
+            kept = rows[k, j]
+            rows[k, j] = rows[best, j]
+            rows[best, j] = kept
+    return bool(most != 0.0)
 
 
 @compiled
-def solve(matrix: Any, pivots: Any, n: int, right: Any, begin: int) -> None:
-    """Solve in place for the right-hand side at `begin`."""
+def eliminate(rows: Any, n: int, width: int) -> bool:
+    """Solve linear equations by elimination with partial pivoting; return whether that can be done.
+
+    Parameters
+    ----------
+    rows
+        The matrix and, beside it, the right-hand sides, shape (n, width); these become the
+        solutions.
+    n, width
+        Numbers of equations, and of columns.
+    """
     for k in range(n):
-        other = pivots[k]
-        right[begin + k], right[begin + other] = right[begin + other], right[begin + k]
-    for i in range(1, n):
-        total = right[begin + i]
-        for j in range(i):
-            total -= matrix[i * n + j] * right[begin + j]
-        right[begin + i] = total
-    for i in range(n - 1, -1, -1):
-        total = right[begin + i]
-        for j in range(i + 1, n):
-            total -= matrix[i * n + j] * right[begin + j]
-        right[begin + i] = total / matrix[i * n + i]
+        if not _pivot(rows, k, n, width):
+            return False
+        inverse = 1.0 / rows[k, k]
+        for i in range(k + 1, n):
+            factor = rows[i, k] * inverse
+            if factor != 0.0:
+                for j in range(k + 1, width):
+                    rows[i, j] -= factor * rows[k, j]
+    for k in range(n - 1, -1, -1):
+        inverse = 1.0 / rows[k, k]
+        for j in range(n, width):
+            rows[k, j] *= inverse
+        for i in range(k):
+            factor = rows[i, k]
+            if factor != 0.0:
+                for j in range(n, width):
+                    rows[i, j] -= factor * rows[k, j]
+    return True

@@ -9,27 +9,39 @@ import numpy as np
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.loop import place
 from fmident.fmu.model_exchange.sensitivity.layout import (
+    AWAY,
+    BASE,
     COLOUR_COUNT,
     COLOURS,
     DIRECTIONAL,
+    FACTORS,
+    KINK,
     LIES,
+    LIMIT,
     NOMINALS,
     OTHER,
     PATTERN,
+    REALS,
     SHIFT,
     SHIFTED,
     SIZES,
     SMALL,
     STATES,
     STEPS_SEEN,
+    SWING,
+    UNRESOLVED,
     VALUES,
     WHY,
+    bent,
     member_table,
     value,
     whole,
 )  # fmt: skip
 from fmident.fmu.native_code.native import call_fmu, compiled, doubles
 from fmident.fmu.native_code.program import COMPONENT, VERSION
+
+_MOST_KINKS = 24
+"""Evaluations one after the other in which a derivative has a kink in a state."""
 
 
 @compiled
@@ -68,31 +80,108 @@ def _by_directions(head: Any, t: float, states: int, matrix: int) -> Any:
 
 
 @compiled
-def by_differences(head: Any, t: float, states: int, matrix: int, dense: bool) -> Any:
-    """Write the Jacobian, column by column, by central differences of groups of columns."""
+def _sizes(head: Any, states: int) -> None:
+    """Write by how much each state is shifted to AWAY."""
     n = head[STATES]
-    x, shifted, sizes = doubles(states, n), doubles(head[SHIFTED], n), doubles(head[SIZES], n)
-    nominals = doubles(head[NOMINALS], n)
+    x, sizes, nominals = doubles(states, n), doubles(head[SIZES], n), doubles(head[NOMINALS], n)
+    away, factors = doubles(head[AWAY], n), doubles(head[FACTORS], n)
+    for j in range(n):
+        size = max(max(sizes[j], abs(x[j])), 1e-3 * nominals[j])
+        away[j] = max(SHIFT * factors[j], 1e-12) * size
+
+
+@compiled
+def _both_sides(head: Any, t: float, states: int, colour: int, every: bool) -> Any:
+    """Write derivatives with the states of a colour shifted up and down to VALUES and OTHER."""
+    n = head[STATES]
+    x, shifted, away = doubles(states, n), doubles(head[SHIFTED], n), doubles(head[AWAY], n)
+    colours = whole(head[COLOURS], n)
+    for sign in range(2):
+        for j in range(n):
+            here = j == colour if every else colours[j] == colour
+            move = away[j] if here else 0.0
+            shifted[j] = x[j] + move if sign == 0 else x[j] - move
+        place = head[VALUES] if sign == 0 else head[OTHER]
+        status = value(head, 0, t, head[SHIFTED], place)
+        if status != 0:
+            return status
+    return 0
+
+
+@compiled
+def _bent(head: Any) -> float:
+    """Return the largest second difference of VALUES, BASE and OTHER, divided by the first."""
+    n, worst = head[STATES], 0.0
+    above, below = doubles(head[VALUES], n), doubles(head[OTHER], n)
+    base, swing = doubles(head[BASE], n), doubles(head[SWING], n)
+    for i in range(n):
+        size = max(swing[i], abs(base[i]))
+        worst = max(worst, bent(below[i], base[i], above[i], size))
+    return worst
+
+
+@compiled
+def _scale(head: Any, colour: int, every: bool, factor: float) -> None:
+    n = head[STATES]
+    factors, colours = doubles(head[FACTORS], n), whole(head[COLOURS], n)
+    for j in range(n):
+        if j == colour if every else colours[j] == colour:
+            factors[j] = min(factors[j] * factor, 1.0)
+
+
+@compiled
+def _fitting(head: Any, t: float, states: int, colour: int, every: bool) -> Any:
+    """Take differences over a distance within which the derivatives are nearly straight lines."""
+    limit, last = doubles(head[REALS], LIMIT + 1)[LIMIT], np.inf
+    for attempt in range(14):
+        _sizes(head, states)
+        status = _both_sides(head, t, states, colour, every)
+        if status != 0:
+            return status
+        ratio = _bent(head)
+        if ratio <= limit:
+            if attempt == 0:
+                _scale(head, colour, every, 1.1)
+            return 0
+        if ratio > 2.0 * last:  # rounding: the distance before was better
+            _scale(head, colour, every, 1.0 / 0.3)
+            _sizes(head, states)
+            return _both_sides(head, t, states, colour, every)
+        last = ratio
+        _scale(head, colour, every, 0.3)
+    head[UNRESOLVED] += 1 if last > 0.1 else 0
+    _sizes(head, states)
+    return _both_sides(head, t, states, colour, every)
+
+
+@compiled
+def by_differences(head: Any, t: float, states: int, matrix: int, dense: bool) -> Any:
+    """Write the Jacobian, column by column, by central differences of groups of columns.
+
+    The derivatives at these states are in BASE.
+    """
+    n = head[STATES]
+    x, away = doubles(states, n), doubles(head[AWAY], n)
     above, below = doubles(head[VALUES], n), doubles(head[OTHER], n)
     colours, pattern = whole(head[COLOURS], n), whole(head[PATTERN], n * n)
     found = doubles(matrix, n * n)
-    found[:] = 0.0
-    for colour in range(n if dense else head[COLOUR_COUNT]):
-        for sign in range(2):
-            for j in range(n):
-                size = SHIFT * max(sizes[j], abs(x[j]), 1e-3 * nominals[j])
-                away = size if (j if dense else colours[j]) == colour else 0.0
-                shifted[j] = x[j] + away if sign == 0 else x[j] - away
-            status = value(head, 0, t, head[SHIFTED], head[VALUES] if sign == 0 else head[OTHER])
-            if status != 0:
-                return status
+    every = dense or head[COLOUR_COUNT] == n
+    unresolved = head[UNRESOLVED]
+    for colour in range(n if every else head[COLOUR_COUNT]):
+        status = _fitting(head, t, states, colour, every)
+        if status != 0:
+            return status
         for j in range(n):
-            if (j if dense else colours[j]) == colour:
-                size = SHIFT * max(sizes[j], abs(x[j]), 1e-3 * nominals[j])
-                width = (x[j] + size) - (x[j] - size)
+            if j == colour if every else colours[j] == colour:
+                inverse = 1.0 / ((x[j] + away[j]) - (x[j] - away[j]))
                 for i in range(n):
-                    if dense or pattern[i * n + j] != 0:
-                        found[n * j + i] = (above[i] - below[i]) / width
+                    depends = dense or pattern[i * n + j] != 0
+                    found[n * j + i] = (above[i] - below[i]) * inverse if depends else 0.0
+    if head[UNRESOLVED] == unresolved:
+        head[UNRESOLVED] = 0
+    elif head[UNRESOLVED] > _MOST_KINKS:
+        head[WHY] = KINK
+        return -1
     return 0
 
 
@@ -103,23 +192,15 @@ def _tells_the_truth(head: Any, t: float, states: int, matrix: int) -> Any:
     status = by_differences(head, t, states, head[SMALL], True)
     if status != 0:
         return status
-    said, seen = doubles(matrix, n * n), doubles(head[SMALL], n * n)
-    sizes, nominals = doubles(head[SIZES], n), doubles(head[NOMINALS], n)
-    x = doubles(states, n)
-    status = value(head, 0, t, states, head[VALUES])
-    if status != 0:
-        return status
-    f = doubles(head[VALUES], n)
+    said, seen, away = doubles(matrix, n * n), doubles(head[SMALL], n * n), doubles(head[AWAY], n)
+    f = doubles(head[BASE], n)
     for i in range(n):
         largest = 0.0
         for j in range(n):
-            largest = max(
-                largest, abs(seen[n * j + i]) * max(sizes[j], abs(x[j]), 1e-3 * nominals[j])
-            )
-        noise = 1e-9 * abs(f[i]) + 1e-3 * largest
+            largest = max(largest, abs(seen[n * j + i]) * away[j])
+        noise = 1e-9 * SHIFT * abs(f[i]) + 1e-3 * largest
         for j in range(n):
-            scale = max(sizes[j], abs(x[j]), 1e-3 * nominals[j])
-            if abs(said[n * j + i] - seen[n * j + i]) * scale > noise:
+            if abs(said[n * j + i] - seen[n * j + i]) * away[j] > noise:
                 head[WHY] = LIES
                 return -1
     return 0
@@ -127,7 +208,7 @@ def _tells_the_truth(head: Any, t: float, states: int, matrix: int) -> Any:
 
 @compiled
 def jacobian(head: Any, t: float, states: int, matrix: int) -> Any:
-    """Write df/dx at states at an address to another.
+    """Write df/dx at states at an address to another; BASE has the derivatives there.
 
     What the FMU says of it, derivatives or dependencies, is checked now and then.
     """

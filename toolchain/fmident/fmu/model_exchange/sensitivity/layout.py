@@ -16,15 +16,18 @@ from fmident.fmu.native_code.program import COMPONENT
     SIZES, NOMINALS, POINT, SHIFTED, VALUES, OTHER, MATRICES, FORCES, RATES, BIG, SMALL, RIGHT,
     KEPT, REALS, MAIN, VECTOR, VECTOR_DATA, DIRECTIONAL, COLOURS, COLOUR_COUNT, PATTERN,
     SUBSTEPS, FAILED_MEMBER, WHY, WIDTH, GETTER, REFERENCES, REFERENCE_COUNT, OUTPUTS, PLACES,
-    DERIVATIVES, STEPS_SEEN, INDICATORS, TRACKED, OLD, WHICH, SIZE,
-) = range(47)  # fmt: skip
+    DERIVATIVES, STEPS_SEEN, INDICATORS, TRACKED, OLD, WHICH,
+    AWAY, BEFORE, MIDDLE, AFTER, SWING, FOLLOWED, BASE,
+    FACTORS, LIMITS, UNRESOLVED, SIZE,
+) = range(57)  # fmt: skip
 """Elements of the table of a run with sensitivities: sizes, addresses, what happened."""
 
-NEXT_SIZE, ALLOWED, RELATIVE, AT, REALS_SIZE = range(5)
+NEXT_SIZE, ALLOWED, RELATIVE, AT, LIMIT, BENT, REALS_SIZE = range(7)
 """Reals: the next step size, s; what the error estimate may be, of the largest values; relative
-tolerance; when something was found, s."""
+tolerance; when something was found, s; what second differences may be of first ones, and what one
+was that is more."""
 
-FAILED_CALL, NOT_FINITE, TOO_SMALL, LIES, TOUCHED = range(1, 6)
+FAILED_CALL, NOT_FINITE, TOO_SMALL, LIES, TOUCHED, JUMPS, ROUGH, KINK = range(1, 9)
 """Why it stopped."""
 
 MOST_SUBSTEPS = 20_000
@@ -92,3 +95,12 @@ def shift(head: Any, known: int, amount: float) -> None:
     column = doubles(head[SENSITIVITIES] + 8 * n * known, n)
     for i in range(n):
         shifted[i] = x[i] + amount * column[i]
+
+
+@compiled
+def bent(low: float, middle: float, high: float, size: float) -> float:
+    """Return a second difference divided by the first; 0 where it is rounding."""
+    bend = abs(low - 2.0 * middle + high)
+    if bend <= 1e3 * 2.2e-16 * size:
+        return 0.0
+    return float(bend / max(abs(high - low), 1e-300))

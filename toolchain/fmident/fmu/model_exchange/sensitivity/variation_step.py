@@ -16,10 +16,14 @@ from numba import types
 
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.loop import place
-from fmident.fmu.model_exchange.sensitivity.elimination import factorise, solve
+from fmident.fmu.model_exchange.sensitivity.elimination import eliminate
 from fmident.fmu.model_exchange.sensitivity.jacobians import jacobian
+from fmident.fmu.model_exchange.sensitivity.jumping import jumps
 from fmident.fmu.model_exchange.sensitivity.layout import (
     ALLOWED,
+    AT,
+    BASE,
+    BENT,
     BIG,
     DERIVATIVES,
     FAILED_CALL,
@@ -31,13 +35,16 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     KEPT,
     KNOWNS,
     LARGEST,
+    LIMITS,
     MAIN,
     MATRICES,
     MEMBERS,
+    MIDDLE,
     MOST_SUBSTEPS,
     NEXT_SIZE,
     NOMINALS,
     OFFSETS,
+    OTHER,
     OUTPUTS,
     PLACES,
     POINT,
@@ -46,6 +53,7 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     REFERENCE_COUNT,
     REFERENCES,
     RIGHT,
+    ROUGH,
     SENSITIVITIES,
     SHIFT,
     SHIFTED,
@@ -54,11 +62,14 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     SMALL,
     STATES,
     SUBSTEPS,
+    SWING,
     TOO_SMALL,
     VALUES,
     WEIGHTS,
+    WHICH,
     WHY,
     WIDTH,
+    bent,
     member_table,
     point_at,
     shift,
@@ -66,7 +77,14 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     whole,
 )  # fmt: skip
 from fmident.fmu.model_exchange.sensitivity.touching import touches
-from fmident.fmu.native_code.native import call_fmu, callback, compiled, doubles
+from fmident.fmu.native_code.native import (
+    as_pointer,
+    call_fmu,
+    callback,
+    carray,
+    compiled,
+    doubles,
+)  # fmt: skip
 from fmident.fmu.native_code.program import COMPONENT, INFO, ROW, VERSION
 
 _ROOT = 6.0**0.5
@@ -95,21 +113,46 @@ _MU = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
 def _linearise(head: Any, t: float, slot: int) -> Any:
     """Write A and B at the states in POINT to a slot."""
     n, knowns = head[STATES], head[KNOWNS]
-    status = jacobian(head, t, head[POINT], head[MATRICES] + 8 * slot * n * n)
-    if status != 0:
-        return status
-    forces = doubles(head[FORCES] + 8 * slot * knowns * n, knowns * n)
-    found, weights = doubles(head[VALUES], n), doubles(head[WEIGHTS], head[MEMBERS])
-    first = whole(head[FIRST], knowns + 1)
+    status = value(head, 0, t, head[POINT], head[BASE])
+    if status == 0:
+        status = jacobian(head, t, head[POINT], head[MATRICES] + 8 * slot * n * n)
     for j in range(knowns):
+        if status == 0:
+            status = _force(head, t, j, head[FORCES] + 8 * (slot * knowns + j) * n)
+    return status
+
+
+@compiled
+def _force(head: Any, t: float, known: int, target: int) -> Any:
+    """Write df/dp for one parameter to an address; refuse differences that are too coarse."""
+    n = head[STATES]
+    forces, found, weights = doubles(target, n), doubles(head[VALUES], n), head[WEIGHTS]
+    low, middle, base = doubles(head[OTHER], n), doubles(head[MIDDLE], n), doubles(head[BASE], n)
+    first = whole(head[FIRST], known + 2)
+    begin, end = first[known], first[known + 1]
+    for i in range(n):
+        forces[i] = 0.0
+        middle[i] = base[i]
+    for m in range(begin, end):
+        status = value(head, m, t, head[POINT], head[VALUES])
+        if status != 0:
+            return status
+        weight = doubles(weights + 8 * m, 1)[0]
         for i in range(n):
-            forces[j * n + i] = 0.0
-        for m in range(first[j], first[j + 1]):
-            status = value(head, m, t, head[POINT], head[VALUES])
-            if status != 0:
-                return status
-            for i in range(n):
-                forces[j * n + i] += weights[m] * found[i]
+            forces[i] += weight * found[i]
+            if m == begin:
+                low[i] = found[i]
+            elif m < end - 1:
+                middle[i] = found[i]
+    limit, swing, worst = doubles(head[LIMITS], known + 1)[known], doubles(head[SWING], n), 0.0
+    for i in range(n):
+        size = max(swing[i], abs(base[i]))
+        worst = max(worst, bent(low[i], middle[i], found[i], size))
+    if worst > limit:
+        head[WHY], head[WHICH] = ROUGH, known
+        reals = doubles(head[REALS], BENT + 1)
+        reals[BENT], reals[AT] = worst, t
+        return -1
     return 0
 
 
@@ -146,39 +189,39 @@ def _try(head: Any, t: float, size: float, end: float) -> Any:
 
 
 @compiled
+def _rows(address: int, count: int, width: int) -> Any:
+    return carray(as_pointer(address), (count, width), np.float64)
+
+
+@compiled
 def _solve_stages(head: Any, size: float) -> Any:
     """Compute the stages from their A and B; return the error relative to what is allowed."""
     n, knowns = head[STATES], head[KNOWNS]
     wide = 3 * n
-    big, right = doubles(head[BIG], wide * wide), doubles(head[RIGHT], 2 * knowns * wide)
-    pivots = whole(head[BIG] + 8 * wide * wide, wide)
-    matrices = doubles(head[MATRICES], 4 * n * n)
-    forces = doubles(head[FORCES], 4 * knowns * n)
-    now = doubles(head[SENSITIVITIES], knowns * n)
-    for r in range(3):
+    big, slopes = _rows(head[BIG], wide, wide + knowns), _rows(head[RIGHT], wide, knowns)
+    now = _rows(head[SENSITIVITIES], knowns, n)
+    for s in range(3):
+        matrix = _rows(head[MATRICES] + 8 * s * n * n, n, n)  # columns of A are its rows
+        forces = _rows(head[FORCES] + 8 * s * n * knowns, knowns, n)
         for i in range(n):
-            for s in range(3):
+            for r in range(3):
+                factor = -size * _A[r, s]
                 for j in range(n):
-                    place_ = (r * n + i) * wide + s * n + j
-                    unit = 1.0 if r == s and i == j else 0.0
-                    big[place_] = unit - size * _A[r, s] * matrices[s * n * n + n * j + i]
-    for k in range(knowns):
-        for s in range(3):  # slopes of the stages at the present sensitivities
-            for i in range(n):
-                total = forces[(s * knowns + k) * n + i]
+                    big[r * n + i, s * n + j] = factor * matrix[j, i]
+            big[s * n + i, s * n + i] += 1.0
+            for k in range(knowns):  # slopes at the present sensitivities
+                total = forces[k, i]
                 for j in range(n):
-                    total += matrices[s * n * n + n * j + i] * now[k * n + j]
-                right[knowns * wide + k * wide + s * n + i] = total
-        for r in range(3):
-            for i in range(n):
-                total = 0.0
-                for s in range(3):
-                    total += _A[r, s] * right[knowns * wide + k * wide + s * n + i]
-                right[k * wide + r * n + i] = size * total
-    if not factorise(big, pivots, wide):
+                    total += matrix[j, i] * now[k, j]
+                slopes[s * n + i, k] = total
+    for r in range(3):
+        a, b, c = size * _A[r, 0], size * _A[r, 1], size * _A[r, 2]
+        for i in range(n):
+            for k in range(knowns):
+                total = a * slopes[i, k] + b * slopes[n + i, k] + c * slopes[2 * n + i, k]
+                big[r * n + i, wide + k] = total
+    if not eliminate(big, wide, wide + knowns):
         return 1e10
-    for k in range(knowns):
-        solve(big, pivots, wide, right, k * wide)
     return _error(head, size)
 
 
@@ -187,34 +230,30 @@ def _error(head: Any, size: float) -> Any:
     """Return the estimated error of the step relative to what is allowed."""
     n, knowns = head[STATES], head[KNOWNS]
     wide = 3 * n
-    right = doubles(head[RIGHT], 2 * knowns * wide)
-    small = doubles(head[SMALL], n * n + n)
-    pivots = whole(head[SMALL] + 8 * n * n, n)
-    matrix = doubles(head[MATRICES], 4 * n * n)
-    rates, now = doubles(head[RATES], knowns * n), doubles(head[SENSITIVITIES], knowns * n)
-    largest, floors = doubles(head[LARGEST], knowns * n), doubles(head[FLOORS], knowns * n)
+    big, small = _rows(head[BIG], wide, wide + knowns), _rows(head[SMALL], n, n + knowns)
+    matrix = _rows(head[MATRICES] + 16 * n * n, n, n)
+    rates, now = _rows(head[RATES], knowns, n), _rows(head[SENSITIVITIES], knowns, n)
+    largest, floors = _rows(head[LARGEST], knowns, n), _rows(head[FLOORS], knowns, n)
     allowed = doubles(head[REALS], 2)[ALLOWED]
+    e1, e2, e3 = _E1 / size, _E2 / size, _E3 / size
     for i in range(n):
         for j in range(n):
-            unit = _MU / size if i == j else 0.0
-            small[i * n + j] = unit - matrix[2 * n * n + n * j + i]
-    if not factorise(small, pivots, n):
+            small[i, j] = -matrix[j, i]
+        small[i, i] += _MU / size
+        for k in range(knowns):
+            z1, z2, z3 = big[i, wide + k], big[n + i, wide + k], big[2 * n + i, wide + k]
+            small[i, n + k] = rates[k, i] + e1 * z1 + e2 * z2 + e3 * z3
+    if not eliminate(small, n, n + knowns):
         return 1e10
-    error = doubles(head[VALUES], n)
     worst = 0.0
     for k in range(knowns):
         for i in range(n):
-            z1, z2, z3 = (
-                right[k * wide + i], right[k * wide + n + i], right[k * wide + 2 * n + i],
-            )  # fmt: skip
-            error[i] = rates[k * n + i] + (_E1 * z1 + _E2 * z2 + _E3 * z3) / size
-        solve(small, pivots, n, error, 0)
-        for i in range(n):
-            after = now[k * n + i] + right[k * wide + 2 * n + i]
-            scale = max(largest[k * n + i], abs(now[k * n + i]), abs(after), floors[k * n + i])
-            worst = max(worst, abs(error[i]) / (allowed * scale))
-            if not np.isfinite(error[i]):
+            error = abs(small[i, n + k])
+            if not np.isfinite(error):
                 return 1e10
+            after = now[k, i] + big[2 * n + i, wide + k]
+            scale = max(max(largest[k, i], abs(after)), max(floors[k, i], abs(now[k, i])))
+            worst = max(worst, error / (allowed * scale))
     return worst
 
 
@@ -241,10 +280,10 @@ def _integrate(head: Any, t: float, end: float) -> Any:
                 head[WHY] = TOO_SMALL
                 return 1
             continue
-        right = doubles(head[RIGHT], 2 * knowns * wide)
+        stages = _rows(head[BIG], wide, wide + knowns)
         for k in range(knowns):
             for i in range(n):
-                now[k * n + i] += right[k * wide + 2 * n + i]
+                now[k * n + i] += stages[2 * n + i, wide + k]
                 largest[k * n + i] = max(largest[k * n + i], abs(now[k * n + i]))
         _rates(head, 2)
         # A step that only ends where CVODE's does says little of the next one's size.
@@ -286,7 +325,9 @@ def step(address: int, t: float, end: float) -> int:
         sizes, x = doubles(head[SIZES], n), doubles(main[loop.VECTOR_DATA], n)
         for i in range(n):
             sizes[i] = max(sizes[i], abs(x[i]))
-        if _integrate(head, t, end) != 0 or touches(head, t, end) != 0:
+        if _integrate(head, t, end) != 0:
+            return 1
+        if jumps(head, t, end) != 0 or touches(head, t, end) != 0:
             return 1
     if main[loop.COMPLETED] != 0:
         return int(_complete(head, end))

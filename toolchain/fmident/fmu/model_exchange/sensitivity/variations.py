@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -66,13 +67,17 @@ class Variations:
     ) -> None:
         self._description, self._sundials, self._run = description, sundials, run
         self._known = setup.sensitivities
-        refuse_unknown(description, self._known, setup.output_names)
+        refuse_unknown(description, self._known)
         self.members = ShiftedInstances(make)
         self.head: I64 = np.zeros(step.SIZE, np.int64)
         self._reals: F64 = np.zeros(step.REALS_SIZE)
         self._kept: list[object] = []
         self._vector: int | None = None
         self._factors = np.ones(len(self._known))
+        self._bent: dict[int, float] = {}
+        self._rough: set[int] = set()
+        # Errors of differences are about the square of it.
+        self._limit = max(3e-5, 0.1 * math.sqrt(min(1e3 * run.relative, 1.0)))
         self._trusts_directions = self._trusts_dependencies = True
         self.raised: BaseException | None = None
         self._said: list[str] = []
@@ -85,6 +90,7 @@ class Variations:
         """Lay out what is read at each instant."""
         names, rows = setup.output_names, setup.times.size
         variables = [output_variable(self._description, name) for name in names]
+        self._coarse = [v.name for v in variables if native_type(v) == "Float32"]
         places = [k for k, v in enumerate(variables) if native_type(v) in ("Real", "Float64")]
         prefix = prefix_of(self._description)
         chosen = [variables[k] for k in places]
@@ -133,6 +139,11 @@ class Variations:
         """
         run, n = self._run, int(self._run.table[loop.STATES])
         self.raised = None
+        if self._coarse:
+            raise not_differentiable(
+                f"output '{self._coarse[0]}' is Float32, too coarse for differences",
+                float(self._run.times[0]),
+            )
         self.derivatives[:] = np.nan
         values = {**values, **{k: self._value(k, values) for k in self._known}}
         assignment = run.assignment(tuple(values))
@@ -204,10 +215,14 @@ class Variations:
             step.LARGEST: np.abs(columns.now), step.FLOORS: floors, step.SIZES: columns.sizes,
             step.NOMINALS: columns.nominals,
             step.POINT: np.zeros(m), step.SHIFTED: np.zeros(m), step.VALUES: np.zeros(m),
-            step.OTHER: np.zeros(m), step.MATRICES: np.zeros(4 * m * m),
+            step.OTHER: np.zeros(m), step.AWAY: np.zeros(m), step.BEFORE: np.zeros(m),
+            step.MIDDLE: np.zeros(m), step.AFTER: np.zeros(m), step.SWING: np.zeros(m),
+            step.BASE: np.zeros(m), step.FACTORS: np.ones(m),
+            step.LIMITS: self._limits(),
+            step.MATRICES: np.zeros(4 * m * m),
             step.FORCES: np.zeros(4 * knowns * m), step.RATES: np.zeros(knowns * m),
-            step.BIG: np.zeros(wide * wide + wide + 1), step.SMALL: np.zeros(m * m + m),
-            step.RIGHT: np.zeros(2 * knowns * wide + 1), step.VECTOR_DATA: np.zeros(m),
+            step.BIG: np.zeros(wide * (wide + knowns) + 1), step.SMALL: np.zeros(m * (m + knowns)),
+            step.RIGHT: np.zeros(knowns * wide + 1), step.VECTOR_DATA: np.zeros(m),
             step.COLOURS: colours, step.PATTERN: pattern, step.PLACES: self._of_state,
             step.OLD: np.zeros(5 * max(int(table[loop.INDICATORS]), 1)),
             step.REALS: self._reals, step.DERIVATIVES: self.derivatives,
@@ -223,17 +238,24 @@ class Variations:
         head[step.DIRECTIONAL] = table[loop.DIRECTIONAL] if self._trusts_directions else 0
         head[step.COLOUR_COUNT] = int(colours.max(initial=-1)) + 1
         head[step.KEPT] = head[step.SUBSTEPS] = head[step.WHY] = head[step.STEPS_SEEN] = 0
-        head[step.FAILED_MEMBER] = head[step.TRACKED] = 0
+        head[step.UNRESOLVED] = 0
+        head[step.FAILED_MEMBER] = head[step.TRACKED] = head[step.FOLLOWED] = 0
         head[step.INDICATORS] = table[loop.INDICATORS]
         # The error of the third-order estimate is about that of the fifth to the power 4/6.
         relative = self._run.relative
-        self._reals[:] = np.inf, relative ** (2.0 / 3.0), relative, 0.0
+        self._reals[:] = np.inf, relative ** (2.0 / 3.0), relative, 0.0, self._limit, 0.0
         self._make_vector(n, blocks[step.VECTOR_DATA])
         self._saltation = Saltation(self._run, columns, self.members, self._reduce, self._restart)
         table[loop.VARIATIONS] = address_of(head)
         table[loop.VARY_STEP] = variation_step.step.address
         table[loop.VARY_ROW] = variation_step.record.address
         table[loop.VARY_EVENT] = ctypes.cast(self._event, ctypes.c_void_p).value or 0
+
+    def _limits(self) -> F64:
+        """Return for each parameter what second differences may be of first ones."""
+        found = np.full(len(self._known), self._limit)
+        found[list(self._rough)] = np.inf
+        return found
 
     def _nominals(self, n: int) -> F64:
         allowed = np.ctypeslib.as_array(
@@ -257,7 +279,8 @@ class Variations:
 
     def _restart(self) -> None:
         """Integrate anew, after an event."""
-        self.head[step.KEPT] = self.head[step.TRACKED] = 0
+        head = self.head
+        head[step.KEPT] = head[step.TRACKED] = head[step.FOLLOWED] = 0
         self._reals[step.NEXT_SIZE] = np.inf
 
     def remarks(self) -> list[str]:
@@ -312,6 +335,17 @@ class Variations:
                 " whether there is an event depends on the parameters",
                 when,
             )
+        if why == step.ROUGH:
+            return self._finer(int(head[step.WHICH]), float(self._reals[step.BENT]))
+        if why == step.KINK:
+            return not_differentiable(f"a derivative of a state has a kink{at}", time)
+        if why == step.JUMPS:
+            when = float(self._reals[step.AT])
+            return not_differentiable(
+                f"the derivative of state {int(head[step.WHICH])} (counted from 0) jumps at"
+                f" t = {when!r} s, and the FMU has no event there",
+                when,
+            )
         if why == step.TOO_SMALL:
             return not_differentiable(
                 f"the sensitivities change too fast{at}: the step became too small", time
@@ -321,6 +355,29 @@ class Variations:
                 f"derivatives of the states are not finite{at} with {name}", time
             )
         return not_differentiable(f"the FMU fails{at} with {name}", time)
+
+    def _finer(self, j: int, bent: float) -> RunFailed:
+        """Return what to do about differences over which the derivatives are no straight lines.
+
+        Smaller shifts make second differences smaller, unless there is a kink or only rounding.
+        """
+        last, again = self._bent.get(j, math.inf), RunFailed("other shifts", time=0.0, again=True)
+        if bent > 3.0 * last:  # rounding: the shift before was better
+            self._factors[j] *= 10.0
+            self._rough.add(j)
+            return again
+        self._bent[j] = bent
+        if self._reduce(j, 0.1):
+            return again
+        if bent > 0.1:
+            time = float(self._reals[step.AT])
+            return not_differentiable(
+                f"there is a kink with respect to '{self._known[j]}' at t = {time!r} s, at exactly"
+                " this value",
+                time,
+            )
+        self._rough.add(j)
+        return again
 
     def _reduce(self, j: int, factor: float) -> bool:
         """Shift a parameter by less in further runs; return whether that is possible."""
@@ -350,9 +407,7 @@ class Variations:
         self.members.free()
 
 
-def refuse_unknown(
-    description: ModelDescription, known: Sequence[str], outputs: Sequence[str]
-) -> None:
+def refuse_unknown(description: ModelDescription, known: Sequence[str]) -> None:
     """Refuse what cannot be differentiated, or not with respect to.
 
     Raises
@@ -372,12 +427,5 @@ def refuse_unknown(
             raise FmuError(
                 f"outputs cannot be differentiated with respect to '{name}'",
                 hint="Real parameters and start values of states can be named",
-                code=Code.NOT_SUPPORTED,
-            )
-    for name in outputs:
-        if native_type(output_variable(description, name)) == "Float32":
-            raise FmuError(
-                f"output '{name}' is Float32, which is too coarse to be differentiated",
-                hint="record a Float64 variable instead",
                 code=Code.NOT_SUPPORTED,
             )
