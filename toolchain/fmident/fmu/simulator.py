@@ -220,8 +220,7 @@ class Simulator(Closes):
             """Run, and return outputs or failure."""
             failure = None
             for part in plan.passes:
-                failure = self._pass(part, prepared, time_limit, capture, counts)
-                if failure is not None:
+                if failure := self._pass(part, prepared, time_limit, capture, counts):
                     break
             if failure is not None and part is not plan.passes[0] and not failure.timed_out:
                 failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
@@ -254,21 +253,18 @@ class Simulator(Closes):
         """Run a plan from its start to its end; return why that failed, if it did."""
         plan.outputs.renew()
 
-        def run() -> RunFailed | None:
+        def run_and_part() -> RunFailed | None:
+            failed = None
             try:
                 self.initialise(replace(prepared, plan=plan))
                 plan.read(self.instance, 0)
                 self._refuse_not_finite(plan, 0, 1)
                 self._run(plan, time_limit, capture)
                 self._terminate(ended=plan.finish())
-            except CallFailed as failed:
-                return self.describe_failure(failed, plan)
-            except RunFailed as failed:
-                return failed
-            return None
-
-        def run_and_part() -> RunFailed | None:
-            failed = run()
+            except CallFailed as call:
+                failed = self.describe_failure(call, plan)
+            except RunFailed as error:
+                failed = error
             if failed is not None and failed.ended is not None:
                 self._terminate(ended=True)
             return failed

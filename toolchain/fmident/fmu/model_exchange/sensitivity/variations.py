@@ -357,7 +357,7 @@ class Variations:
         return not_differentiable(f"the FMU fails{at} with {name}", time)
 
     def _finer(self, j: int, bent: float) -> RunFailed:
-        """Return what to do about differences over which the derivatives are no straight lines.
+        """Return what to do about differences over which the derivatives are too curved.
 
         Smaller shifts make second differences smaller, unless there is a kink or only rounding.
         """
