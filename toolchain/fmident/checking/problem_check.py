@@ -352,9 +352,7 @@ class _Check:
         count = self._affordable(_JACOBIANS, 7 + 3 * len(self.problem.free))
         if self.quick:  # one other point tells products from sums
             count = min(count, int(known.statistics.identifiability.rank < known.sizes.size))
-        if known.constrained:  # other points do not keep the constraints
-            count = 0
-        if count and not inert:
+        if count and not inert and not known.constrained:  # other points break constraints
             points = points_inside(self.evaluator, count, seed=1)
             elsewhere = sensitivities_elsewhere(self.subject, self.evaluator, points)
         checked = sensitivity_check(self.subject, self.evaluator, known, elsewhere)
