@@ -425,10 +425,8 @@ class _Check:
         return float("nan") if sizes is None else sizes.noise
 
     def _effort(self) -> EffortCheck:
-        workers = self.executor.simultaneous
-        return effort(
-            self.evaluator, self.watch.seconds_each, workers, self.estimator, self.options
-        )
+        each, workers = self.watch.seconds_each, self.executor.simultaneous
+        return effort(self.evaluator, each, workers, self.estimator, self.options)
 
     def _parameters(
         self, influence: dict[str, Influence], known: Sensitivities | None
@@ -445,10 +443,10 @@ class _Check:
                 checks.append(ParameterCheck(q.name, q.unit, q.initial, "dependent", error))
                 continue
             if j is None:
-                kind: Influence = influence.get(q.name, "fixed")
-                checks.append(ParameterCheck(q.name, q.unit, q.initial, kind))
+                held = influence.get(q.name, "fixed")
+                checks.append(ParameterCheck(q.name, q.unit, q.initial, held))
                 continue
-            kind = influence.get(q.name, "unknown" if known is None else "yes")
+            kind: Influence = influence.get(q.name, "unknown" if known is None else "yes")
             checks.append(
                 ParameterCheck(
                     q.name,
@@ -478,7 +476,7 @@ class _Check:
 
     def _report(self, **parts: Any) -> CheckReport:
         problem = self.problem
-        shown = problem.source if problem.source is not None else Path("problem")
+        shown = problem.source or Path("problem")
         return CheckReport(
             problem=str(shown),
             fmu=problem.fmu.name,
