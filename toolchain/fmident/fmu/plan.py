@@ -107,6 +107,12 @@ class Plan(ABC):
             raise refused(description)
         return None
 
+    def renew(self) -> None:
+        """Make room for a run: what was handed out is not written to again."""
+        self.outputs.renew()
+        if self.sensitivities is not None:
+            self.sensitivities.renew()
+
     def read(self, instance: BaseInstance, row: int) -> None:
         """Read what is recorded into `row`; raises CallFailed."""
         self.outputs.read(instance, row)

@@ -16,7 +16,7 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.signals import output_variable
 from fmident.fmu.model_description.variables import Variable
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.program import COLUMNS, VALUES
+from fmident.fmu.native_code.program import ADDRESS, COLUMNS, VALUES
 from fmident.fmu.tables import I64, address_of, native_type
 
 SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
@@ -50,6 +50,11 @@ class Sensitivities:
     rows
         Number of instants.
 
+    Attributes
+    ----------
+    program
+        The row of the program that reads them; step i fills row i + 1.
+
     Raises
     ------
     FmuError
@@ -79,24 +84,42 @@ class Sensitivities:
                     code=Code.NOT_SUPPORTED,
                 )
         self._known = np.array([description.variable(k).value_reference for k in known], np.uint32)
-        self._values: F64 = np.zeros((rows, self._unknown.size, self._known.size))
-        self._get = library.address(GET)
+        self._rows = rows
+        self._first = self._make_room()
+        self.program: I64 = np.array(
+            [
+                (
+                    VALUES,
+                    library.address(GET),
+                    self._unknown.ctypes.data,
+                    self._unknown.size,
+                    self._address(1),
+                    self._values.strides[0],
+                    self._values.shape[1] - self._first,
+                )
+            ],
+            dtype=np.int64,
+        ).reshape(1, COLUMNS)
 
-    def program(self) -> I64:
-        """Return the row of the program that reads them; step i fills row i + 1."""
-        stride = self._values.strides[0]
-        width = self._values[0].size
-        start = address_of(self._values) + stride
-        row = (
-            VALUES,
-            self._get,
-            self._unknown.ctypes.data,
-            self._unknown.size,
-            start,
-            stride,
-            width,
-        )
-        return np.array([row], dtype=np.int64).reshape(1, COLUMNS)
+    @property
+    def _plain(self) -> bool:
+        """Whether all outputs are differentiated, so that the array is the result."""
+        return len(self._places) == self._outputs
+
+    def _make_room(self) -> int:
+        """Make a new array, with room for outputs before their derivatives; return its width."""
+        first = self._outputs if self._plain else 0
+        width = first + self._unknown.size * self._known.size
+        self._values = np.empty((self._rows, width))
+        return first
+
+    def _address(self, row: int) -> int:
+        return address_of(self._values) + row * self._values.strides[0] + 8 * self._first
+
+    def renew(self) -> None:
+        """Make room for a run: what was handed out is not written to again."""
+        self._make_room()
+        self.program[0, ADDRESS] = self._address(1)
 
     def ask(self, instance: BaseInstance) -> None:
         """Say before a run what the outputs are to be differentiated with respect to.
@@ -110,15 +133,19 @@ class Sensitivities:
 
     def read(self, instance: BaseInstance, row: int) -> None:
         """Read those of one instant; raises CallFailed."""
-        address = address_of(self._values) + row * self._values.strides[0]
-        instance.call(GET, self._unknown.ctypes.data, self._unknown.size, address)
+        instance.call(GET, self._unknown.ctypes.data, self._unknown.size, self._address(row))
 
     def beside(self, outputs: F64) -> F64:
         """Return outputs of shape (rows, n) with their derivatives, (rows, n * (1 + k))."""
-        found = np.zeros((len(outputs), 1 + self._known.size, self._outputs))
+        if self._plain:
+            self._values[:, : self._first] = outputs
+            return self._values
+        found = np.zeros((self._rows, 1 + self._known.size, self._outputs))
         found[:, 0] = outputs
-        found[:, 1:, self._places] = self._values.transpose(0, 2, 1)
-        return found.reshape(len(outputs), -1)
+        found[:, 1:, self._places] = self._values.reshape(
+            self._rows, self._known.size, self._unknown.size
+        )
+        return found.reshape(self._rows, -1)
 
 
 def refused(description: ModelDescription) -> FmuError:

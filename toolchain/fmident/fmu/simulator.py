@@ -251,7 +251,7 @@ class Simulator(Closes):
         counts: tuple[int, int],
     ) -> RunFailed | None:
         """Run a plan from its start to its end; return why that failed, if it did."""
-        plan.outputs.renew()
+        plan.renew()
 
         def run_and_part() -> RunFailed | None:
             failed = None

@@ -240,8 +240,89 @@ def rod() -> OdeModel:
     )
 
 
+def relaxation() -> OdeModel:
+    """``der(x) = k*(u - x)``; gain and start value follow from parameters."""
+    return make_model(
+        "Test.Relaxation",
+        states=[variable("x", "state", None), variable("z", "state", 0.5)],
+        inputs=[variable("u", "input", 0.0)],
+        outputs=[variable("y", "output"), variable("x", "output")],
+        parameters=[
+            variable("k", "parameter", 2.0),
+            variable("a", "parameter", 3.0),
+            variable("b", "parameter", 0.25),
+        ],
+        calculated=[variable("gain", "calculated")],
+        local=[variable("square", "local")],
+        c=lambda p: [p[1] ** 2],
+        x0=lambda t, u, p, c: [p[2] * p[1], 0.5],
+        rhs=lambda t, x, u, p, c: [p[0] * (u[0] - x[0]), -p[0] * x[1]],
+        y=lambda t, x, u, p, c: [c[0] * x[0] + p[2], x[0]],
+        w=lambda t, x, u, p, c: [c[0] * x[0] ** 2],
+    )
+
+
+def two_speeds() -> OdeModel:
+    """A position that runs at one speed up to a line and at another one behind it."""
+    return make_model(
+        "Test.TwoSpeeds",
+        states=[variable("s", "state", 0.0), variable("r", "state", 1.0)],
+        parameters=[
+            variable("before", "parameter", 2.0),
+            variable("behind", "parameter", 0.5),
+            variable("line", "parameter", 1.0),
+        ],
+        rhs=lambda t, x, u, p, c: [
+            ca.if_else(x[0] < p[2], p[0], p[1]),
+            -x[1] * ca.fabs(x[0] - p[2]),
+        ],
+    )
+
+
+def sliding() -> OdeModel:
+    """Coulomb friction by the sign of the speed: the solution comes to rest on the jump."""
+    return make_model(
+        "Test.Sliding",
+        states=[variable("v", "state", 1.0)],
+        parameters=[variable("mu", "parameter", 1.0)],
+        rhs=lambda t, x, u, p, c: [-p[0] * ca.sign(x[0])],
+    )
+
+
+def functions() -> OdeModel:
+    """All elementary functions, each of a state, in one right-hand side and output."""
+
+    def values(x: Any, p: Any) -> list[Any]:
+        s = p[0] * x[0]
+        return [
+            ca.exp(-s), ca.log(2.0 + s), ca.sqrt(2.0 + s), ca.sin(s), ca.cos(s), ca.tan(s / 2),
+            ca.asin(s / 4), ca.acos(s / 4), ca.atan(s), ca.sinh(s), ca.cosh(s), ca.tanh(s),
+            ca.asinh(s), ca.acosh(2.0 + s), ca.atanh(s / 4), ca.atan2(s, 2.0), (2.0 + s) ** 1.7,
+            p[0] ** s, ca.fmin(s, 10.0), ca.fmax(s, -10.0), ca.fabs(s + 3.0), ca.sign(s + 3.0) * s,
+            ca.floor(s + 0.5) * s, ca.ceil(s - 0.4) * s, ca.fmod(s + 7.0, 5.0),
+            ca.if_else(ca.logic_and(s > -5.0, s < 5.0), s**2, 0.0), 1.0 / (2.0 + s), ca.erf(s),
+        ]  # fmt: skip
+
+    count = 28
+    return make_model(
+        "Test.Functions",
+        states=[
+            variable("x", "state", 0.3),
+            *(variable(f"q{i}", "state", 0.0) for i in range(count)),
+        ],
+        outputs=[variable(f"y{i}", "output") for i in range(count)],
+        parameters=[variable("p", "parameter", 0.9)],
+        rhs=lambda t, x, u, p, c: [-0.2 * x[0], *values(x, p)],
+        y=lambda t, x, u, p, c: values(x, p),
+    )
+
+
 MODELS: dict[str, Callable[[], OdeModel]] = {
-    f.__name__: f for f in (oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank)
+    f.__name__: f
+    for f in (
+        *(oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank),
+        *(relaxation, two_speeds, sliding, functions),
+    )
 }
 
 

@@ -82,9 +82,12 @@ class StepPlan2(Plan):
             parts = [self._lines(), step, setting]
         else:
             parts = [mover.program(self.means, 0), step, setting]
-        parts += [] if self.sensitivities is None else [self.sensitivities.program()]
+        parts += [] if self.sensitivities is None else [self.sensitivities.program]
         program = np.concatenate([*parts, self.outputs.program])
         self.outputs.program = program[len(program) - len(self.outputs.program) :]
+        if self.sensitivities is not None:
+            before = len(program) - len(self.outputs.program) - 1
+            self.sensitivities.program = program[before : before + 1]
         return program
 
     def _lines(self) -> I64:

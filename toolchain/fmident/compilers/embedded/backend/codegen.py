@@ -6,12 +6,23 @@ from collections.abc import Iterable, Sequence
 
 import casadi as ca
 
+from fmident.compilers.embedded.backend.derivatives import (
+    Matrix,
+    ModelDerivatives,
+    along,
+    symbols,
+)
+from fmident.compilers.embedded.backend.lanes import LANES, PREAMBLE, linear_code
 from fmident.compilers.embedded.backend.layout import Layout
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
 
 SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
+LANES_FILE = "model_lanes.c"
+
+_SAME_IN_LANES = 6
+"""Arguments of the functions with lanes that come before the seeds."""
 
 LARGEST_ROSENBROCK = 100
 """Number of states up to which factors of a full Jacobian in each step are worth it."""
@@ -35,16 +46,16 @@ def generate(
     integrator
         One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
     """
-    functions = _functions(model)
+    derivatives = ModelDerivatives(model)
+    functions = _functions(model, derivatives)
     return {
-        SIZES_FILE: _sizes(model, functions, integrator),
-        DATA_FILE: _data(model, layout, guid, tolerance),
+        SIZES_FILE: _sizes(model, functions, derivatives, integrator),
+        DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
         FUNCTIONS_FILE: _function_code(functions),
+        LANES_FILE: "\n".join(
+            [PREAMBLE, *(linear_code(function, _SAME_IN_LANES) for function in derivatives.along)]
+        ),
     }
-
-
-def _symbols(function: Function) -> list[ca.SX]:
-    return [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
 
 
 def _combined(name: str, *functions: Function) -> Function:
@@ -52,12 +63,12 @@ def _combined(name: str, *functions: Function) -> Function:
 
     What they have in common is computed once.
     """
-    arguments = _symbols(functions[0])
+    arguments = symbols(functions[0])
     results = [ca.densify(ca.vec(function(*arguments))) for function in functions]
     return ca.Function(name, arguments, ca.cse(results))
 
 
-def _functions(model: OdeModel) -> list[Function]:
+def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]:
     return [
         _combined("fmident_calculated_parameters", model.calculated_parameters),
         _combined("fmident_initial_states", model.initial_states),
@@ -69,12 +80,16 @@ def _functions(model: OdeModel) -> list[Function]:
         _combined("fmident_asserts", model.assert_values),
         _directional(model),
         _directional_initial(model),
+        _directional_locals(model),
+        derivatives.calculated.function,
+        derivatives.jacobian.function,
+        *derivatives.switching,
     ]
 
 
 def _jacobian(model: OdeModel) -> Function:
     """Return the elements of the Jacobian that are not zero for good, by column."""
-    arguments = _symbols(model.jacobian)
+    arguments = symbols(model.jacobian)
     values = ca.sparsify(model.jacobian(*arguments)).nonzeros()
     result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
     return ca.Function("fmident_jacobian", arguments, ca.cse([result]))
@@ -82,7 +97,7 @@ def _jacobian(model: OdeModel) -> Function:
 
 def _jacobian_places(model: OdeModel) -> list[int]:
     """Return where these elements are in the matrix, column by column."""
-    sparsity = ca.sparsify(model.jacobian(*_symbols(model.jacobian))).sparsity()
+    sparsity = ca.sparsify(model.jacobian(*symbols(model.jacobian))).sparsity()
     return [
         row + len(model.states) * column
         for row, column in zip(*sparsity.get_triplet(), strict=True)
@@ -91,37 +106,40 @@ def _jacobian_places(model: OdeModel) -> list[int]:
 
 def _time_derivative(model: OdeModel) -> Function:
     """Differentiate the state derivatives in time, with states held and inputs on ramps."""
-    t, x, u, p, c = _symbols(model.rhs)
+    t, x, u, p, c = symbols(model.rhs)
     du = ca.SX.sym("du", u.numel())
     value = ca.vec(model.rhs(t, x, u, p, c))
-    result = _along(value, [t, u], [ca.SX(1.0), du])
+    result = along(value, [t, u], [ca.SX(1.0), du])
     return ca.Function("fmident_time_derivative", [t, x, u, p, c, du], ca.cse([result]))
 
 
 def _directional(model: OdeModel) -> Function:
     """Differentiate outputs and state derivatives along (x, u, p), where c follows p."""
-    t, x, u, p, c = _symbols(model.rhs)
+    t, x, u, p, c = symbols(model.rhs)
     sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
-    sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
     values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
-    results = [_along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
+    results = [along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
     return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
 
 
 def _directional_initial(model: OdeModel) -> Function:
     """Differentiate the initial states along (u, p), where c follows p."""
-    t, u, p, c = _symbols(model.initial_states)
+    t, u, p, c = symbols(model.initial_states)
     su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
-    sc = _along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
     value = ca.vec(model.initial_states(t, u, p, c))
-    result = _along(value, [u, p, c], [su, sp, sc])
+    result = along(value, [u, p, c], [su, sp, sc])
     return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], ca.cse([result]))
 
 
-def _along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
-    if value.numel() == 0:
-        return ca.SX(0, 1)
-    return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
+def _directional_locals(model: OdeModel) -> Function:
+    """Differentiate local variables and calculated parameters along (x, p)."""
+    t, x, u, p, c = symbols(model.local_values)
+    sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
+    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sw = along(ca.vec(model.local_values(t, x, u, p, c)), [x, p, c], [sx, sp, sc])
+    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp], ca.cse([sw, sc]))
 
 
 def _function_code(functions: Iterable[Function]) -> str:
@@ -153,7 +171,12 @@ def _cost(function: Function) -> int:
     return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in kinds)
 
 
-def _sizes(model: OdeModel, functions: Sequence[Function], integrator: str) -> str:
+def _sizes(
+    model: OdeModel,
+    functions: Sequence[Function],
+    derivatives: ModelDerivatives,
+    integrator: str,
+) -> str:
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
         "INTEGRATOR": INTEGRATORS.index(integrator),
@@ -162,6 +185,10 @@ def _sizes(model: OdeModel, functions: Sequence[Function], integrator: str) -> s
         "COST_RHS": cost["fmident_rhs"],
         "COST_JACOBIAN": cost["fmident_jacobian"],
         "COST_TIME": cost["fmident_time_derivative"],
+        "CALCULATED_ELEMENTS": len(derivatives.calculated.rows),
+        "SWITCHED_ELEMENTS": len(derivatives.jacobian.rows),
+        "LANES": LANES,
+        "MODES": derivatives.switches.count,
         "NX": len(model.states),
         "NU": len(model.inputs),
         "NY": len(model.outputs),
@@ -169,7 +196,7 @@ def _sizes(model: OdeModel, functions: Sequence[Function], integrator: str) -> s
         "NC": len(model.calculated),
         "NW": len(model.locals),
         "NA": len(model.asserts),
-        "SZ_ARG": max(8, *(f.sz_arg() for f in functions)),
+        "SZ_ARG": max(9, *(f.sz_arg() for f in functions)),
         "SZ_RES": max(2, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
         "SZ_W": max(f.sz_w() for f in functions),
@@ -204,7 +231,25 @@ def _strings(name: str, values: Iterable[str]) -> str:
     return _table(f"const char *const {name}", (c_string(v) for v in values))
 
 
-def _data(model: OdeModel, layout: Layout, guid: str, tolerance: float) -> str:
+def _integers(name: str, values: Iterable[int]) -> str:
+    return _table(f"const int {name}", map(str, values))
+
+
+def _matrix(name: str, matrix: Matrix) -> list[str]:
+    return [
+        _integers(f"{name}_rows", matrix.rows),
+        _integers(f"{name}_starts", matrix.starts),
+        f"const Elements {name} = {{{name}_rows, {name}_starts}};\n",
+    ]
+
+
+def _data(
+    model: OdeModel,
+    layout: Layout,
+    derivatives: ModelDerivatives,
+    guid: str,
+    tolerance: float,
+) -> str:
     return "\n".join(
         [
             '#include "model.h"',
@@ -217,7 +262,9 @@ def _data(model: OdeModel, layout: Layout, guid: str, tolerance: float) -> str:
             _numbers("fmident_state_starts", layout.state_starts),
             _flags("fmident_state_settable", layout.settable_states),
             _numbers("fmident_nominals", (abs(v.nominal or 1.0) for v in model.states)),
-            _table("const int fmident_jacobian_places", map(str, _jacobian_places(model))),
+            _integers("fmident_jacobian_places", _jacobian_places(model)),
+            *_matrix("fmident_calculated_elements", derivatives.calculated),
+            *_matrix("fmident_switched_elements", derivatives.jacobian),
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
         ]

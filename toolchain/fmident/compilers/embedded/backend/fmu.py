@@ -23,8 +23,17 @@ from fmident.compilers.embedded.backend.toolchain import (
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.sensitivities import MEMBER
 
 DEFAULT_TOLERANCE = 1e-6
+
+SENSITIVITIES = """{
+  "version": 1,
+  "set": "fmidentSetSensitivityVariables",
+  "get": "fmidentGetSensitivities"
+}
+"""
+"""The file of the extension that docs/sensitivities.md specifies."""
 
 
 def content_guid(*texts: str) -> str:
@@ -93,6 +102,8 @@ def build_fmu(
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
         library: binary,
     }
+    if integrator != "cvode":
+        members[MEMBER] = SENSITIVITIES.encode()
     if model.states and toolchain.sundials:
         for licence in toolchain.sundials.licences:
             members[f"documentation/licenses/SUNDIALS-{licence.name}.txt"] = licence.read_bytes()

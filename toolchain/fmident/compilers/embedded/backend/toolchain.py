@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE
+from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE, LANES_FILE
 from fmident.errors import CompilationError
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
@@ -34,6 +34,9 @@ MEMORY_BYTES = 4 * 10**9
 TIME_LIMIT_S = 1800.0
 
 _COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
+EXPORTED = ("fmi2*", "fmidentSetSensitivityVariables", "fmidentGetSensitivities")
+"""Functions of the library that can be called."""
+
 _QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall
 
 _CONDA = "conda install -c conda-forge c-compiler sundials-static"
@@ -234,10 +237,14 @@ def platform_folder() -> tuple[str, str]:
 def _link_flags(exports: Path) -> list[str]:
     system = platform.system()
     if system == "Darwin":
-        return ["-dynamiclib", "-Wl,-exported_symbol,_fmi2*", "-Wl,-x"]
+        return [
+            "-dynamiclib",
+            *(f"-Wl,-exported_symbol,_{name}" for name in EXPORTED),
+            "-Wl,-x",
+        ]
     if system == "Windows":
         return ["-shared", "-s"]
-    exports.write_text("{ global: fmi2*; local: *; };\n")
+    exports.write_text("{ global: " + " ".join(f"{name};" for name in EXPORTED) + " local: *; };\n")
     return [
         "-shared",
         "-s",
@@ -290,7 +297,7 @@ def compile_binary(
     for name, text in sources.items():
         (folder / name).write_text(text, encoding="utf-8")
     library = f"model{platform_folder()[1]}"
-    c_files = [*sorted(f.name for f in RUNTIME.glob("*.c")), DATA_FILE, FUNCTIONS_FILE]
+    c_files = [*sorted(f.name for f in RUNTIME.glob("*.c")), DATA_FILE, FUNCTIONS_FILE, LANES_FILE]
     sundials = toolchain.sundials
     # Relative names only: no path of this machine gets into the binary.
     command = [

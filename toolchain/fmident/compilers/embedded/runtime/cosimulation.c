@@ -1,5 +1,5 @@
 /* FMI 2.0 for Co-Simulation: life cycle, variables and steps. */
-#include "instance.h"
+#include "sensitivities.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const char *state_name(int state) {
   }
 }
 
-static int refused(const Instance *m, const char *function, int allowed) {
+int fmident_refused(const Instance *m, const char *function, int allowed) {
   if (m->now.state & allowed) return 0;
   fmident_log(m, fmi2Error, "%s cannot be called while the FMU is %s%s", function,
               state_name(m->now.state),
@@ -96,7 +96,7 @@ void fmi2FreeInstance(fmi2Component c) { fmident_delete(c); }
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, fmi2Real tolerance,
                                fmi2Real start, fmi2Boolean stop_defined, fmi2Real stop) {
   Instance *m = c;
-  if (refused(m, "fmi2SetupExperiment", STATE_INSTANTIATED)) return fmi2Error;
+  if (fmident_refused(m, "fmi2SetupExperiment", STATE_INSTANTIATED)) return fmi2Error;
   if (!isfinite(start)) {
     fmident_log(m, fmi2Error, "fmi2SetupExperiment: the start time is not a finite number");
     return fmi2Error;
@@ -123,22 +123,23 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, f
 
 fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
   Instance *m = c;
-  if (refused(m, "fmi2EnterInitializationMode", STATE_INSTANTIATED)) return fmi2Error;
+  if (fmident_refused(m, "fmi2EnterInitializationMode", STATE_INSTANTIATED)) return fmi2Error;
   m->now.state = STATE_INITIALIZATION;
   return fmi2OK;
 }
 
 fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   Instance *m = c;
-  if (refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
+  if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
   if (fmident_ensure(m, VALID_C | VALID_X) || fmident_check_asserts(m)) return enter_error(m);
+  if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   m->now.state = STATE_STEP_COMPLETE;
   return fmi2OK;
 }
 
 fmi2Status fmi2Terminate(fmi2Component c) {
   Instance *m = c;
-  if (refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
+  if (fmident_refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
   m->now.state = STATE_TERMINATED;
   return fmi2OK;
 }
@@ -159,7 +160,7 @@ fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
                        const fmi2Real value[]) {
   Instance *m = c;
-  if (refused(m, "fmi2SetReal", STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_refused(m, "fmi2SetReal", STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
     return fmi2Error;
   }
   for (size_t i = 0; i < n; ++i) {
@@ -194,7 +195,7 @@ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference
                                        const fmi2Integer order[], const fmi2Real value[]) {
   static const char name[] = "fmi2SetRealInputDerivatives";
   Instance *m = c;
-  if (refused(m, name, STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_refused(m, name, STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
     return fmi2Error;
   }
   for (size_t i = 0; i < n; ++i) {
@@ -257,7 +258,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   Instance *m = c;
   const double t_end = current + size;
   (void)no_set_prior;
-  if (refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
+  if (fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
     return fmi2Error;
   }
   if (fmident_ensure(m, VALID_C) || fmident_check_asserts(m)) return enter_error(m);
@@ -318,7 +319,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
                                         size_t n_unknown, const fmi2ValueReference known[],
                                         size_t n_known, const fmi2Real seed[], fmi2Real result[]) {
   Instance *m = c;
-  if (refused(m, "fmi2GetDirectionalDerivative", STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_refused(m, "fmi2GetDirectionalDerivative", STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
     return fmi2Error;
   }
   return fmident_directional_derivative(m, unknown, n_unknown, known, n_known, seed, result);

@@ -131,16 +131,16 @@ int fmident_check_asserts(Instance *m) {
   return violated;
 }
 
-#if FMIDENT_NX > 0
-static const double *inputs_at(Instance *m, double since) {
+const double *fmident_inputs_at(Instance *m, double since) {
   if (!m->interpolating) return m->u;
   for (size_t i = 0; i < FMIDENT_NU; ++i) m->u_at[i] = m->u[i] + m->du[i] * since;
   return m->u_at;
 }
 
+#if FMIDENT_NX > 0
 int fmident_rhs_at(Instance *m, double since, const double *x, double *dx) {
   const double t = m->now.t + since;
-  const double *u = inputs_at(m, since);
+  const double *u = fmident_inputs_at(m, since);
   m->now.valid &= ~VALID_A;
   if (call(m, fmident_rhs, t, x, u, dx, m->a)) {
     snprintf(m->trouble, sizeof m->trouble, "the state derivatives cannot be evaluated at %.17g",
@@ -170,7 +170,7 @@ int fmident_rhs_at(Instance *m, double since, const double *x, double *dx) {
 int fmident_jacobian_at(Instance *m, double since, const double *x, double *jacobian) {
   const double t = m->now.t + since;
   double *elements = m->jacobian;
-  if (call(m, fmident_jacobian, t, x, inputs_at(m, since), elements, NULL)) return 1;
+  if (call(m, fmident_jacobian, t, x, fmident_inputs_at(m, since), elements, NULL)) return 1;
   memset(jacobian, 0, sizeof *jacobian * FMIDENT_NX * FMIDENT_NX);
   for (size_t k = 0; k < FMIDENT_JACOBIAN_ELEMENTS; ++k) {
     const int place = fmident_jacobian_places[k];
@@ -189,7 +189,7 @@ int fmident_jacobian_at(Instance *m, double since, const double *x, double *jaco
 int fmident_time_derivative_at(Instance *m, double since, const double *x, double *derivative) {
   const double t = m->now.t + since;
   m->arg[5] = m->du;
-  if (call(m, fmident_time_derivative, t, x, inputs_at(m, since), derivative, NULL)) return 1;
+  if (call(m, fmident_time_derivative, t, x, fmident_inputs_at(m, since), derivative, NULL)) return 1;
   for (size_t i = 0; i < FMIDENT_NX; ++i) {
     if (!isfinite(derivative[i])) {
       snprintf(m->trouble, sizeof m->trouble,

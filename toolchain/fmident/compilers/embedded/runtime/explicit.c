@@ -11,35 +11,55 @@
 int fmident_explicit_step(Instance *m, Explicit *e, Path *s, double size) {
   const double t = s->t, *x = s->x, *k1 = s->slope;
   double *k2 = e->k[1], *k3 = e->k[2], *k4 = e->k[3], *k5 = e->k[4], *k6 = e->k[5], *k7 = e->k[6];
-  double *at = e->at, *next = s->next;
+  double *next = s->next;
   double slopes = 0.0, states = 0.0;
-  EACH at[i] = x[i] + size * (1.0 / 5 * k1[i]);
-  if (fmident_rhs_at(m, t + 1.0 / 5 * size, at, k2)) return 1;
-  EACH at[i] = x[i] + size * (3.0 / 40 * k1[i] + 9.0 / 40 * k2[i]);
-  if (fmident_rhs_at(m, t + 3.0 / 10 * size, at, k3)) return 1;
-  EACH at[i] = x[i] + size * (44.0 / 45 * k1[i] - 56.0 / 15 * k2[i] + 32.0 / 9 * k3[i]);
-  if (fmident_rhs_at(m, t + 4.0 / 5 * size, at, k4)) return 1;
-  EACH at[i] = x[i] + size * (19372.0 / 6561 * k1[i] - 25360.0 / 2187 * k2[i] +
-                              64448.0 / 6561 * k3[i] - 212.0 / 729 * k4[i]);
-  if (fmident_rhs_at(m, t + 8.0 / 9 * size, at, k5)) return 1;
-  EACH at[i] = x[i] + size * (9017.0 / 3168 * k1[i] - 355.0 / 33 * k2[i] + 46732.0 / 5247 * k3[i] +
-                              49.0 / 176 * k4[i] - 5103.0 / 18656 * k5[i]);
-  if (fmident_rhs_at(m, t + size, at, k6)) return 1;
-  EACH next[i] = x[i] + size * (35.0 / 384 * k1[i] + 500.0 / 1113 * k3[i] + 125.0 / 192 * k4[i] -
-                                2187.0 / 6784 * k5[i] + 11.0 / 84 * k6[i]);
-  if (fmident_rhs_at(m, t + size, next, k7)) return 1;
-  EACH s->error[i] = size * (71.0 / 57600 * k1[i] - 71.0 / 16695 * k3[i] + 71.0 / 1920 * k4[i] -
-                             17253.0 / 339200 * k5[i] + 22.0 / 525 * k6[i] - 1.0 / 40 * k7[i]);
+#define A(stage, slope) explicit_weights[stage][slope]
+#define T(stage) (t + explicit_nodes[stage] * size)
+  EACH e->at[i] = x[i] + size * (A(1, 0) * k1[i]);
+  if (fmident_rhs_at(m, T(1), e->at, k2)) return 1;
+  EACH e->at[i] = x[i] + size * (A(2, 0) * k1[i] + A(2, 1) * k2[i]);
+  if (fmident_rhs_at(m, T(2), e->at, k3)) return 1;
+  EACH e->at[i] = x[i] + size * (A(3, 0) * k1[i] + A(3, 1) * k2[i] + A(3, 2) * k3[i]);
+  if (fmident_rhs_at(m, T(3), e->at, k4)) return 1;
+  EACH e->at[i] = x[i] + size * (A(4, 0) * k1[i] + A(4, 1) * k2[i] + A(4, 2) * k3[i] +
+                                 A(4, 3) * k4[i]);
+  if (fmident_rhs_at(m, T(4), e->at, k5)) return 1;
+  EACH e->at[i] = x[i] + size * (A(5, 0) * k1[i] + A(5, 1) * k2[i] + A(5, 2) * k3[i] +
+                                 A(5, 3) * k4[i] + A(5, 4) * k5[i]);
+  if (fmident_rhs_at(m, T(5), e->at, k6)) return 1;
+  EACH next[i] = x[i] + size * (A(6, 0) * k1[i] + A(6, 2) * k3[i] + A(6, 3) * k4[i] +
+                                A(6, 4) * k5[i] + A(6, 5) * k6[i]);
+  if (fmident_rhs_at(m, T(5), next, k7)) return 1;
+  EACH s->error[i] = size * (explicit_errors[0] * k1[i] + explicit_errors[2] * k3[i] +
+                             explicit_errors[3] * k4[i] + explicit_errors[4] * k5[i] +
+                             explicit_errors[5] * k6[i] + explicit_errors[6] * k7[i]);
   /* The last two stages are at the same time: what their slopes differ by is the Jacobian times
    * what they differ by (Hairer and Wanner, Solving ODEs II, section IV.2). */
   EACH {
     const double scale = 1.0 / fabs(fmident_nominals[i]);
-    const double dk = (k7[i] - k6[i]) * scale, dx = (next[i] - at[i]) * scale;
+    const double dk = (k7[i] - k6[i]) * scale, dx = (next[i] - e->at[i]) * scale;
     slopes += dk * dk;
     states += dx * dx;
   }
   s->radius = states > 0.0 ? sqrt(slopes / states) : 0.0;
   return 0;
+}
+
+/* The continuous extension of order 4 (Hairer, Norsett and Wanner, Solving ODEs I, section II.6). */
+void fmident_explicit_between(const Explicit *e, const Path *s, double size, double fraction,
+                              double *x) {
+  static const double d[7] = {-12715105075.0 / 11282082432, 0.0,
+                              87487479700.0 / 32700410799,  -10690763975.0 / 1880347072,
+                              701980252875.0 / 199316789632, -1453857185.0 / 822651844,
+                              69997945.0 / 29380423};
+  const double rest = 1.0 - fraction;
+  EACH {
+    const double change = s->next[i] - s->x[i];
+    const double begin = size * s->slope[i] - change, end = change - size * e->k[6][i] - begin;
+    double bend = d[0] * s->slope[i];
+    for (int k = 2; k < 7; ++k) bend += d[k] * e->k[k][i];
+    x[i] = s->x[i] + fraction * (change + rest * (begin + fraction * (end + rest * size * bend)));
+  }
 }
 
 #else

@@ -1,5 +1,5 @@
 /* Memory and start values of an instance. */
-#include "instance.h"
+#include "sensitivities.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@ void fmident_delete(Instance *instance) {
 #if FMIDENT_NX > 0
   fmident_integrator_delete(instance->integrator);
 #endif
+  fmident_sensitivities_delete(instance->sensitivities);
   free(instance->name);
   free(instance->doubles);
   free(instance->flags);
@@ -26,7 +27,8 @@ Instance *fmident_new(const char *name) {
   const size_t total = (size_t)SNAPSHOT_DOUBLES                            /* kept */
                        + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NA
                        + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
-                       + FMIDENT_NY + FMIDENT_NX + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W;
+                       + FMIDENT_NY + FMIDENT_NX + FMIDENT_NW + FMIDENT_NC
+                       + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W;
   if (!m) return NULL;
   m->name = malloc(strlen(name) + 1);
   m->doubles = calloc(COUNT(total), sizeof(double));
@@ -34,7 +36,8 @@ Instance *fmident_new(const char *name) {
   m->arg = calloc(COUNT(FMIDENT_SZ_ARG), sizeof *m->arg);
   m->res = calloc(COUNT(FMIDENT_SZ_RES), sizeof *m->res);
   m->iw = calloc(COUNT(FMIDENT_SZ_IW), sizeof *m->iw);
-  if (!m->name || !m->doubles || !m->flags || !m->arg || !m->res || !m->iw) {
+  m->sensitivities = fmident_sensitivities_new();
+  if (!m->sensitivities || !m->name || !m->doubles || !m->flags || !m->arg || !m->res || !m->iw) {
     fmident_delete(m);
     return NULL;
   }
@@ -57,6 +60,8 @@ Instance *fmident_new(const char *name) {
   TAKE(seed_p, FMIDENT_NP);
   TAKE(seed_y, FMIDENT_NY);
   TAKE(seed_dx, FMIDENT_NX);
+  TAKE(seed_w, FMIDENT_NW);
+  TAKE(seed_c, FMIDENT_NC);
   TAKE(jacobian, FMIDENT_JACOBIAN_ELEMENTS);
   TAKE(work, FMIDENT_SZ_W);
 #undef TAKE
@@ -84,6 +89,7 @@ void fmident_set_defaults(Instance *m) {
   copy(m->p, fmident_parameter_defaults, FMIDENT_NP);
   copy(m->u, fmident_input_starts, FMIDENT_NU);
   copy(m->x_start, fmident_state_starts, FMIDENT_NX);
+  fmident_sensitivities_resize(m->sensitivities, 0, NULL);
   memset(&m->now.control, 0, sizeof m->now.control);
   m->now.state = STATE_INSTANTIATED;
   m->now.valid = 0;

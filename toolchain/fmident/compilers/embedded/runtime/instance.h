@@ -26,6 +26,7 @@ enum {
   VALID_Y = 8,
   VALID_W = 16,
   VALID_A = 32,
+  VALID_DC = 64, /* how c follows p */
   VALID_OF_X_U = VALID_DX | VALID_Y | VALID_W | VALID_A
 };
 
@@ -63,6 +64,7 @@ typedef struct {
 } Status;
 
 typedef struct Integrator Integrator;
+typedef struct Sensitivities Sensitivities;
 
 typedef struct {
   char *name;
@@ -82,7 +84,7 @@ typedef struct {
   /* Follow from the former. */
   double *dx, *y, *w, *c, *a;
   /* Scratch. */
-  double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx, *jacobian;
+  double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx, *seed_w, *seed_c, *jacobian;
   const double **arg;
   double **res;
   long long int *iw;
@@ -90,6 +92,7 @@ typedef struct {
   double *doubles; /* the block that all vectors live in */
 
   Integrator *integrator;
+  Sensitivities *sensitivities;
 } Instance;
 
 enum {
@@ -109,6 +112,9 @@ void fmident_log(const Instance *instance, fmi2Status status, const char *format
 #endif
     ;
 
+/* cosimulation.c: 0 if a function can be called in the present state; says why not otherwise */
+int fmident_refused(const Instance *instance, const char *function, int allowed);
+
 /* evaluate.c; these return 0 on success and have logged the reason otherwise */
 int fmident_ensure(Instance *instance, int valid);
 int fmident_check_asserts(Instance *instance);
@@ -117,6 +123,7 @@ int fmident_check_finite(const Instance *instance, const double *values, size_t 
 /* The right-hand side as the integrator calls it, at a time since `now.t`, which rounds less than
  * the time itself: 0, or 1 with `trouble` filled in. */
 int fmident_rhs_at(Instance *instance, double since, const double *x, double *dx);
+const double *fmident_inputs_at(Instance *instance, double since);
 int fmident_jacobian_at(Instance *instance, double since, const double *x, double *jacobian);
 /* The derivative of the right-hand side in time, where the inputs follow their slopes. */
 int fmident_time_derivative_at(Instance *instance, double since, const double *x,
@@ -128,6 +135,9 @@ fmi2Status fmident_get_real(Instance *instance, unsigned reference, double *valu
 fmi2Status fmident_directional_derivative(Instance *instance, const unsigned *unknown,
                                           size_t n_unknown, const unsigned *known, size_t n_known,
                                           const double *seed, double *result);
+
+/* Of the initial states along `seed_u` and `seed_p`: 0 on success. */
+int fmident_initial_derivative(Instance *instance, double *derivative);
 
 /* integrator.c */
 #if FMIDENT_NX > 0

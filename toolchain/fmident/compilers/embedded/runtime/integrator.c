@@ -2,6 +2,7 @@
  * ones where the Jacobian is large. What they cost is counted in operations, not in seconds, so
  * that a simulation gives the same bits wherever it runs. */
 #include "integrator.h"
+#include "sensitivities.h"
 
 #if FMIDENT_NX > 0
 
@@ -203,6 +204,15 @@ static int reject(Instance *m, int rejections, int failures, double size) {
   return 1;
 }
 
+/* The sensitivities take the step that the states have taken. */
+static void follow(Instance *m, double size, int implicit) {
+  const Integrator *s = m->integrator;
+  const Taken taken = {&s->path, size, implicit ? NULL : &s->explicit, s->rosenbrock};
+  if (m->sensitivities->count > 0 && !m->sensitivities->lost[0]) {
+    fmident_variational_step(m, &taken);
+  }
+}
+
 /* One step that is accepted, towards an end `span` after `now.t`; 0 if there is one. */
 static int step(Instance *m, double span) {
   Integrator *s = m->integrator;
@@ -234,6 +244,7 @@ static int step(Instance *m, double span) {
       if (reject(m, ++rejections, failures, factor * size)) return 1;
       continue;
     }
+    follow(m, size, implicit);
     path->t = last ? span : path->t + size;
     memcpy(path->x, path->next, sizeof path->x);
     path->slope_known = !implicit;
@@ -275,6 +286,12 @@ static int advance_cvode(Instance *m, double span, double t_end) {
   double *cost = &m->now.control.cost;
   Outcome outcome;
   int anew = !s->cvode_runs;
+  if (m->sensitivities->count > 0) {
+    fmident_sensitivities_lose(m->sensitivities,
+                               "CVODE integrates the states from %.17g on, which does not follow "
+                               "the parameters",
+                               m->now.t + path->t);
+  }
   s->cvode_runs = 0;
   if (anew && fmident_cvode_restart(m, s->cvode, m->now.t + path->t, path->x)) return 1;
   outcome = fmident_cvode_advance(m, s->cvode, t_end, cost);
@@ -309,7 +326,10 @@ int fmident_integrate(Instance *m, double t_end) {
   path->t = 0.0;
   path->linearised = 0;
   memcpy(path->x, m->x, sizeof path->x);
-  if (change & RESTART_ON) path->slope_known = s->cvode_runs = 0;
+  if (change & RESTART_ON) {
+    path->slope_known = s->cvode_runs = 0;
+    if (m->sensitivities->count > 0) fmident_sensitivities_restart(m->sensitivities);
+  }
   if (FMIDENT_INTEGRATOR >= INTEGRATOR_ROSENBROCK) control->implicit = 1;
   for (int count = 0; path->t < span; ++count) {
     if (control->implicit && !use_rosenbrock) {

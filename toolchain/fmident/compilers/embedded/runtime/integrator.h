@@ -30,12 +30,52 @@ typedef struct {
 } Explicit;
 int fmident_explicit_step(Instance *instance, Explicit *explicit, Path *path, double size);
 
+/* Its coefficients; the last row leads to the end of the step. */
+enum { EXPLICIT_STAGES = 6 };
+static const double explicit_nodes[EXPLICIT_STAGES] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0};
+static const double explicit_weights[EXPLICIT_STAGES + 1][EXPLICIT_STAGES] = {
+    {0.0},
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0.0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
+/* Of the estimate of its error, with the slope at the end. */
+static const double explicit_errors[EXPLICIT_STAGES + 1] = {
+    71.0 / 57600, 0.0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
 /* rosenbrock.c */
 typedef struct Rosenbrock Rosenbrock;
 Rosenbrock *fmident_rosenbrock_new(void);
 int fmident_rosenbrock_step(Instance *instance, Rosenbrock *rosenbrock, Path *path, double size);
 /* Of the spectrum of the Jacobian where a path is; 0 if it cannot be evaluated. */
 double fmident_rosenbrock_radius(Instance *instance, Rosenbrock *rosenbrock, Path *path);
+/* The states at a fraction of the step that was taken last. */
+void fmident_rosenbrock_between(const Rosenbrock *rosenbrock, const Path *path, double fraction,
+                                double *x);
+void fmident_explicit_between(const Explicit *explicit, const Path *path, double size,
+                              double fraction, double *x);
+
+/* The step that the states have taken last, from `path->x` to `path->next`. */
+typedef struct {
+  const Path *path;
+  double size;
+  const Explicit *explicit;     /* NULL for a step of the other */
+  const Rosenbrock *rosenbrock;
+} Taken;
+
+/* The states at a fraction of it. */
+void fmident_states_between(const Taken *taken, double fraction, double *x);
+
+/* variational.c: the sensitivities take it, too. What cannot be evaluated is noted, see
+ * `Sensitivities`; the states go on. */
+void fmident_variational_step(Instance *instance, const Taken *taken);
+
+/* switching.c: whether a condition switches within it; the sensitivities have then taken it. */
+int fmident_switching_step(Instance *instance, const Taken *taken);
+/* variational.c: a part of it, between two switches */
+void fmident_variational_part(Instance *instance, const Taken *taken, double begin, double end);
 
 /* cvode.c */
 typedef enum {

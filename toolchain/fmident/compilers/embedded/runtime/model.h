@@ -39,6 +39,34 @@ fmident_Function fmident_directional;
 /* (t, u, p, c, su, sp) -> (sx): the same of the initial states */
 fmident_Function fmident_directional_initial;
 
+/* (p) -> (elements of d c / d p that are not zero for good) */
+fmident_Function fmident_calculated_derivatives;
+/* (t, x, u, p, c, sx, sp) -> (sw, sc): derivative along the direction (sx, sp) */
+fmident_Function fmident_directional_locals;
+
+/* Conditions of the state derivatives, FMIDENT_MODES of them, and the modes that stand for them. */
+fmident_Function fmident_switches;     /* (t, x, u, p, c) -> (indicators, modes) */
+fmident_Function fmident_switched_rhs; /* (t, x, u, p, c, modes) -> (dx) */
+/* (t, x, u, p, c, st, sx, su, sp) -> derivative of the indicators along (st, sx, su, sp) */
+fmident_Function fmident_directional_switches;
+
+/* (t, x, u, p, c, modes) -> (elements of d dx / d x) */
+fmident_Function fmident_switched_jacobian;
+
+/* Where the elements of a matrix are that are not zero for good, column by column: those of
+ * column j begin with starts[j]. */
+typedef struct {
+  const int *rows;
+  const int *starts;
+} Elements;
+extern const Elements fmident_calculated_elements, fmident_switched_elements;
+
+/* (t, x, u, p, c, modes, sx, sp, sc) -> derivative along (sx, sp, sc) in FMIDENT_LANES lanes:
+ * element i of the last three and of the result begins at i * stride. */
+typedef int fmident_Lanes(const double **arg, double **res, long stride);
+fmident_Lanes fmident_rhs_along;
+fmident_Lanes fmident_outputs_along;
+
 extern const char fmident_guid[];
 extern const double fmident_default_tolerance;
 extern const char *const fmident_names[];         /* by value reference */

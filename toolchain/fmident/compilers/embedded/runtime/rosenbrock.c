@@ -5,6 +5,7 @@
  * Stage i solves (1/(gamma h) - J) U_i = f(t + c_i h, x + sum a_ij U_j) + sum C_ij/h U_j + h d_i f_t
  * (Hairer and Wanner, Solving ODEs II, section IV.7). */
 #include "integrator.h"
+#include "linear.h"
 
 #if FMIDENT_NX > 0
 
@@ -44,6 +45,15 @@ static const double C[STAGES][STAGES - 1] = {
     {37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047,
      -40.06618937091002, -54.66780262877968, -9.48861652309627}};
 
+/* Between the ends of a step, of order 4: 1, t and t^2 times these. */
+static const double h[3][STAGES] = {
+    {25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204,
+     0.524948541321073, 1.1241088310450404, 0.4272876194431874, -0.17202221070155493},
+    {-9.91568850695171, -0.9689944594115154, 3.0438037242978453, -24.495224566215796,
+     20.176138334709044, 15.98066361424651, -6.789040303419874, -6.710236069923372},
+    {11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643,
+     -52.072871366152654, -59.78993625266729, -0.15582684282751913, 4.883087185713722}};
+
 struct Rosenbrock {
   double jacobian[N * N]; /* column-major, as the next */
   double matrix[N * N];   /* its factors L and U */
@@ -54,47 +64,6 @@ struct Rosenbrock {
 };
 
 Rosenbrock *fmident_rosenbrock_new(void) { return calloc(1, sizeof(Rosenbrock)); }
-
-/* Gaussian elimination with partial pivoting; 0 unless the matrix is singular. */
-static int factorise(double *A, int *pivots) {
-  for (int k = 0; k < N; ++k) {
-    int pivot = k;
-    for (int i = k + 1; i < N; ++i) {
-      if (fabs(A[i + N * k]) > fabs(A[pivot + N * k])) pivot = i;
-    }
-    pivots[k] = pivot;
-    if (!(fabs(A[pivot + N * k]) > 0.0)) return 1;
-    if (pivot != k) {
-      for (int j = 0; j < N; ++j) {
-        const double value = A[k + N * j];
-        A[k + N * j] = A[pivot + N * j];
-        A[pivot + N * j] = value;
-      }
-    }
-    for (int i = k + 1; i < N; ++i) A[i + N * k] /= A[k + N * k];
-    for (int j = k + 1; j < N; ++j) {
-      const double factor = A[k + N * j];
-      if (factor == 0.0) continue;
-      for (int i = k + 1; i < N; ++i) A[i + N * j] -= A[i + N * k] * factor;
-    }
-  }
-  return 0;
-}
-
-static void solve(const double *A, const int *pivots, double *b) {
-  for (int k = 0; k < N; ++k) {
-    const double value = b[pivots[k]];
-    b[pivots[k]] = b[k];
-    b[k] = value;
-  }
-  for (int k = 0; k < N; ++k) {
-    for (int i = k + 1; i < N; ++i) b[i] -= A[i + N * k] * b[k];
-  }
-  for (int k = N - 1; k >= 0; --k) {
-    b[k] /= A[k + N * k];
-    for (int i = 0; i < k; ++i) b[i] -= A[i + N * k] * b[k];
-  }
-}
 
 /* Of the spectrum, from the sum of the eigenvalues and that of their squares: right where one or
  * a pair of them is far larger than the others, and whatever the units of the states are. */
@@ -129,7 +98,7 @@ int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
   if (!s->linearised) linearise(m, r, s);
   for (int i = 0; i < N * N; ++i) r->matrix[i] = -r->jacobian[i];
   for (int i = 0; i < N; ++i) r->matrix[i + N * i] += diagonal;
-  if (factorise(r->matrix, r->pivots)) {
+  if (factorise(r->matrix, r->pivots, N)) {
     snprintf(m->trouble, sizeof m->trouble, "the matrix of an implicit step is singular at %.17g",
              m->now.t + s->t);
     return 1;
@@ -156,7 +125,7 @@ int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
       for (int j = 0; j < stage; ++j) sum += C[stage][j] * r->u[j][i];
       u[i] = slope[i] + per_size * sum + size * d[stage] * r->in_time[i];
     }
-    solve(r->matrix, r->pivots, u);
+    solve(r->matrix, r->pivots, N, u, 1);
   }
   for (int i = 0; i < N; ++i) {
     s->error[i] = r->u[STAGES - 1][i];
@@ -164,6 +133,19 @@ int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
   }
   s->radius = radius_of(r);
   return 0;
+}
+
+void fmident_rosenbrock_between(const Rosenbrock *r, const Path *s, double fraction, double *x) {
+  const double rest = 1.0 - fraction;
+  for (int i = 0; i < N; ++i) {
+    double bend = 0.0;
+    for (int power = 2; power >= 0; --power) {
+      double sum = 0.0;
+      for (int j = 0; j < STAGES; ++j) sum += h[power][j] * r->u[j][i];
+      bend = bend * fraction + sum;
+    }
+    x[i] = rest * s->x[i] + fraction * (s->next[i] + rest * bend);
+  }
 }
 
 #else

@@ -26,7 +26,7 @@ static void set_parameter(Instance *m, unsigned i, double value) {
   if (same_bits(m->p[i], value)) return;
   m->p[i] = value;
   m->change |= CHANGE_RESTART;
-  m->now.valid &= ~(VALID_C | VALID_OF_X_U);
+  m->now.valid &= ~(VALID_C | VALID_DC | VALID_OF_X_U);
   if (m->now.state != STATE_STEP_COMPLETE) m->now.valid &= ~VALID_X;
 }
 
@@ -153,9 +153,8 @@ static fmi2Status read_seeds(Instance *m, const unsigned *known, size_t n_known,
   return fmi2OK;
 }
 
-/* In initialization mode the states that are calculated follow inputs and parameters. */
-static int add_initial_states(Instance *m) {
 #if FMIDENT_NX > 0
+int fmident_initial_derivative(Instance *m, double *derivative) {
   double t = m->now.t;
   m->arg[0] = &t;
   m->arg[1] = m->u;
@@ -163,8 +162,15 @@ static int add_initial_states(Instance *m) {
   m->arg[3] = m->c;
   m->arg[4] = m->seed_u;
   m->arg[5] = m->seed_p;
-  m->res[0] = m->seed_dx;
-  if (fmident_directional_initial(m->arg, m->res, m->iw, m->work, 0)) return 1;
+  m->res[0] = derivative;
+  return fmident_directional_initial(m->arg, m->res, m->iw, m->work, 0);
+}
+#endif
+
+/* In initialization mode the states that are calculated follow inputs and parameters. */
+static int add_initial_states(Instance *m) {
+#if FMIDENT_NX > 0
+  if (fmident_initial_derivative(m, m->seed_dx)) return 1;
   for (size_t i = 0; i < FMIDENT_NX; ++i) {
     if (!fmident_state_settable[i]) m->seed_x[i] = m->seed_dx[i];
   }

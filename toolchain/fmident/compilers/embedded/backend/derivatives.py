@@ -1,0 +1,131 @@
+"""First derivatives of a model's functions, as the runtime uses them for sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from fmident.compilers.embedded.backend.switches import Switches, find_switches
+from fmident.compilers.embedded.model import Function, OdeModel
+
+
+def symbols(function: Function) -> list[ca.SX]:
+    """Return a vector of symbols for each argument of a function."""
+    return [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
+
+
+def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
+    """Return the derivative of a vector along a direction, dense."""
+    if value.numel() == 0:
+        return ca.SX(0, 1)
+    return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A function that returns the elements of a matrix that are not zero for good.
+
+    Parameters
+    ----------
+    function
+        Returns them column by column.
+    rows
+        Of each element.
+    starts
+        First element of each column, and their number.
+    """
+
+    function: Function
+    rows: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, name: str, arguments: Sequence[ca.SX], matrix: ca.SX) -> Matrix:
+        """Return a matrix that is known by its expressions."""
+        values: list[Any] = list(matrix.nonzeros())
+        elements = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
+        sparsity = matrix.sparsity()
+        return cls(
+            ca.Function(name, list(arguments), ca.cse([elements])),
+            tuple(sparsity.row()),
+            tuple(sparsity.colind()),
+        )
+
+
+class ModelDerivatives:
+    """What the sensitivities of a model are integrated with.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    """
+
+    def __init__(self, model: OdeModel) -> None:
+        self._model = model
+
+    @cached_property
+    def switches(self) -> Switches:
+        """Conditions of the state derivatives."""
+        return find_switches(self._model.rhs)
+
+    @cached_property
+    def calculated(self) -> Matrix:
+        """``(p) -> d c / d p``."""
+        (p,) = symbols(self._model.calculated_parameters)
+        matrix = _jacobian(ca.vec(self._model.calculated_parameters(p)), p)
+        return Matrix.of("fmident_calculated_derivatives", [p], matrix)
+
+    @cached_property
+    def jacobian(self) -> Matrix:
+        """``(t, x, u, p, c, modes) -> d dx / d x``, between two switches."""
+        found = self.switches
+        matrix = _jacobian(found.result, found.arguments[1])
+        return Matrix.of("fmident_switched_jacobian", [*found.arguments, found.modes], matrix)
+
+    @cached_property
+    def switching(self) -> list[Function]:
+        """What the runtime needs where a condition switches."""
+        found = self.switches
+        t, x, u, p, c = found.arguments
+        st, sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((t, x, u, p)))
+        plain = [t, x, u, p, c]
+        calculated = ca.vec(self._model.calculated_parameters(p))
+        sc = along(calculated, [p], [sp])
+        change = along(found.indicators, plain, [st, sx, su, sp, sc])
+        return [
+            ca.Function(
+                "fmident_switches", plain, ca.cse([found.indicators, ca.densify(found.values)])
+            ),
+            ca.Function("fmident_switched_rhs", [*plain, found.modes], ca.cse([found.result])),
+            ca.Function("fmident_directional_switches", [*plain, st, sx, su, sp], ca.cse([change])),
+        ]
+
+    @cached_property
+    def along(self) -> tuple[Function, Function]:
+        """State derivatives and outputs along ``(sx, sp, sc)``, behind their arguments."""
+        found = self.switches
+        output = self._model.output_values
+        arguments = tuple(symbols(output))
+        value = ca.vec(output(*arguments))
+        return (
+            _tangent("fmident_rhs_along", found.arguments, found.modes, found.result),
+            _tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value),
+        )
+
+
+def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
+    if value.numel() == 0 or argument.numel() == 0:
+        return ca.SX(value.numel(), argument.numel())
+    return ca.sparsify(ca.jacobian(value, argument))
+
+
+def _tangent(name: str, arguments: tuple[ca.SX, ...], modes: ca.SX, value: ca.SX) -> Function:
+    _, x, _, p, c = arguments
+    seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, p, c))]
+    result = along(value, [x, p, c], seeds)
+    return ca.Function(name, [*arguments, modes, *seeds], ca.cse([result]))

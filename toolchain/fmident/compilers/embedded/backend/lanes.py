@@ -1,0 +1,152 @@
+"""C code for functions that are linear in some arguments, for several of these side by side.
+
+What does not depend on these arguments is computed once; what does is computed in vectors of
+:data:`LANES` numbers, which the C compiler maps to the registers that a processor has.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from fmident.compilers.embedded.model import Function
+
+LANES = 8
+
+_UNARY = {
+    ca.OP_ASSIGN: "{0}",
+    ca.OP_NEG: "-{0}",
+    ca.OP_SQ: "{0} * {0}",
+    ca.OP_TWICE: "2.0 * {0}",
+    ca.OP_INV: "1.0 / {0}",
+    ca.OP_NOT: "!{0}",
+    ca.OP_SIGN: "(double)(({0} > 0.0) - ({0} < 0.0))",
+}
+_BINARY = {
+    ca.OP_ADD: "{0} + {1}",
+    ca.OP_SUB: "{0} - {1}",
+    ca.OP_MUL: "{0} * {1}",
+    ca.OP_DIV: "{0} / {1}",
+    ca.OP_LT: "{0} < {1}",
+    ca.OP_LE: "{0} <= {1}",
+    ca.OP_EQ: "{0} == {1}",
+    ca.OP_NE: "{0} != {1}",
+    ca.OP_AND: "{0} && {1}",
+    ca.OP_OR: "{0} || {1}",
+    ca.OP_IF_ELSE_ZERO: "{0} ? {1} : 0.0",
+}
+_CALLS = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in (
+        *("exp", "log", "pow", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "floor"),
+        *("ceil", "fmod", "fabs", "copysign", "erf", "fmin", "fmax", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "atan2", "log1p", "expm1", "hypot", "remainder"),
+    )
+} | {ca.OP_CONSTPOW: "pow"}
+
+_LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN}
+"""Operations that the C compiler has for vectors, also with a number as one of the operands."""
+
+
+def linear_code(function: Function, scalars: int) -> str:
+    """Return C code of ``int name(const double **arg, double **res, long stride)``.
+
+    The first `scalars` arguments are vectors of numbers, as CasADi has them; of the others, in
+    which the results are linear, and of the results, element i has :data:`LANES` numbers, which
+    begin at ``i * stride``.
+
+    Parameters
+    ----------
+    function
+        Of SX expressions.
+    scalars
+        Number of arguments that are the same in all lanes.
+    """
+    lines: list[str] = []
+    names: dict[int, str] = {}
+    vectors: set[str] = set()
+    starts = {k: function.sparsity_out(k).find() for k in range(function.n_out())}
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            result, element = targets
+            place = f"r{result} + {starts[result][element]} * stride"
+            lines.append(f"PUT({place}, {_as_vector(names[sources[0]], vectors)});")
+            continue
+        name = f"a{k}"
+        if operation == ca.OP_INPUT:
+            argument, element = sources
+            if argument < scalars:
+                lines.append(f"const double {name} = arg[{argument}][{element}];")
+            else:
+                lines.append(f"const vec {name} = GET(arg[{argument}] + {element} * stride);")
+                vectors.add(name)
+        elif operation == ca.OP_CONST:
+            lines.append(f"const double {name} = {_number(function.instruction_constant(k))};")
+        else:
+            operands = [names[s] for s in sources]
+            kind = "vec" if vectors.intersection(operands) else "double"
+            if kind == "vec":
+                vectors.add(name)
+            lines.append(f"const {kind} {name} = {_expression(operation, operands, vectors)};")
+        names[targets[0]] = name
+    outputs = "".join(
+        f"  double *r{k} = res[{k}];\n  (void)r{k}, (void)stride;\n"
+        for k in range(function.n_out())
+    )
+    body = "".join(f"  {line}\n" for line in lines)
+    return (
+        f"CLONES int {function.name()}(const double **arg, double **res, long stride) {{\n"
+        f"{outputs}{body}  return 0;\n}}\n"
+    )
+
+
+PREAMBLE = f"""\
+#include <math.h>
+#include <string.h>
+
+typedef double vec __attribute__((vector_size({8 * LANES})));
+#define ZERO ((vec){{0.0}})
+#define GET(from) ({{ vec v_; memcpy(&v_, from, sizeof v_); v_; }})
+#define PUT(to, value) \\
+  do {{ const vec v_ = (value); memcpy(to, &v_, sizeof v_); }} while (0)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \\
+    __GNUC__ >= 12
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+"""
+
+
+def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:
+    if not vectors.intersection(operands):
+        if operation in _CALLS:
+            return f"{_CALLS[operation]}({', '.join(operands[: _arity(operation)])})"
+        template = _UNARY.get(operation) or _BINARY.get(operation)
+        if template is None:
+            raise NotImplementedError(f"operation {operation} of CasADi")
+        return template.format(*operands)
+    if operation == ca.OP_IF_ELSE_ZERO and operands[0] not in vectors:
+        return f"{operands[0]} != 0.0 ? {operands[1]} : ZERO"
+    if operation not in _LINEAR:
+        raise NotImplementedError(f"operation {operation} of CasADi is not linear")
+    template = _UNARY.get(operation) or _BINARY[operation]
+    return template.format(*operands)
+
+
+def _arity(operation: int) -> int:
+    two = (ca.OP_POW, ca.OP_CONSTPOW, ca.OP_FMOD, ca.OP_COPYSIGN, ca.OP_FMIN, ca.OP_FMAX)
+    return 2 if operation in (*two, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_REMAINDER) else 1
+
+
+def _as_vector(name: str, vectors: set[str]) -> str:
+    return name if name in vectors else f"ZERO + {name}"
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0.0 else "-INFINITY"
+    return float(value).hex()

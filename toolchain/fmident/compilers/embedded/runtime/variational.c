@@ -1,0 +1,292 @@
+/* Sensitivities of the states over one step that these have taken: the variational equation
+ * S' = J(t, x) S + F(t, x). It is linear, and x is known by then, so that nothing is iterated, and
+ * no step is refused for its sake: the states keep their bits. Where the step is too long for the
+ * sensitivities, they take it in parts. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("O3") /* vectors for the loops over columns; others have them anyway */
+#endif
+
+#include "integrator.h"
+#include "linear.h"
+#include "sensitivities.h"
+
+#if FMIDENT_NX > 0
+
+#include <math.h>
+#include <string.h>
+
+enum { N = FMIDENT_NX, MOST_REJECTIONS = 25 };
+
+/* Of the tolerance: what one part may add to the error of the sensitivities. */
+static const double local_share = 1.0;
+static const double smallest_local_tolerance = 1e-13;
+
+/* The states are known to their tolerance times their size or nominal value. So that is enough of
+ * a sensitivity times the size of the known, or this part of it, since it is the local one. */
+static const double least_part = 0.01;
+
+static const double safety = 0.9, least_factor = 0.1, largest_factor = 5.0;
+
+/* Explicit steps up to this size times the radius of the spectrum damp errors. */
+static const double stable = 2.0;
+
+/* What one implicit step costs in explicit ones: they are the better choice up to there. */
+static const double worth =
+    (3.0 * (FMIDENT_COST_JACOBIAN + 3.0 * FMIDENT_COST_RHS) + 18.0 * N * N * N +
+     18.0 * FMIDENT_LANES * N * N) /
+    (18.0 * FMIDENT_COST_RHS + 40.0 * FMIDENT_LANES * N);
+
+static int slope_at(Instance *m, double since, const double *x, const double *states,
+                    double *slope) {
+  if (!fmident_along(m, fmident_rhs_along, since, x, states, slope)) return 0;
+  fmident_sensitivities_lose(m->sensitivities,
+                             "the state derivatives could not be differentiated at %.17g",
+                             m->now.t + since);
+  return 1;
+}
+
+/* The slope where a part begins: that of the end of the part before, or a new one. */
+static int slope_at_start(Instance *m, double since, const double *x) {
+  Sensitivities *s = m->sensitivities;
+  if (s->slope_known) return 0;
+  if (slope_at(m, since, x, s->states, s->slope)) return 1;
+  s->slope_known = 1;
+  return 0;
+}
+
+/* How much a known is changed by in terms of itself: its own size. */
+static double size_of_known(const Instance *m, unsigned reference) {
+  const unsigned q = reference - FMIDENT_VR_P, start = reference - FMIDENT_VR_X;
+  const double size = q < FMIDENT_NP ? fabs(m->p[q])
+                                     : fmax(fabs(m->x_start[start]), fabs(fmident_nominals[start]));
+  return size > 0.0 ? size : 1.0;
+}
+
+static double tolerance_of(const Instance *m) {
+  return fmax(local_share * m->now.tolerance, smallest_local_tolerance);
+}
+
+/* In terms of the error that is allowed. */
+static double error_of(const Instance *m, const double *errors, const double *next) {
+  const Sensitivities *s = m->sensitivities;
+  double worst = 0.0;
+  for (size_t j = 0; j < s->count; ++j) {
+    const double least = least_part / size_of_known(m, s->known[j]);
+    for (int i = 0; i < N; ++i) {
+      const size_t k = (size_t)i * s->stride + j;
+      const double size = fmax(fmax(s->sizes[k], fabs(next[k])), least * fabs(fmident_nominals[i]));
+      const double error = fabs(errors[k]);
+      if (error > worst * size) worst = error / size;
+      if (!(error <= 1e300)) return INFINITY;
+    }
+  }
+  return worst / tolerance_of(m);
+}
+
+static void accept(Sensitivities *s, const double *next) {
+  const size_t length = N * s->stride;
+  for (size_t k = 0; k < length; ++k) {
+    s->states[k] = next[k];
+    s->sizes[k] = fmax(s->sizes[k], fabs(next[k]));
+  }
+}
+
+/* Of the spectrum of the Jacobian, from two slopes at the same time (Hairer and Wanner, Solving
+ * ODEs II, section IV.2), in the column that says most. */
+static double radius_between(const Sensitivities *s, const double *slope, const double *slope_next,
+                             const double *at, const double *at_next) {
+  double radius = 0.0;
+  for (size_t j = 0; j < s->count; ++j) {
+    double slopes = 0.0, states = 0.0;
+    for (int i = 0; i < N; ++i) {
+      const size_t k = (size_t)i * s->stride + j;
+      const double scale = 1.0 / fabs(fmident_nominals[i]);
+      const double dk = (slope_next[k] - slope[k]) * scale, dx = (at_next[k] - at[k]) * scale;
+      slopes += dk * dk;
+      states += dx * dx;
+    }
+    if (states > 0.0) radius = fmax(radius, slopes / states);
+  }
+  return sqrt(radius);
+}
+
+/* By the explicit pair. Returns the error in terms of what is allowed; above 1 it has changed
+ * nothing. The states of its stages are those of the continuous extension, which are closer to the
+ * solution than those of the pair itself. */
+static double try_explicit(Instance *m, const Taken *taken, double begin, double end) {
+  Sensitivities *s = m->sensitivities;
+  const double size = (end - begin) * taken->size;
+  const size_t length = N * s->stride;
+  double *k[EXPLICIT_STAGES + 1], *at = s->stages + EXPLICIT_STAGES * length, *before = at + length;
+  double x[N], error;
+  k[0] = s->slope;
+  for (int stage = 1; stage <= EXPLICIT_STAGES; ++stage) {
+    const double *weights = explicit_weights[stage];
+    const int last = stage == EXPLICIT_STAGES;
+    const double node = begin + (last ? 1.0 : explicit_nodes[stage]) * (end - begin);
+    k[stage] = s->stages + (size_t)(stage - 1) * length;
+    if (last) memcpy(before, at, length * sizeof *at);
+    for (size_t i = 0; i < length; ++i) at[i] = weights[0] * k[0][i];
+    for (int j = 1; j < stage; ++j) {
+      const double weight = weights[j];
+      if (weight == 0.0) continue;
+      for (size_t i = 0; i < length; ++i) at[i] += weight * k[j][i];
+    }
+    for (size_t i = 0; i < length; ++i) at[i] = s->states[i] + size * at[i];
+    fmident_states_between(taken, node, x);
+    if (slope_at(m, taken->path->t + node * taken->size, x, at, k[stage])) return 0.0;
+  }
+  s->radius = radius_between(s, k[EXPLICIT_STAGES - 1], k[EXPLICIT_STAGES], before, at);
+  {
+    double *errors = k[1]; /* not needed any more */
+    for (size_t i = 0; i < length; ++i) {
+      double sum = explicit_errors[0] * k[0][i];
+      for (int j = 2; j <= EXPLICIT_STAGES; ++j) sum += explicit_errors[j] * k[j][i];
+      errors[i] = size * sum;
+    }
+    error = error_of(m, errors, at);
+  }
+  if (!(error <= 1.0)) return error;
+  accept(s, at);
+  memcpy(s->slope, k[EXPLICIT_STAGES], length * sizeof(double));
+  s->error_before = 0.0;
+  return error;
+}
+
+/* Radau IIA of order 5 (Hairer and Wanner, Solving ODEs II, sections IV.5 and IV.8): its three
+ * stages are one system of linear equations, the last of them is the end of the step. */
+enum { NODES = 3 };
+#define ROOT 2.4494897427831781 /* of 6 */
+static const double nodes[NODES] = {(4.0 - ROOT) / 10, (4.0 + ROOT) / 10, 1.0};
+static const double weights[NODES][NODES] = {
+    {(88 - 7 * ROOT) / 360, (296 - 169 * ROOT) / 1800, (-2 + 3 * ROOT) / 225},
+    {(296 + 169 * ROOT) / 1800, (88 + 7 * ROOT) / 360, (-2 - 3 * ROOT) / 225},
+    {(16 - ROOT) / 36, (16 + ROOT) / 36, 1.0 / 9}};
+/* Of the embedded formula of order 3. */
+static const double diagonal = 3.6378342527444957;
+static const double embedded[NODES] = {-(13 + 7 * ROOT) / 3, (-13 + 7 * ROOT) / 3, -1.0 / 3};
+
+static void subtract_jacobian(const Sensitivities *s, double factor, double *to, int rows) {
+  const Elements *places = &fmident_switched_elements;
+  for (int column = 0; column < N; ++column) {
+    for (int e = places->starts[column]; e < places->starts[column + 1]; ++e) {
+      to[places->rows[e] + rows * column] -= factor * s->elements[e];
+    }
+  }
+}
+
+static double singular(Instance *m, double since) {
+  fmident_sensitivities_lose(m->sensitivities,
+                             "the matrix of an implicit step is singular at %.17g",
+                             m->now.t + since);
+  return 0.0;
+}
+
+/* The same; where it `must`, it takes what there is. */
+static double try_implicit(Instance *m, const Taken *taken, double begin, double end, int must) {
+  Sensitivities *s = m->sensitivities;
+  const size_t length = N * s->stride;
+  const int order = NODES * N, columns = (int)s->stride;
+  const double t = taken->path->t, size = (end - begin) * taken->size;
+  double *changes = s->stages, *slope = changes + NODES * length, *errors = slope + length;
+  double *matrix = errors + length, *x = matrix + order * order, *next = changes + 2 * length;
+  double error, likely;
+  memset(changes, 0, NODES * length * sizeof *changes);
+  memset(matrix, 0, (size_t)(order * order) * sizeof *matrix);
+  for (int i = 0; i < order; ++i) matrix[i + order * i] = 1.0;
+  for (int node = 0; node < NODES; ++node) {
+    const double at = begin + nodes[node] * (end - begin), since = t + at * taken->size;
+    fmident_states_between(taken, at, x);
+    if (slope_at(m, since, x, s->states, slope)) return 0.0;
+    if (fmident_elements_at(m, since, x)) return singular(m, since);
+    for (int stage = 0; stage < NODES; ++stage) {
+      const double weight = size * weights[stage][node];
+      double *change = changes + (size_t)stage * length;
+      for (size_t i = 0; i < length; ++i) change[i] += weight * slope[i];
+      subtract_jacobian(s, weight, matrix + stage * N + order * node * N, order);
+    }
+  }
+  if (factorise(matrix, s->pivots, order)) return singular(m, t);
+  solve(matrix, s->pivots, order, changes, columns);
+  for (size_t i = 0; i < length; ++i) {
+    double sum = 0.0;
+    for (int k = 0; k < NODES; ++k) sum += embedded[k] * changes[k * length + i];
+    errors[i] = s->slope[i] + sum / size;
+  }
+  memset(matrix, 0, N * N * sizeof *matrix);
+  for (int i = 0; i < N; ++i) matrix[i + N * i] = diagonal / size;
+  subtract_jacobian(s, 1.0, matrix, N);
+  if (factorise(matrix, s->pivots, N)) return singular(m, t);
+  solve(matrix, s->pivots, N, errors, columns);
+  /* The slope at the end: that with the sensitivities at the beginning, and what these change. */
+  memset(matrix, 0, N * N * sizeof *matrix);
+  subtract_jacobian(s, -1.0, matrix, N);
+  for (int i = 0; i < N; ++i) {
+    for (int k = 0; k < N; ++k) {
+      const double factor = matrix[i + N * k];
+      if (factor == 0.0) continue;
+      for (int j = 0; j < columns; ++j) {
+        slope[i * columns + j] += factor * next[k * columns + j];
+      }
+    }
+  }
+  for (size_t i = 0; i < length; ++i) next[i] += s->states[i];
+  error = likely = error_of(m, errors, next);
+  /* The formula itself is of order 5: its error is smaller by far where the sensitivities are
+   * smooth, and they are as long as the estimate does not grow all of a sudden. */
+  if (error <= 30.0 * s->error_before) likely = pow(error * tolerance_of(m), 1.5) / tolerance_of(m);
+  if (likely > 1.0 && !must) return likely;
+  s->error_before = error;
+  s->radius = fmident_sensitivities_radius(s);
+  accept(s, next);
+  memcpy(s->slope, slope, length * sizeof(double));
+  return likely;
+}
+
+void fmident_variational_part(Instance *m, const Taken *taken, double begin, double end) {
+  Sensitivities *s = m->sensitivities;
+  int rejections = 0;
+  while (begin < end && !s->lost[0]) {
+    const double left = (end - begin) * taken->size;
+    const double wanted = s->part > 0.0 && s->part < left ? s->part : left;
+    const int must = rejections >= MOST_REJECTIONS;
+    const int is_explicit =
+        taken->explicit && !must && wanted * s->radius < stable * fmax(worth, 1.0);
+    const double part = is_explicit ? fmin(wanted, stable / s->radius) : wanted;
+    const int last = part * (1.0 + 1e-7) >= left;
+    const double size = last ? left : 2.0 * part > left ? 0.5 * left : part;
+    const double to = last ? end : begin + size / taken->size;
+    double error, factor, x[N];
+    if (!s->slope_known) fmident_states_between(taken, begin, x);
+    if (slope_at_start(m, taken->path->t + begin * taken->size, x)) return;
+    error = is_explicit ? try_explicit(m, taken, begin, to)
+                        : try_implicit(m, taken, begin, to, must);
+    factor = safety * pow(fmax(error, 1e-10), is_explicit ? -0.2 : -0.25);
+    factor = fmin(largest_factor, factor > least_factor ? factor : least_factor);
+    if (error <= 1.0 || must) {
+      begin = to;
+      rejections = 0;
+      /* A part that an end has cut says little of a longer one. */
+      if (size * factor > s->part || size > 0.9 * wanted) s->part = size * factor;
+    } else {
+      s->part = size * fmin(factor, 0.5);
+      ++rejections;
+    }
+  }
+}
+
+void fmident_states_between(const Taken *taken, double fraction, double *x) {
+  if (taken->explicit) {
+    fmident_explicit_between(taken->explicit, taken->path, taken->size, fraction, x);
+  } else {
+    fmident_rosenbrock_between(taken->rosenbrock, taken->path, fraction, x);
+  }
+}
+
+void fmident_variational_step(Instance *m, const Taken *taken) {
+  if (!fmident_switching_step(m, taken)) fmident_variational_part(m, taken, 0.0, 1.0);
+}
+
+#else
+typedef int fmident_no_variational; /* an empty translation unit is not valid C */
+#endif
