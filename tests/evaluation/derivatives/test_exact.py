@@ -28,6 +28,8 @@ from fmident.problem.model import EvaluationSettings
 from fmident.problem.relations.expression import Expression
 from fmident_estimators.least_squares import LeastSquares
 
+from ...problem import test_chain_rule as chain_rule
+
 TIMES = np.linspace(0.0, 2.0, 41)
 TRUE = {"k": 1.3, "a": 2.0}
 
@@ -350,3 +352,47 @@ def test_a_parameter_that_follows_from_others_passes_its_derivative_on() -> None
     # Without derivatives of what follows there are none.
     partly, _ = evaluator(task, known=("k",))
     assert partly.differenced == (0,)
+
+
+def test_through_the_whole_measurement_model_of_several_experiments() -> None:
+    task = chain_rule.problem(chain_rule.TimeDomain())
+
+    def simulated(times: F64, inputs: Mapping[str, F64], a: float, b: float) -> dict[str, F64]:
+        return dict(zip("yz", chain_rule.outputs(times, a, b).T, strict=True))
+
+    def slope(name: str) -> Callable[..., dict[str, F64]]:
+        def of(times: F64, inputs: Mapping[str, F64], a: float, b: float) -> dict[str, F64]:
+            return dict(zip("yz", chain_rule.slopes(times, a, b)[name].T, strict=True))
+
+        return of
+
+    executor = Recording(task, simulated, {name: slope(name) for name in "ab"})
+    found = Evaluator(task, executor)
+    p = task.initial
+    expected_here = chain_rule.of_high_order(lambda q: found.probe(q[np.newaxis])[0], p, 2e-4)
+    count = len(executor.tasks)
+    jacobian = found.jacobian(p)
+    assert len(executor.tasks) == count + 2
+    assert np.abs(jacobian - expected_here).max() <= 1e-8 * np.abs(expected_here).max()
+
+
+def test_experiments_ask_for_what_moves_them_alone() -> None:
+    task = problem()
+    (experiment,) = task.experiments
+    k, a, offset = task.parameters
+    local = (replace(k, experiments=("data",)), replace(a, experiments=("data",)))
+    other = (
+        Parameter("k2", 0.9, variable="k", experiments=("other",)),
+        Parameter("a2", 1.4, variable="a", experiments=("other",), fixed=True),
+    )
+    both = (experiment, replace(experiment, name="other"))
+    task = replace(task, parameters=(*local, *other, offset), experiments=both)
+    found, executor = evaluator(task)
+    jacobian = found.jacobian(task.initial)
+    assert [t.sensitivities for t in executor.tasks] == [("k", "a"), ("k",)]
+    half = TIMES.size
+    assert not jacobian[half:, :2].any()
+    assert not jacobian[:half, 2].any()
+    assert np.allclose(jacobian[:half, [0, 1, 3]], expected(task.initial[:2]), rtol=1e-13)
+    slope = DERIVATIVES["k"](TIMES, {}, k=0.9, a=1.4)["y"]
+    assert np.allclose(jacobian[half:, 2], -slope / 0.01, rtol=1e-13)
