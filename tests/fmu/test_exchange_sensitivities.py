@@ -401,3 +401,25 @@ def test_a_time_limit_ends_a_run_with_sensitivities(opened: Opened) -> None:
             simulator.simulate(setup, SWING, time_limit=0.05)
         assert caught.value.timed_out
         assert np.isfinite(simulator.simulate(swing(), SWING)).all()
+
+
+def test_differences_are_one_sided_where_the_fmu_refuses_a_side(opened: Opened) -> None:
+    free = SWING | {"d": 0.0}
+    setup = swing(1e-6)
+    assert setup.inputs is not None
+    exact = pendulum(setup.times, setup.inputs[:, 0], free)
+    with opened(PENDULUM).simulator() as simulator:
+        _, slopes = split(simulator.simulate(setup, free), 3, len(SWING))
+        again = simulator.simulate(setup, SWING)
+    with opened(PENDULUM).simulator() as simulator:
+        assert np.array_equal(again, simulator.simulate(setup, SWING))
+    assert errors(slopes, exact[:, 1:]).max() < WORST * 1e-6
+
+
+def test_a_start_value_and_its_alias_have_the_same_derivatives(opened: Opened) -> None:
+    alias = replace(PENDULUM, signals=(*PENDULUM.signals, Signal("other", 0, "local", 0.5)))
+    with opened(alias).simulator() as simulator:
+        found = simulator.simulate(swing(known=("angle", "other")))
+    _, slopes = split(found, 3, 2)
+    assert np.array_equal(slopes[:, 0], slopes[:, 1])
+    assert np.abs(slopes[:, 0]).max() > 0.5

@@ -19,7 +19,7 @@ from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.sensitivity.columns import Simulated, not_differentiable
 from fmident.fmu.model_exchange.sensitivity.stencils import Stencil
 from fmident.fmu.native_code import program
-from fmident.fmu.native_code.library import FATAL
+from fmident.fmu.native_code.library import ERROR, FATAL
 from fmident.fmu.tables import I64, failed_call
 from fmident.fmu.values import Assignment
 
@@ -147,6 +147,17 @@ class ShiftedInstances:
                 except CallFailed as failed:
                     self.give_up(k, failed)
                     return
+
+    def replace(self, member: int, failed: CallFailed) -> bool:
+        """Make one anew that has failed; return False where FMI forbids to go on with any."""
+        if failed.status == FATAL:
+            self.give_up(member, failed)
+            return False
+        if failed.status >= ERROR and member < len(self._instances):
+            _free(self._instances[member], failed.status)
+            self._instances[member] = self._make()
+            self._used[member] = False
+        return True
 
     def give_up(self, member: int, failed: CallFailed) -> None:
         """Part with all instances after a failure of one of them."""

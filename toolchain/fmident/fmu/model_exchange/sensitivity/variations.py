@@ -31,7 +31,6 @@ from fmident.fmu.model_exchange.sundials import Sundials
 from fmident.fmu.sensitivity_table import is_known
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Mover, address_of, make_groups, native_type, prefix_of
-from fmident.fmu.values import Assignment
 
 _EVENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
 _SMALLEST_FACTOR = 1e-4
@@ -65,14 +64,14 @@ class Variations:
         run: Simulated,
         make: Maker,
     ) -> None:
+        self._vector: int | None = None
+        self.members = ShiftedInstances(make)
         self._description, self._sundials, self._run = description, sundials, run
         self._known = setup.sensitivities
         refuse_unknown(description, self._known)
-        self.members = ShiftedInstances(make)
         self.head: I64 = np.zeros(step.SIZE, np.int64)
         self._reals: F64 = np.zeros(step.REALS_SIZE)
         self._kept: list[object] = []
-        self._vector: int | None = None
         self._factors = np.ones(len(self._known))
         self._bent: dict[int, float] = {}
         self._rough: set[int] = set()
@@ -145,19 +144,17 @@ class Variations:
                 float(self._run.times[0]),
             )
         self.derivatives[:] = np.nan
-        values = {**values, **{k: self._value(k, values) for k in self._known}}
-        assignment = run.assignment(tuple(values))
         choices = [
-            stencils_of(self._description.variable(k), float(values[k]), float(f))
+            stencils_of(self._description.variable(k), self._value(k, values), float(f))
             for k, f in zip(self._known, self._factors, strict=True)
         ]
         self.members.begin(instance)
         self.members.resize(1 + sum(max((len(s.values) for s in c), default=0) for c in choices), n)
-        self.members.add(0, run, assignment, values)
+        self.members.add(0, run, run.assignment(tuple(values)), values)
         stencils: list[Stencil] = []
         member = 1
         for name, found in zip(self._known, choices, strict=True):
-            stencils.append(self._first_good(name, found, member, assignment, values))
+            stencils.append(self._first_good(name, found, member, values))
             member += len(stencils[-1].values)
         starts = self.members.starts[:member, :n]
         self._columns = Columns(stencils, starts, self._nominals(n))
@@ -181,11 +178,12 @@ class Variations:
         name: str,
         choices: Sequence[Stencil],
         member: int,
-        assignment: Assignment,
         values: Mapping[str, Value],
     ) -> Stencil:
         """Return the first stencil with which the FMU can be initialised."""
         said = "its range has no room for a difference"
+        # Only this one is set beside what the run sets: others may be aliases of it.
+        assignment = self._run.assignment(tuple({**values, name: 0.0}))
         for stencil in choices:
             try:
                 for k, value in enumerate(stencil.values):
@@ -193,8 +191,7 @@ class Variations:
                     self.members.add(member + k, self._run, assignment, shifted)
             except CallFailed as failed:
                 said = in_words(stencil, failed)
-                if failed.status >= 3:
-                    self.members.give_up(member + k, failed)
+                if not self.members.replace(member + k, failed):
                     break
                 continue
             return stencil
@@ -402,9 +399,12 @@ class Variations:
         self._free_vector()
 
     def free(self) -> None:
-        """Free everything."""
+        """Free everything; doing so twice does nothing."""
         self.close()
         self.members.free()
+
+    def __del__(self) -> None:
+        self.free()
 
 
 def refuse_unknown(description: ModelDescription, known: Sequence[str]) -> None:
