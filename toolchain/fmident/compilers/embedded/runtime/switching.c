@@ -13,7 +13,7 @@
 
 enum { N = FMIDENT_NX, MODES = FMIDENT_MODES, MOST_SWITCHES = 100, HALVINGS = 60 };
 
-/* Smaller parts of the state derivatives are no jump. */
+/* Smaller parts of the state derivatives are not a jump. */
 static const double least_jump = 1e-9;
 
 /* What the indicator does over a step, and what its derivative says, may differ by this factor. */
