@@ -259,3 +259,22 @@ def test_report_of_nothing(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "result.json").write_text("{")
     assert main(["report", str(tmp_path)]) == 2
     assert "is not JSON" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("3", "3")])
+def test_a_command_computes_with_one_thread_unless_told_otherwise(
+    given: str | None, used: str
+) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    if given is not None:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    code = (
+        "import atexit, os, sys; from fmident.cli.main import main;"
+        "sys.argv = ['fmident', '--version'];"
+        "seen = lambda: (os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules);"
+        "atexit.register(lambda: print(*seen())); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1] == f"{used} False", done.stderr

@@ -77,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         console.occupy_descriptors()
+        # For matrices with few columns a second thread hardly pays, and where other processes want
+        # the processors it costs many times more. NumPy reads this when it is imported.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     console.begin()
     code = _answer(list(sys.argv[1:] if arguments is None else arguments))
     if arguments is None:
