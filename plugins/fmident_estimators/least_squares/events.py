@@ -118,6 +118,8 @@ def past_events(
     matching = EventMatching(problem)
     if not matching.usable or (best.status == "limit" and _is_short(options)):
         return best
+    if matching.exact(evaluator.residuals(best.parameters), evaluator.tolerance):
+        return best
     found = matching.moving(evaluator, best.parameters)
     if breaks and not any(k.size for k in found):
         found = matching.moving(evaluator, problem.initial)

@@ -251,6 +251,18 @@ class EventMatching:
                 return False
         return True
 
+    def exact(self, residuals: F64, tolerance: float | None) -> bool:
+        """Return whether what is left in the residuals is no more than the integrator's error.
+
+        Then no other point can be better.
+        """
+        measured = self.scaled_measurements
+        return tolerance is not None and all(
+            float(np.sqrt(np.mean(residuals[series.rows] ** 2)))
+            <= tolerance * float(np.std(measured[series.rows]))
+            for series in self._series
+        )
+
     def blur(self, residuals: F64, window: float, part: npt.NDArray[np.bool_]) -> F64:
         """Return the residuals of a part of the samples, blurred in time.
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _SIGNIFICANT_OF_ERROR = 2
 _SIGNIFICANT = 6
+_MOST_SIGNIFICANT = 12
 _FAR_BELOW = 0.05
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-3, 1e6
 
@@ -45,6 +46,11 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     >>> with_error(0.12931, 13.2)
     ('0.13', '13')
 
+    An error below the twelfth digit of the value, as without noise, has digits of its own.
+
+    >>> with_error(0.4, 1.5e-16)
+    ('0.4', '1.5e-16')
+
     Without a usable error the value keeps six significant digits; so does one that is exact.
 
     >>> with_error(11.55, 0.0)
@@ -56,6 +62,8 @@ def with_error(value: float, error: float) -> tuple[str, str]:
         return plain(value), "infinite" if math.isinf(error) else "n/a"
     if 0.0 < abs(value) < _FAR_BELOW * error:
         return plain(value, _SIGNIFICANT_OF_ERROR), with_error(error, error)[1]
+    if error < 10.0**-_MOST_SIGNIFICANT * abs(value):
+        return f"{value:.{_MOST_SIGNIFICANT}g}", plain(error, _SIGNIFICANT_OF_ERROR)
     decimals = _SIGNIFICANT_OF_ERROR - 1 - math.floor(math.log10(error))
     if round(error, decimals) >= 10.0 ** (_SIGNIFICANT_OF_ERROR - decimals):
         decimals -= 1

@@ -105,7 +105,7 @@ def narrow_table(
         shorter = [_without(row, k) for row in rows]
         return narrow_table(_without(header, k), shorter, _without(align, k), width, spare[1:])
     if excess > 0:
-        rows = [line for row in rows for line in _wrapped(row, max(room, least))]
+        rows = [line for row in rows for line in _wrapped(row, max(room, least, 1))]
     return table(header, rows, align)
 
 
