@@ -35,7 +35,11 @@ def test_a_sound_problem(study: Study, capsys: Capture) -> None:
     assert stored["findings"] == []
     assert [p["influence"] for p in stored["parameters"]] == ["yes"] * 3
     assert stored["parameters"][0]["unit"] == "kg"
-    assert stored["effort"]["simulations"] > 20
+    # Sensitivities come with the simulation at the point; differences take one each.
+    assert stored["effort"]["simulations"] == 13
+    differences = ["--set", "evaluation.difference=forward"]
+    assert main(["check", "problem.toml", "--json", "out/differences.json", *differences]) == 0
+    assert json.loads(Path("out/differences.json").read_text())["effort"]["simulations"] > 20
     assert stored["bounds"]["failed"] == 0
     # sqrt(m/k) at the initial values
     assert stored["experiments"][0]["slowest"] == pytest.approx(np.sqrt(2.5 / 300.0), rel=0.05)

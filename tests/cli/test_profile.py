@@ -130,7 +130,9 @@ def test_executors_give_the_same_to_the_last_bit(study: Study, estimated: Path) 
 def test_an_interrupted_run_is_resumed(
     study: Study, estimated: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert profiled(study, "--result", str(estimated), "-q", out="whole") == 0
+    # Differences take enough simulations to be interrupted between the points.
+    words = ["--result", str(estimated), "--set", "evaluation.difference=forward"]
+    assert profiled(study, *words, "-q", out="whole") == 0
     whole = content(study, "whole")
     real, left = InProcessExecutor._run_one, [whole["simulations"] - 25]
 
@@ -143,14 +145,14 @@ def test_an_interrupted_run_is_resumed(
     capsys.readouterr()
     with monkeypatch.context() as patch:
         patch.setattr(InProcessExecutor, "_run_one", pressed)
-        assert profiled(study, "--result", str(estimated)) == 130
+        assert profiled(study, *words) == 130
     said = capsys.readouterr()
     assert "to go on from here: fmident profile" in said.err
     assert "--resume" in said.err
     half = content(study)
     assert half["status"] == "interrupted"
     assert sum(len(p["points"]) for p in half["profiles"].values()) > 3
-    assert profiled(study, "--result", str(estimated), "--resume") == 0
+    assert profiled(study, *words, "--resume") == 0
     assert "simulations in the journal" in capsys.readouterr().err
     assert content(study) == whole
     served = json.loads((study.folder / "out" / "profiles.json").read_text())

@@ -79,6 +79,14 @@ from fmident.cli import main
 sys.exit(main(sys.argv[4:]))
 """
 
+DIFFERENCES = """\
+[evaluation]
+difference = "forward"
+
+[estimator]
+"""
+"""Differences take so many simulations that a run can be interrupted amid its search."""
+
 SETTINGS = {
     "inline": ["--set", "evaluation.executor=inline"],
     "processes": ["--set", "evaluation.executor=processes", "--set", "evaluation.workers=2"],
@@ -91,7 +99,19 @@ SETTINGS = {
         "--set", "estimator.starts=4", "--set", "estimator.max_iterations=9",
         "--set", "estimator.solver=ceres",
     ],
+    "sensitivities of workers": [
+        "--set", "evaluation.difference=sensitivities",
+        "--set", "evaluation.executor=processes", "--set", "evaluation.workers=2",
+        "--set", "estimator.starts=4", "--set", "estimator.max_iterations=9",
+    ],
 }  # fmt: skip
+
+
+@pytest.fixture
+def study(study: Study) -> Study:
+    """Return the study with differences, though its FMU gives sensitivities."""
+    study.change("[estimator]\n", DIFFERENCES)
+    return study
 
 
 def start(study: Study, *more: str, seconds: float, last: int) -> subprocess.Popen[str]:
