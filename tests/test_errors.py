@@ -118,6 +118,8 @@ ARGUMENTS: dict[str, Any] = {
     "diagnostics": (Diagnostic("error", "not a class", Location("a.mo", 1), rule="syntax"),),
     "key": "bounds",
     "option": "steps",
+    "text": "2 * m",
+    "position": 4,
 }
 """A value of each argument that an error takes."""
 

@@ -95,7 +95,9 @@ def test_its_options_are_checked_by_the_host(site: Path, study: Study) -> None:
 def test_its_executor_gives_the_result_of_this_process(site: Path, study: Study) -> None:
     found = []
     for name, keys in (("inline", []), ("pool", ["workers=2", "start=forkserver"])):
-        settings = [f"evaluation.{key}" for key in (f"executor={name}", *keys)]
+        # It does not know of sensitivities, so the other one does without them.
+        both = (f"executor={name}", "difference=forward")
+        settings = [f"evaluation.{key}" for key in (*both, *keys)]
         chosen = [word for setting in settings for word in ("--set", setting)]
         done = run_with(site, "estimate", "problem.toml", "-o", name, *chosen)
         assert done.returncode == 0, done.stderr

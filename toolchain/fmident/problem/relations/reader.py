@@ -53,8 +53,9 @@ class ExpressionError(ProblemError):
     def __init__(
         self,
         message: str,
-        text: str,
-        position: int,
+        # With defaults, so that it can be unpickled: an exception is made anew from its message.
+        text: str = "",
+        position: int = 0,
         hint: str | None = None,
         code: str | None = None,
     ) -> None:
