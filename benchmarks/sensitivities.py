@@ -8,6 +8,12 @@ model-exchange  FMUs from C in tests/fmu/fixtures, with solutions in closed form
                 simulations, at the first tolerance and step that give an equal error (nan: none
                 does). Bar: sensitivities are right to ten times the tolerance.
 
+embedded        FMUs of the embedded compiler: machines of the library, with the first experiment
+                of the catalogue and what their studies measure and estimate. The time of a
+                simulation with p sensitivities is divided by that of one without. Error: largest
+                of any column over its range, against a run at 1e-12. Bars: 1 + 0.25 p, 2 for
+                the delta robot without states; ten times the tolerance.
+
     python benchmarks/sensitivities.py [SECTION ...]
 
 Ends with 1 when a bar is missed.
@@ -32,9 +38,13 @@ from tests.fmu import test_exchange_sensitivities as models  # noqa: E402
 from tests.fmu.closed_forms import derivatives  # noqa: E402
 from tests.fmu.exchange import Exchange, build_exchange  # noqa: E402
 
+from fmident.api.builds import build_class  # noqa: E402
 from fmident.arrays import F64  # noqa: E402
+from fmident.catalog import find_catalog, read_catalog  # noqa: E402
 from fmident.fmu import SimulationSetup, open_fmu  # noqa: E402
 from fmident.fmu.simulator import Simulator  # noqa: E402
+from fmident.validation import plan_fmu  # noqa: E402
+from fmident.validation.bench import Bench  # noqa: E402
 
 TOLERANCES = (1e-4, 1e-6, 1e-9)
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
@@ -138,7 +148,101 @@ def _row(simulator: Simulator, case: Case, tolerance: float) -> bool:
     return error <= MOST_ERROR * tolerance
 
 
-SECTIONS: dict[str, Callable[[], bool]] = {"model-exchange": model_exchange}
+@dataclass(frozen=True)
+class Study:
+    """What a study measures of a machine, and what it estimates."""
+
+    machine: str
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+    @property
+    def most(self) -> float:
+        """Ratio of times that is the bar."""
+        stateless = self.machine == "Robots.DeltaInverse"
+        return 2.0 if stateless else 1.0 + 0.25 * len(self.parameters)
+
+
+STUDIES = (
+    Study(
+        "DriveTrains.SlideWithLuGreFriction",
+        ("x", "frictionForce"),
+        (
+            *("m", "sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce"),
+            "stribeckSpeed",
+        ),
+    ),
+    Study(
+        "Robots.Tripod",
+        ("driveTorque[1]", "driveTorque[2]", "driveTorque[3]"),
+        (
+            *("toolMass", "gearStiffness", "gearDampingRatio", "coulombTorque"),
+            *("viscousFriction", "driveInertia"),
+        ),
+    ),
+    Study(
+        "DriveTrains.PositioningAxisClosedLoop",
+        ("q", "qd", "force"),
+        ("m", "viscousFriction", "coulombForce", "offset", "positionGain", "speedGain"),
+    ),
+    Study(
+        "Robots.DeltaInverse",
+        ("tau[1]", "tau[2]", "tau[3]"),
+        (
+            *("lowerArmMass", "upperArmMass", "platformMass", "motorInertia", "gearEfficiency"),
+            *("coulombTorque", "viscousFriction"),
+        ),
+    ),
+)
+
+
+def embedded() -> bool:
+    """Print the table of the section; return whether all bars are held."""
+    good = True
+    print(
+        f"{'embedded':<40}{'p':>3}{'tolerance':>11}{'error/tol':>11}{'plain/ms':>10}{'with p':>8}"
+        f"{'bar':>6}"
+    )
+    entries = {e.class_name: e for e in read_catalog(find_catalog(ROOT)).entries}
+    with tempfile.TemporaryDirectory() as folder:
+        for study in STUDIES:
+            name = f"Mechanisms.{study.machine}"
+            fmu = build_class(
+                name, sources=[ROOT / "modelica" / "Mechanisms"], output=Path(folder) / "model.fmu",
+                compiler="embedded", force=True,
+            )  # fmt: skip
+            with Bench(plan_fmu(fmu, entries[name])) as bench:
+                good &= _study(study, bench)
+    return good
+
+
+def _study(study: Study, bench: Bench) -> bool:
+    good = True
+    values, p, outputs = bench.main.values, len(study.parameters), len(study.outputs)
+    setup = replace(bench.main.setup, output_names=study.outputs, sensitivities=study.parameters)
+    with open_fmu(bench.fmu.path) as fmu, fmu.simulator(reuse="trusted") as simulator:
+        exact = simulator.simulate(replace(setup, tolerance=1e-12), values)[:, outputs:]
+        scale = np.abs(exact).max(axis=0)
+        for tolerance in TOLERANCES:
+            with_p = replace(setup, tolerance=tolerance)
+            plain = replace(with_p, sensitivities=())
+            found = simulator.simulate(with_p, values)[:, outputs:]
+            errors = np.abs(found - exact) / np.where(scale > 0.0, scale, 1.0)
+            error = float(errors.max()) / tolerance
+            without = seconds(lambda: simulator.simulate(plain, values))  # noqa: B023
+            ratio = seconds(lambda: simulator.simulate(with_p, values)) / without  # noqa: B023
+            print(
+                f"{study.machine:<40}{p:>3}{tolerance:>11.0e}{error:>11.2g}{1e3 * without:>10.2f}"
+                f"{ratio:>8.1f}{study.most:>6.2f}"
+            )
+            good &= ratio <= study.most and error <= MOST_ERROR
+    return good
+
+
+SECTIONS: dict[str, Callable[[], bool]] = {
+    "model-exchange": model_exchange,
+    "embedded": embedded,
+}
 
 
 def main() -> int:

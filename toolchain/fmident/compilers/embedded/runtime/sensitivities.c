@@ -36,7 +36,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
   const size_t stride = (count + FMIDENT_LANES - 1) / FMIDENT_LANES * FMIDENT_LANES;
   const size_t matrix = N * stride, outputs = FMIDENT_NY * stride;
   const size_t stages = LARGER(8 * matrix, 5 * matrix + 9 * N * N + N) + outputs;
-  const size_t total = 3 * matrix + (FMIDENT_NP + FMIDENT_NC) * stride + N + stages +
+  const size_t total = 3 * matrix + (FMIDENT_NP + FMIDENT_NC + 1) * stride + N + stages +
                        4 * FMIDENT_MODES + FMIDENT_SWITCHED_ELEMENTS;
   if (count != s->count) {
     double *next;
@@ -58,6 +58,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     TAKE(slope, matrix);
     TAKE(along_p, FMIDENT_NP * stride);
     TAKE(along_c, FMIDENT_NC * stride);
+    TAKE(per_known, stride);
     TAKE(stages, stages);
     TAKE(elements, FMIDENT_SWITCHED_ELEMENTS);
     TAKE(vector, N);
@@ -87,6 +88,14 @@ void fmident_sensitivities_lose(Sensitivities *s, const char *format, ...) {
   va_end(arguments);
 }
 
+/* By how much a known may change: as much as its own size. */
+static double size_of_known(const Instance *m, unsigned reference) {
+  const unsigned q = reference - FMIDENT_VR_P, start = reference - FMIDENT_VR_X;
+  const double size = q < FMIDENT_NP ? fabs(m->p[q])
+                                     : fmax(fabs(m->x_start[start]), fabs(fmident_nominals[start]));
+  return size > 0.0 ? size : 1.0;
+}
+
 /* How parameters, and what is calculated from them, follow the knowns. */
 static int ensure_directions(Instance *m) {
   Sensitivities *s = m->sensitivities;
@@ -101,8 +110,10 @@ static int ensure_directions(Instance *m) {
   m->res[0] = elements;
   if (fmident_calculated_derivatives(m->arg, m->res, m->iw, m->work, 0)) return 1;
 #endif
+  for (size_t j = s->count; j < s->stride; ++j) s->per_known[j] = 1.0;
   for (size_t j = 0; j < s->count; ++j) {
     const unsigned q = s->known[j] - FMIDENT_VR_P;
+    s->per_known[j] = 1.0 / size_of_known(m, s->known[j]);
     if (q >= FMIDENT_NP) continue;
     s->along_p[q * s->stride + j] = 1.0;
 #if FMIDENT_CALCULATED_ELEMENTS > 0

@@ -23,6 +23,7 @@ struct Sensitivities {
   double error_before; /* of the part before, as estimated */
 
   double *along_p, *along_c; /* d p / d known, d c / d known */
+  double *per_known;         /* 1 over the size of each known, 1 behind the last */
   double *elements;          /* of the Jacobian; scratch, as all that follow */
   double *vector;            /* of the radius, from one place to the next */
   double *modes_after, *modes_between, *indicators;

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, MOST_REJECTIONS = 25 };
+enum { N = FMIDENT_NX, MOST_REJECTIONS = 25, MOST_PARTS = 10000 };
 
 /* Of the tolerance: what one part may add to the error of the sensitivities. */
 static const double local_share = 1.0;
@@ -54,14 +54,6 @@ static int slope_at_start(Instance *m, double since, const double *x) {
   return 0;
 }
 
-/* How much a known is changed by in terms of itself: its own size. */
-static double size_of_known(const Instance *m, unsigned reference) {
-  const unsigned q = reference - FMIDENT_VR_P, start = reference - FMIDENT_VR_X;
-  const double size = q < FMIDENT_NP ? fabs(m->p[q])
-                                     : fmax(fabs(m->x_start[start]), fabs(fmident_nominals[start]));
-  return size > 0.0 ? size : 1.0;
-}
-
 static double tolerance_of(const Instance *m) {
   return fmax(local_share * m->now.tolerance, smallest_local_tolerance);
 }
@@ -69,25 +61,33 @@ static double tolerance_of(const Instance *m) {
 /* In terms of the error that is allowed. */
 static double error_of(const Instance *m, const double *errors, const double *next) {
   const Sensitivities *s = m->sensitivities;
-  double worst = 0.0;
-  for (size_t j = 0; j < s->count; ++j) {
-    const double least = least_part / size_of_known(m, s->known[j]);
-    for (int i = 0; i < N; ++i) {
-      const size_t k = (size_t)i * s->stride + j;
-      const double size = fmax(fmax(s->sizes[k], fabs(next[k])), least * fabs(fmident_nominals[i]));
-      const double error = fabs(errors[k]);
-      if (error > worst * size) worst = error / size;
-      if (!(error <= 1e300)) return INFINITY;
+  double worst[FMIDENT_LANES] = {0.0}, sum = 0.0, most = 0.0;
+  for (int i = 0; i < N; ++i) {
+    const double least = least_part * fabs(fmident_nominals[i]);
+    for (size_t begin = 0; begin < s->stride; begin += FMIDENT_LANES) {
+      const size_t first = (size_t)i * s->stride + begin;
+      for (int lane = 0; lane < FMIDENT_LANES; ++lane) {
+        const double after = fabs(next[first + lane]), before = s->sizes[first + lane];
+        const double nominal = least * s->per_known[begin + lane];
+        const double larger = after > before ? after : before;
+        const double error =
+            fabs(errors[first + lane]) / (larger > nominal ? larger : nominal);
+        worst[lane] = error > worst[lane] ? error : worst[lane];
+        sum += error;
+      }
     }
   }
-  return worst / tolerance_of(m);
+  if (!(sum <= 1e300)) return INFINITY; /* or not a number, which is not larger than anything */
+  for (int lane = 0; lane < FMIDENT_LANES; ++lane) most = fmax(most, worst[lane]);
+  return most / tolerance_of(m);
 }
 
 static void accept(Sensitivities *s, const double *next) {
   const size_t length = N * s->stride;
   for (size_t k = 0; k < length; ++k) {
+    const double size = fabs(next[k]);
     s->states[k] = next[k];
-    s->sizes[k] = fmax(s->sizes[k], fabs(next[k]));
+    s->sizes[k] = size > s->sizes[k] ? size : s->sizes[k];
   }
 }
 
@@ -245,7 +245,7 @@ static double try_implicit(Instance *m, const Taken *taken, double begin, double
 
 void fmident_variational_part(Instance *m, const Taken *taken, double begin, double end) {
   Sensitivities *s = m->sensitivities;
-  int rejections = 0;
+  int rejections = 0, parts = 0;
   while (begin < end && !s->lost[0]) {
     const double left = (end - begin) * taken->size;
     const double wanted = s->part > 0.0 && s->part < left ? s->part : left;
@@ -263,6 +263,17 @@ void fmident_variational_part(Instance *m, const Taken *taken, double begin, dou
                         : try_implicit(m, taken, begin, to, must);
     factor = safety * pow(fmax(error, 1e-10), is_explicit ? -0.2 : -0.25);
     factor = fmin(largest_factor, factor > least_factor ? factor : least_factor);
+    if (must && !(error <= 1e300)) {
+      fmident_sensitivities_lose(s, "a derivative is not finite near %.17g",
+                                 m->now.t + taken->path->t + begin * taken->size);
+      return;
+    }
+    if (++parts > MOST_PARTS) {
+      fmident_sensitivities_lose(s, "the sensitivities need more than %d steps near %.17g",
+                                 MOST_PARTS,
+                                 m->now.t + taken->path->t + begin * taken->size);
+      return;
+    }
     if (error <= 1.0 || must) {
       begin = to;
       rejections = 0;
