@@ -289,6 +289,30 @@ def sliding() -> OdeModel:
     )
 
 
+def together() -> OdeModel:
+    """Conditions that switch together: by a signal that jumps, at the same instant, an angle."""
+
+    def rhs(t: Any, x: Any, u: Any, p: Any, c: Any) -> Expressions:
+        bound = ca.if_else(t > p[0], 0.2, 2.0)
+        signal = ca.if_else(t > p[0], 1.0, 0.0)
+        return [
+            ca.if_else(x[0] < bound, 1.0, 3.0),
+            ca.if_else(signal > 0.5, 4.0, 1.0),
+            ca.if_else(ca.logic_and(t > p[1], t > p[2]), 1.0, 0.0),
+            ca.if_else(t > p[1], 1.0, 0.0) + ca.if_else(t > p[2], 3.0, 0.0),
+            ca.atan2(ca.sin(p[3] * t), ca.cos(p[3] * t)),
+        ]
+
+    names = ("bounded", "driven", "both", "sum", "turned")
+    values = {"t1": 0.73, "t2": 0.6, "t3": 0.6, "w": 3.0}
+    return make_model(
+        "Test.Together",
+        states=[variable(name, "state", 0.0) for name in names],
+        parameters=[variable(name, "parameter", value) for name, value in values.items()],
+        rhs=rhs,
+    )
+
+
 def functions() -> OdeModel:
     """All elementary functions, each of a state, in one right-hand side and output."""
 
@@ -321,7 +345,7 @@ MODELS: dict[str, Callable[[], OdeModel]] = {
     f.__name__: f
     for f in (
         *(oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank),
-        *(relaxation, two_speeds, sliding, functions),
+        *(relaxation, two_speeds, sliding, together, functions),
     )
 }
 

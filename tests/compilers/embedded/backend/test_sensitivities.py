@@ -128,6 +128,39 @@ def test_where_the_solution_stays_on_a_jump_there_are_none(fmus: Builder) -> Non
         assert simulator.simulate(replace(short, sensitivities=())).shape == (20, 1)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_where_a_signal_jumps_so_do_conditions_on_it(fmus: Builder, method: str) -> None:
+    """The instant is that of the signal, not one where x < bound would pass through zero."""
+    setup = setup_of(("t1", "bounded"), ("bounded", "driven"))
+    path = fmus.path("together", method)
+    _, by_t1, by_start = columns(simulate(path, setup, t3=1.1), 2)
+    after = TIMES > 0.73
+    assert by_t1 == pytest.approx(np.outer(after, [-2.0, -3.0]), abs=1e-6)
+    assert by_start == pytest.approx(np.outer(np.ones(TIMES.size), [1.0, 0.0]), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_angle_that_jumps_by_a_turn(fmus: Builder, method: str) -> None:
+    found = simulate(fmus.path("together", method), setup_of(("w",), ("turned",)), t3=1.1)[:, 1]
+    turn = np.pi / 3.0
+    behind = turn < TIMES  # where the integral is w*t^2/2 - 2*pi*(t - pi/w)
+    expected = TIMES**2 / 2 - np.where(behind, 2 * turn**2, 0.0)
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_where_the_order_of_switches_matters_there_are_none(fmus: Builder) -> None:
+    path = fmus.path("together")
+    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+        with pytest.raises(SimulationError, match="which of them is first") as raised:
+            simulator.simulate(setup_of(("t2",), ("both",)))
+        assert raised.value.code == Code.NOT_DIFFERENTIABLE
+        # The others of the states do not need it: with a parameter that has no part in it.
+        found = simulator.simulate(setup_of(("t1",), ("both", "sum")))
+        assert not found[:, 2:].any()
+        found = simulator.simulate(setup_of(("t2",), ("both",)), {"t3": 0.5})[:, 1]
+        assert found == pytest.approx(np.where(TIMES > 0.6, -1.0, 0.0), abs=1e-9)
+
+
 def test_of_every_elementary_function(fmus: Builder) -> None:
     path = fmus.path("functions")
     names = tuple(f"{kind}{i}" for i in range(28) for kind in "yq")

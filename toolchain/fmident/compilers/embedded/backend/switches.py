@@ -1,8 +1,8 @@
 """Where a model's state derivatives jump or have a kink: conditions that switch.
 
-A function with ``if``, ``abs``, ``sign``, ``min``, ``max`` or ``floor`` is smooth as long as
-none of them switches. Here each becomes a mode, a number that is held between two switches, so that
-derivatives can be taken on either side of one.
+A function with ``if``, ``abs``, ``sign``, ``min``, ``max``, ``floor`` or ``atan2`` is smooth as
+long as none of them switches. Here each becomes a mode, a number that is held between two switches,
+so that derivatives can be taken on either side of one.
 """
 
 from __future__ import annotations
@@ -65,6 +65,16 @@ def _mode(mode: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
     return mode
 
 
+def _sheet(y: ca.SX, x: ca.SX) -> ca.SX:
+    return ca.if_else(x < 0.0, ca.if_else(y < 0.0, -1.0, 1.0), 0.0)
+
+
+def _angle(mode: ca.SX, y: ca.SX, x: ca.SX) -> ca.SX:
+    """Return atan2, continued past the half line where it jumps: y = 0, x < 0."""
+    half = 1.0 - 2.0 * mode * mode
+    return ca.atan2(half * y, half * x) + ca.pi * mode
+
+
 _SWITCHING: dict[
     int,
     tuple[Callable[[ca.SX, ca.SX], ca.SX], Callable[[ca.SX, ca.SX], ca.SX], Replacement],
@@ -95,6 +105,8 @@ _SWITCHING: dict[
         lambda a, b: (a - ca.fmod(a, b)) / b,
         lambda mode, a, b: a - mode * b,
     ),
+    # Between 0 and the others nothing jumps, so that the indicator is that of the half line.
+    ca.OP_ATAN2: (_argument, _sheet, _angle),
 }
 
 

@@ -19,6 +19,12 @@ static const double least_jump = 1e-9;
 /* What the indicator does over a step, and what its derivative says, may differ by this factor. */
 static const double least_agreement = 0.05;
 
+/* Of what an indicator is over a step: what it jumps over zero by, rather than passes through. */
+static const double least_gap = 1e-6;
+
+/* Of the sensitivities: by how much the order of switches must change them to matter. */
+static const double least_disagreement = 1e-6;
+
 static int evaluate(Instance *m, fmident_Function *function, double since, const double *x,
                     const double *modes, double *first, double *second) {
   const double t = m->now.t + since;
@@ -63,14 +69,18 @@ static double largest(const double *values) {
   return found;
 }
 
-/* One condition switches to a new mode; `m->sensitivities->modes` has the others as they are. */
-static void jump(Instance *m, int which, double mode, double since, const double *x) {
+/* A condition switches to its new mode and, with it, those that follow it (or NULL);
+ * `m->sensitivities->modes` has the others as they are. */
+static void jump(Instance *m, int which, const int *follows, double since, const double *x) {
   static const double nothing[FMIDENT_NU + FMIDENT_NP + 1] = {0.0};
   Sensitivities *s = m->sensitivities;
   double before[N], after[N], change[MODES > 0 ? MODES : 1], rate_before, rate_after, scale;
   int jumps = 0;
   if (evaluate(m, fmident_switched_rhs, since, x, s->modes, before, NULL)) goto lost;
-  s->modes[which] = mode;
+  s->modes[which] = s->modes_between[which];
+  for (int i = 0; follows && i < MODES; ++i) {
+    if (follows[i]) s->modes[i] = s->modes_between[i];
+  }
   if (evaluate(m, fmident_switched_rhs, since, x, s->modes, after, NULL)) goto lost;
   scale = fmax(largest(before), largest(after));
   for (int i = 0; i < N; ++i) {
@@ -116,6 +126,71 @@ static int modes_at(Instance *m, const Taken *taken, double fraction, double *x,
                   m->sensitivities->indicators, modes);
 }
 
+/* Which conditions follow others that switch at the same instant: their indicators do not pass
+ * through zero but jump over it, as that of x < w does where w jumps. Returns how many there are. */
+static int find_followers(Instance *m, const Taken *taken, double low, double high, int *follows) {
+  const Sensitivities *s = m->sensitivities;
+  const double places[4] = {0.0, 1.0, low, high};
+  double x[N], modes[MODES > 0 ? MODES : 1], sizes[2][MODES > 0 ? MODES : 1];
+  int count = 0, leaders = 0;
+  memset(sizes, 0, sizeof sizes);
+  for (int k = 0; k < 4; ++k) {
+    if (modes_at(m, taken, places[k], x, modes)) return 0;
+    for (int i = 0; i < MODES; ++i) {
+      sizes[k / 2][i] = fmax(sizes[k / 2][i], fabs(s->indicators[i]));
+    }
+  }
+  for (int i = 0; i < MODES; ++i) {
+    const int switches = s->modes[i] != s->modes_between[i];
+    follows[i] = switches && sizes[1][i] > least_gap * sizes[0][i];
+    count += follows[i];
+    leaders += switches && !follows[i];
+  }
+  return leaders > 0 ? count : 0;
+}
+
+/* All conditions that switch at one instant. Where several do by themselves, a parameter may move
+ * one before the other; there is a derivative only if their order does not matter. */
+static void jump_all(Instance *m, const Taken *taken, double low, double high) {
+  Sensitivities *s = m->sensitivities;
+  const size_t length = N * s->stride;
+  const double since = taken->path->t + high * taken->size;
+  double x[N], modes[MODES > 0 ? MODES : 1], *start = s->stages, *first = start + length;
+  int follows[MODES > 0 ? MODES : 1], leaders[MODES > 0 ? MODES : 1], count = 0, some = 0;
+  for (int i = 0; i < MODES; ++i) {
+    if (s->modes[i] != s->modes_between[i]) leaders[count++] = i;
+  }
+  if (count > 1) {
+    some = find_followers(m, taken, low, high, follows);
+    count = 0;
+    for (int i = 0; i < MODES; ++i) {
+      if (s->modes[i] != s->modes_between[i] && !(some && follows[i])) leaders[count++] = i;
+    }
+  }
+  fmident_states_between(taken, high, x);
+  memcpy(modes, s->modes, MODES * sizeof *modes);
+  memcpy(start, s->states, length * sizeof *start);
+  for (int i = 0; i < count && !s->lost[0]; ++i) {
+    jump(m, leaders[i], some && i == 0 ? follows : NULL, since, x);
+  }
+  if (count < 2 || s->lost[0]) return;
+  memcpy(first, s->states, length * sizeof *first);
+  memcpy(s->states, start, length * sizeof *start);
+  memcpy(s->modes, modes, MODES * sizeof *modes);
+  for (int i = count; i-- > 0 && !s->lost[0];) {
+    jump(m, leaders[i], some && i == count - 1 ? follows : NULL, since, x);
+  }
+  for (size_t k = 0; k < length && !s->lost[0]; ++k) {
+    const double size = fmax(s->sizes[k], fmax(fabs(first[k]), fabs(start[k])));
+    if (fabs(s->states[k] - first[k]) <= least_disagreement * size) continue;
+    fmident_sensitivities_lose(s,
+                               "several conditions switch at %.17g, and a parameter decides which "
+                               "of them is first: there is no derivative there",
+                               m->now.t + since);
+  }
+  memcpy(s->states, first, length * sizeof *first);
+}
+
 /* Pass through one switch after the other, from the modes at the beginning to those at the end. */
 static void pass(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
@@ -134,12 +209,7 @@ static void pass(Instance *m, const Taken *taken) {
       }
     }
     if (high > begin) fmident_variational_part(m, taken, begin, high);
-    fmident_states_between(taken, high, x);
-    for (int i = 0; i < MODES && !s->lost[0]; ++i) {
-      if (s->modes[i] != s->modes_between[i]) {
-        jump(m, i, s->modes_between[i], taken->path->t + high * taken->size, x);
-      }
-    }
+    if (!s->lost[0]) jump_all(m, taken, low, high);
     s->slope_known = 0;
     begin = high;
     if (s->lost[0]) return;
