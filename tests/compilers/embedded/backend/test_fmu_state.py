@@ -64,9 +64,13 @@ def test_bytes_of_another_fmu_are_refused(fmus: Builder) -> None:
         data = one.slave.serializeFMUstate(state)
         with pytest.raises(FMICallException):
             two.slave.deSerializeFMUstate(data)
-        assert "do not have the length" in two.error()
+        assert "of another FMU" in two.error()
         whole = two.slave.serializeFMUstate(two.slave.getFMUstate())
         with pytest.raises(FMICallException):
             two.slave.deSerializeFMUstate(b"{other}\0" + whole[8:])
         assert "of another FMU" in two.error()
+        for wrong in (whole[:-1], whole + b"\0", whole[:20]):
+            with pytest.raises(FMICallException):
+                two.slave.deSerializeFMUstate(wrong)
+            assert "do not have the length" in two.error()
         one.slave.freeFMUstate(state)

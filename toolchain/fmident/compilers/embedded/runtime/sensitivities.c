@@ -204,6 +204,12 @@ int fmident_sensitivities_start(Instance *m) {
   return 0;
 }
 
+int fmident_is_known(unsigned reference) {
+  const unsigned start = reference - FMIDENT_VR_X;
+  if (reference - FMIDENT_VR_P < FMIDENT_NP) return 1;
+  return start < FMIDENT_NX && fmident_state_settable[start];
+}
+
 static fmi2Status refuse_known(const Instance *m, unsigned reference) {
   static const char name[] = "fmidentSetSensitivityVariables";
   if (reference >= FMIDENT_VR_END) {
@@ -225,9 +231,7 @@ fmi2Status fmidentSetSensitivityVariables(fmi2Component c, const fmi2ValueRefere
     return fmi2Error;
   }
   for (size_t j = 0; j < n; ++j) {
-    const unsigned start = known[j] - FMIDENT_VR_X;
-    if (known[j] - FMIDENT_VR_P < FMIDENT_NP) continue;
-    if (start >= FMIDENT_NX || !fmident_state_settable[start]) return refuse_known(m, known[j]);
+    if (!fmident_is_known(known[j])) return refuse_known(m, known[j]);
   }
   if (fmident_sensitivities_resize(m->sensitivities, n, known)) {
     fmident_log(m, fmi2Error, "fmidentSetSensitivityVariables: out of memory");

@@ -46,6 +46,9 @@ void fmident_sensitivities_delete(Sensitivities *sensitivities);
 int fmident_sensitivities_resize(Sensitivities *sensitivities, size_t count,
                                  const unsigned *known);
 
+/* Whether an output can be differentiated with respect to a variable. */
+int fmident_is_known(unsigned reference);
+
 /* Nothing is known of the place where they are, as after a restart. */
 void fmident_sensitivities_restart(Sensitivities *sensitivities);
 

@@ -147,6 +147,13 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size
   if (head.count > size || size != sizeof(Head) + body_size(head.count)) {
     return refuse(c, name, "the bytes do not have the length of a state of this FMU");
   }
+  for (size_t j = 0; j < head.count; ++j) {
+    unsigned known;
+    memcpy(&known, bytes + sizeof(Head) + PLAIN_SIZE + j * sizeof known, sizeof known);
+    if (!fmident_is_known(known)) {
+      return refuse(c, name, "the bytes name sensitivities that this FMU does not have");
+    }
+  }
   s = new_snapshot(head.count); /* the caller's handle need not be initialised here */
   if (!s) return refuse(c, name, "out of memory");
   s->head = head;
