@@ -18,7 +18,6 @@ from fmident.evaluation import (
     SimulationFailure,
     SimulationTask,
 )
-from fmident.fmu.sensitivities import differentiable
 from fmident.options import Options
 from fmident.plugins import Registry, hookimpl
 from fmident.problem import Problem
@@ -41,7 +40,6 @@ class PoolExecutor(Executor):
 
     def __init__(self, problem: Problem, options: PoolOptions) -> None:
         self.simultaneous = problem.evaluation.workers or cpu_count()
-        self.differentiable = differentiable(problem.fmu, problem.evaluation.interface)
         self._make = self.simultaneous, get_context(options.start), _begin, (problem,)
         self._pool = ProcessPoolExecutor(*self._make)
 
