@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from fmident.arrays import F64
 from fmident.checking import CheckReport, check_page, check_problem, quick_findings, refuse
 from fmident.checking.effort import Stopwatch
 from fmident.data import Experiment
@@ -446,3 +447,27 @@ def test_the_dynamics_keep_to_their_time(
     for found in report.experiments:
         assert np.isfinite(found.bandwidth) == bandwidth
         assert np.isfinite(found.slowest) == constants
+
+
+def test_what_only_the_first_simulation_takes_leaves_nothing_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An FMU is loaded, and code for it compiled, in the first one."""
+    clock = [0.0]
+    monkeypatch.setattr("fmident.checking.effort.time.perf_counter", lambda: clock[0])
+    taken = iter([100.0, 0.01])
+    times = np.linspace(0.0, 1.0, 11)
+
+    def model(times: F64, inputs: object, k: float) -> dict[str, F64]:
+        clock[0] += next(taken)
+        return {"y": np.exp(-k * times)}
+
+    problem = python_problem({"y": np.exp(-times)}, times, [Parameter("k", 1.5, variable="k")])
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        watch = Stopwatch(evaluator)
+        with watch.running():
+            evaluator.residuals(problem.initial)
+        assert watch.seconds_each == 100.0
+        assert watch.affordable(3, 10.0, 2.0) == 3
+        assert watch.seconds_each == pytest.approx(0.01)
+        assert watch.affordable(3, 90.0, 2.0) == 2  # not a third time

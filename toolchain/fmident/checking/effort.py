@@ -56,6 +56,35 @@ class Stopwatch:
         """
         return min(self._each, default=math.nan)
 
+    def affordable(self, wanted: int, simulations: float, budget: float) -> int:
+        """Return how many things can be had in some time.
+
+        The first series alone may have loaded and compiled for longer than it simulated. Before
+        anything is left out for its sake, the initial point is simulated once more.
+
+        Parameters
+        ----------
+        wanted
+            Number of things.
+        simulations
+            Of each thing.
+        budget
+            Wall time, s.
+        """
+        count = self._count(wanted, simulations, budget)
+        if count < wanted and len(self._each) == 1:
+            problem = self._evaluator.problem
+            experiment = problem.experiments[0]
+            with self.running():
+                self._evaluator.simulate_outputs(
+                    experiment, experiment.output_variables, problem.initial[np.newaxis]
+                )
+            count = self._count(wanted, simulations, budget)
+        return count
+
+    def _count(self, wanted: int, simulations: float, budget: float) -> int:
+        return int(np.clip(budget / max(self.seconds_each * simulations, 1e-9), 0, wanted))
+
 
 def effort(
     evaluator: Evaluator,

@@ -385,8 +385,7 @@ class _Check:
 
     def _affordable(self, wanted: int, points: float) -> int:
         """Return how many of the wanted things, of so many points each, the time allows."""
-        each = self.watch.seconds_each * len(self.problem.experiments)
-        return int(np.clip(_BUDGET / max(each * points, 1e-9), 0, wanted))
+        return self.watch.affordable(wanted, points * len(self.problem.experiments), _BUDGET)
 
     def _noise(self) -> list[Diagnostic]:
         noise = self._simulation_noise()
