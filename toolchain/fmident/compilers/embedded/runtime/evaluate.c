@@ -8,11 +8,7 @@
 /* Call a function of (t, x, u, p, c); `asserts` may be NULL. */
 static int call(Instance *m, fmident_Function *function, double t, const double *x,
                 const double *u, double *result, double *asserts) {
-  m->arg[0] = &t;
-  m->arg[1] = x;
-  m->arg[2] = u;
-  m->arg[3] = m->p;
-  m->arg[4] = m->c;
+  fmident_arguments(m, &t, x, u);
   m->res[0] = result;
   m->res[1] = asserts;
   return function(m->arg, m->res, m->iw, m->work, 0);

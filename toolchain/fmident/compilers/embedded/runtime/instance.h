@@ -100,6 +100,16 @@ enum {
   SNAPSHOT_FLAGS = FMIDENT_NX + FMIDENT_NA
 };
 
+/* The arguments that most functions of a model begin with: (t, x, u, p, c). */
+static inline void fmident_arguments(Instance *instance, const double *t, const double *x,
+                                     const double *u) {
+  instance->arg[0] = t;
+  instance->arg[1] = x;
+  instance->arg[2] = u;
+  instance->arg[3] = instance->p;
+  instance->arg[4] = instance->c;
+}
+
 /* instance.c */
 Instance *fmident_new(const char *name);
 void fmident_delete(Instance *instance);

@@ -131,11 +131,7 @@ int fmident_along(Instance *m, fmident_Lanes *function, double since, const doub
   const Sensitivities *s = m->sensitivities;
   const double t = m->now.t + since;
   if (ensure_directions(m)) return 1;
-  m->arg[0] = &t;
-  m->arg[1] = x;
-  m->arg[2] = fmident_inputs_at(m, since);
-  m->arg[3] = m->p;
-  m->arg[4] = m->c;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
   m->arg[5] = s->modes;
   for (size_t lane = 0; lane < s->stride; lane += FMIDENT_LANES) {
     m->arg[6] = states + lane;
@@ -149,11 +145,7 @@ int fmident_along(Instance *m, fmident_Lanes *function, double since, const doub
 
 int fmident_elements_at(Instance *m, double since, const double *x) {
   const double t = m->now.t + since;
-  m->arg[0] = &t;
-  m->arg[1] = x;
-  m->arg[2] = fmident_inputs_at(m, since);
-  m->arg[3] = m->p;
-  m->arg[4] = m->c;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
   m->arg[5] = m->sensitivities->modes;
   m->res[0] = m->sensitivities->elements;
   return fmident_switched_jacobian(m->arg, m->res, m->iw, m->work, 0);
@@ -249,11 +241,7 @@ static int along(Instance *m, unsigned reference, size_t j, double *value) {
   memset(m->seed_p, 0, FMIDENT_NP * sizeof(double));
   if (q < FMIDENT_NP) m->seed_p[q] = 1.0;
   for (size_t i = 0; i < FMIDENT_NX; ++i) m->seed_x[i] = s->states[i * s->stride + j];
-  m->arg[0] = &t;
-  m->arg[1] = m->x;
-  m->arg[2] = m->u;
-  m->arg[3] = m->p;
-  m->arg[4] = m->c;
+  fmident_arguments(m, &t, m->x, m->u);
   m->arg[5] = m->seed_x;
   m->arg[6] = m->seed_p;
   m->res[0] = m->seed_w;
@@ -325,11 +313,7 @@ fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unk
 #if FMIDENT_NX > 0
   if (needs_slopes) {
     double t = m->now.t;
-    m->arg[0] = &t;
-    m->arg[1] = m->x;
-    m->arg[2] = m->u;
-    m->arg[3] = m->p;
-    m->arg[4] = m->c;
+    fmident_arguments(m, &t, m->x, m->u);
     m->res[0] = s->indicators;
     m->res[1] = s->modes;
     s->modes_known = 0;

@@ -187,11 +187,7 @@ fmi2Status fmident_directional_derivative(Instance *m, const unsigned *unknown_,
   if (read_seeds(m, known, n_known, seed) != fmi2OK) return fmi2Error;
   if (fmident_ensure(m, VALID_X)) return fmi2Error;
   if (m->now.state == STATE_INITIALIZATION && add_initial_states(m)) return fmi2Error;
-  m->arg[0] = &t;
-  m->arg[1] = m->x;
-  m->arg[2] = m->u;
-  m->arg[3] = m->p;
-  m->arg[4] = m->c;
+  fmident_arguments(m, &t, m->x, m->u);
   m->arg[5] = m->seed_x;
   m->arg[6] = m->seed_u;
   m->arg[7] = m->seed_p;
