@@ -92,10 +92,10 @@ EVENTS = {
     "mod": Case("unsupported-mod", "mod(x, 2)", "y = mod(x, 2);"),
     "rem": Case("unsupported-rem", "rem(x, 2)", "y = rem(x, 2);"),
     "div": Case("unsupported-div", "div(x, 2)", "y = div(x, 2);"),
-    "enumeration": Case(
-        "unsupported-type",
-        "E e = E.a",
-        "y = if e == E.a then x else 0;",
-        "type E = enumeration(a, b);\n  parameter E e = E.a;",
+    "enumeration that varies": Case(
+        "unsupported-discrete",
+        "E e",
+        "e = if u > 1 then E.a else E.b;",
+        "type E = enumeration(a, b);\n  E e;",
     ),
 }

@@ -20,7 +20,7 @@ FUNCTIONS = {
     ),
     "external function": Case(
         "unsupported-external",
-        "external",
+        "f",
         "y = f(x);",
         before='function f\n  input Real a;\n  output Real b;\n  external "C" b = g(a);\nend f;',
         hint=OTHER,

@@ -49,7 +49,6 @@ MISMATCHES = {
     "vector": ("r3", "r3 = {1, 2, 3}*v;", "'m'", "'m/s'"),
     "cross": ("r3", "r3 = cross(r3, r3);", "'m'", "'m2'"),
     "dot": ("E", "E = r3*r3;", "'J'", "m2"),
-    "time": ("phi", "phi = w + time;", "'rad/s'", "'s'"),
 }
 MISMATCHES["square root"] = ("q", "q = sqrt(k/m) + v;", "1/s", "'m/s'")
 

@@ -18,12 +18,14 @@ neither does anything inside a function, ``noEvent`` or ``smooth``. Everything e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
 from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
 from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
 from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
+from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.scan_check import (
     check_sources,
     circular_definition,
@@ -39,11 +41,13 @@ from fmident.compilers.embedded.frontend.reading.sources import (
     read_tree,
 )
 from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal, Refusals
+from fmident.compilers.embedded.frontend.units.declared import DeclaredUnits
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["load_model"]
 
+STANDARD_LIBRARY = "Modelica"
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
 
@@ -75,15 +79,16 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     except CompilationError:
         _raise_syntax_error(class_name, trees)
         raise
-    _raise_circular(class_name, tree)
+    names = Names([tree, *(t for t in trees if t is not tree)])
+    _raise_circular(class_name, names)
     try:
         flattened = flatten(class_name, tree, trees)
     except CompilationError as error:
         if all(d.rule != "syntax-error" for d in error.diagnostics):
-            _raise_dropped(class_name, tree)
+            _raise_dropped(class_name, names)
         raise
-    _raise_dropped(class_name, tree)
-    result = _assembled(class_name, flattened, tree)
+    _raise_dropped(class_name, names)
+    result = _assembled(class_name, flattened, tree, names)
     notes = tuple(
         Diagnostic(
             "note" if rule in ("structural-parameter", "state-demoted") else "warning",
@@ -107,9 +112,9 @@ def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
                 raise error from None
 
 
-def _raise_circular(class_name: str, tree: SourceTree) -> None:
+def _raise_circular(class_name: str, names: Names) -> None:
     """Refuse a type that is defined by itself."""
-    found = circular_definition(class_name, tree)
+    found = circular_definition(class_name, names)
     if found is None:
         return
     item, way = found
@@ -126,9 +131,9 @@ def _raise_circular(class_name: str, tree: SourceTree) -> None:
     raise CompilationError(f"{class_name} cannot be compiled", diagnostics=[finding])
 
 
-def _raise_dropped(class_name: str, tree: SourceTree) -> None:
+def _raise_dropped(class_name: str, names: Names) -> None:
     """Refuse what the flat model would silently leave out."""
-    found = check_sources(class_name, tree)
+    found = check_sources(class_name, names)
     if not found:
         return
     diagnostics = [
@@ -140,10 +145,12 @@ def _raise_dropped(class_name: str, tree: SourceTree) -> None:
     raise CompilationError(f"{class_name} cannot be compiled", diagnostics=diagnostics)
 
 
-def _assembled(class_name: str, flattened: Flattened, tree: SourceTree) -> Assembled:
+def _assembled(class_name: str, flattened: Flattened, tree: SourceTree, names: Names) -> Assembled:
     try:
         flat = read_checked(flattened.flat, class_name, ignore=PROBE_VARIABLE)
-        flat = flat.with_structural(component_conditions(class_name, tree))
+        flat = flat.with_structural(component_conditions(class_name, names))
+        flat = flat.with_output_units(DeclaredUnits(names).output)
+        flat = replace(flat, libraries=_library_sources(flattened.sources, tree))
         result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
     except UnknownNodeError as error:
         refusals = [Refusal("unsupported", error.what, error.span)]
@@ -157,6 +164,12 @@ def _assembled(class_name: str, flattened: Flattened, tree: SourceTree) -> Assem
         hint = "make the number of equations and of unknowns equal"
         refusals = [Refusal("unbalanced", flattened.unbalanced, hint=hint)]
     raise _error(class_name, refusals, flattened.sources, tree)
+
+
+def _library_sources(sources: SourceMap, tree: SourceTree) -> frozenset[int]:
+    """Return the files that are not the user's own; the standard library never is."""
+    own = set() if tree.classes.top_level == STANDARD_LIBRARY else {str(f) for f in tree.files}
+    return frozenset(key for key, (name, _) in sources.files.items() if name not in own)
 
 
 def _error(

@@ -60,7 +60,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     units.check()
     if units.mismatches:
         raise Refusals(units.mismatches)
-    state = LoweringState()
+    state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
     scope = ModelScope(flat, parameters.model_values())
@@ -75,7 +75,12 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
     )
-    warnings = (*units.unreadable, *demoted, *_warnings(defaulted, parameters, unknowns))
+    warnings = (
+        *units.unreadable,
+        *units.remarks,
+        *demoted,
+        *_warnings(defaulted, parameters, unknowns),
+    )
     return Assembled(builder.build(start, experiment, library_version), warnings)
 
 

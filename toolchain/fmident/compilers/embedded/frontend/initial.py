@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,9 @@ from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal
+
+_ROUNDING = 1e-12
+"""Two start values that differ by less, relative to them, are the same."""
 
 
 def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Scalar:
@@ -91,12 +95,17 @@ def initial_states(
         starts[name] = start_value(variable, position, lowering)
         if is_fixed(variable, position, lowering) is not True:
             free[name] = unknowns.variables[name]
-    _check_fixed_others(solution, unknowns, lowering)
-    replaced = substitution([e for q in equations for e in (q.left, q.right)])
+    all_equations = [*equations, *_fixed_others(solution, unknowns, lowering)]
+    replaced = substitution([e for q in all_equations for e in (q.left, q.right)])
     pairs = [
-        ScalarEquation(replaced[2 * i], replaced[2 * i + 1], q.text, q.span)
-        for i, q in enumerate(equations)
+        replace(q, left=replaced[2 * i], right=replaced[2 * i + 1])
+        for i, q in enumerate(all_equations)
     ]
+    known_starts = Substitution()
+    for name, value in starts.items():
+        if name not in free:
+            known_starts.define(unknowns.variables[name], value)
+    pairs = [p for p in pairs if not _holds_anyway(p, known_starts)]
     targets = _determined(pairs, free)
     formulas = solve_blocks(pairs, targets, unknowns, ())
     known = Substitution()
@@ -108,6 +117,21 @@ def initial_states(
         names = list(formulas)
         values.update(zip(names, known([formulas[n] for n in names]), strict=True))
     return [values[n] for n in solution.states], [n for n in free if n not in formulas]
+
+
+@dataclass(frozen=True)
+class _FixedStart(ScalarEquation):
+    """The equation that ``fixed=true`` of a variable stands for that is not a state."""
+
+    name: str = ""
+    because: str = ""
+    """Why it is not a state, where it could have been one."""
+
+
+def _called(pair: ScalarEquation) -> str:
+    if isinstance(pair, _FixedStart):
+        return f"'{pair.name}' is not a state{pair.because}; its fixed=true, '{pair.text}',"
+    return f"the initial equation '{pair.text}'"
 
 
 def _determined(pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX]) -> dict[str, v.SX]:
@@ -123,9 +147,9 @@ def _determined(pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX]) -> di
         ]
         if not found:
             raise Refusal(
-                "initial-equation",
-                f"the initial equation '{pair.text}' determines no state: every state in it has "
-                "fixed=true",
+                "fixed-algebraic" if isinstance(pair, _FixedStart) else "initial-equation",
+                f"{_called(pair)} determines no state: every state in it has fixed=true, or there "
+                "is none in it",
                 pair.span,
                 "remove it, or remove fixed=true",
             )
@@ -134,9 +158,12 @@ def _determined(pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX]) -> di
         for name in explicit[:1] or found:
             touched[name] = free[name]
     if len(touched) != len(pairs):
+        given = " (fixed=true of what is not a state is one, too)"
         raise Refusal(
             "initial-equation",
-            f"{len(pairs)} initial equations for the {len(touched)} states "
+            f"{len(pairs)} initial equations"
+            + (given if any(isinstance(p, _FixedStart) for p in pairs) else "")
+            + f" for the {len(touched)} states "
             + ", ".join(f"'{n}'" for n in touched),
             pairs[0].span,
             "set fixed=true on the states that start at their 'start', so that as many states "
@@ -149,35 +176,34 @@ def _is(symbol: v.SX, value: Scalar) -> bool:
     return v.is_symbolic(value) and bool(ca.is_equal(value, symbol))
 
 
-def _check_fixed_others(solution: Solution, unknowns: Unknowns, lowering: Lowering) -> None:
-    """Refuse ``fixed=true`` on variables that are not states: it is an initial equation."""
-    for name in unknowns.variables:
-        if name in solution.states:
-            continue
+def _fixed_others(
+    solution: Solution, unknowns: Unknowns, lowering: Lowering
+) -> list[ScalarEquation]:
+    """Return ``v = start`` for each variable with ``fixed=true`` that is not a state.
+
+    That is what the attribute means (Modelica 3.6, section 8.6).
+    """
+    result: list[ScalarEquation] = []
+    followed = {d.name: f" (it follows from '{d.text}')" for d in solution.demotions}
+    for name, symbol in unknowns.variables.items():
         variable, position = unknowns.declared[name]
-        if is_fixed(variable, position, lowering) is not True:
+        if name in solution.states or is_fixed(variable, position, lowering) is not True:
             continue
-        alias = solution.aliases.get(name)
-        if alias is not None and alias.representative in solution.states:
-            other, where = unknowns.declared[alias.representative]
-            mine = start_value(variable, position, lowering)
-            theirs = start_value(other, where, lowering)
-            same = _same_value(alias.sign * mine, theirs)
-            if same and is_fixed(other, where, lowering):
-                continue
-        reason = next(
-            (f": it follows from '{d.text}'" for d in solution.demotions if d.name == name), ""
-        )
-        raise Refusal(
-            "fixed-algebraic",
-            f"'{name}' has fixed=true, but it is not a state{reason}",
-            variable.span,
-            "put start and fixed=true on the states: "
-            + (", ".join(f"'{s}'" for s in solution.states) or "there are none"),
-        )
+        start = start_value(variable, position, lowering)
+        shown = start if v.is_symbolic(start) else f"{start:g}"
+        text = f"{name} = {shown}"
+        result.append(_FixedStart(symbol, start, text, variable.span, name, followed.get(name, "")))
+    return result
 
 
-def _same_value(a: Scalar, b: Scalar) -> bool:
-    if v.is_symbolic(a) and v.is_symbolic(b):
-        return bool(ca.is_equal(a, b, 10))
-    return not v.is_symbolic(a) and not v.is_symbolic(b) and a == b
+def _holds_anyway(pair: ScalarEquation, starts: Substitution) -> bool:
+    """Return whether an equation is true already with the states that have fixed=true."""
+    left, right = (
+        v.plain(ca.simplify(side)) if v.is_symbolic(side) else side
+        for side in starts([pair.left, pair.right])
+    )
+    if v.is_symbolic(left) and v.is_symbolic(right):
+        return bool(ca.is_equal(left, right, 10))
+    if v.is_symbolic(left) or v.is_symbolic(right):
+        return False
+    return bool(abs(left - right) <= _ROUNDING * max(abs(left), abs(right)))

@@ -18,6 +18,9 @@ from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 from fmident.compilers.embedded.model import ScalarVariable
 from fmident.fmu.model_description.description import FrozenParameter
 
+_FIXED_TYPES: Mapping[str, type] = {"Integer": int, "Boolean": bool, "String": str}
+"""Types whose parameters are fixed when the model is compiled, as those of enumerations are."""
+
 
 def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:
     """Return the names of the scalars of an array, row by row."""
@@ -124,10 +127,15 @@ class ParameterTable:
 
     def _bound(self, variable: sx.Variable) -> Value:
         """Evaluate the binding; make symbols for what can be set."""
-        if variable.type_name not in ("Real", "Integer", "Boolean", "String"):
+        enumeration = self._flat.is_enumeration(variable.type_name)
+        if (
+            variable.type_name not in _FIXED_TYPES
+            and variable.type_name != "Real"
+            and not enumeration
+        ):
             raise Refusal(
                 "unsupported-type",
-                f"'{variable.name}' has the type {variable.type_name or 'enumeration'}",
+                f"'{variable.name}' has the type {variable.type_name or 'of a kind not known'}",
                 variable.span,
             )
         fixed = variable.fixed
@@ -219,8 +227,9 @@ class ParameterTable:
         elif variable.evaluate:
             frozen = FrozenParameter("it has the annotation Evaluate=true in the Modelica source")
         else:
+            kind = variable.type_name if variable.type_name in _FIXED_TYPES else "enumeration"
             frozen = FrozenParameter(
-                f"{variable.type_name} parameters are fixed when the FMU is built",
+                f"{kind} parameters are fixed when the FMU is built",
                 "only Real parameters can be estimated",
             )
         self.frozen[variable.name] = frozen
@@ -244,8 +253,8 @@ class ParameterTable:
         return any(v.is_symbolic(s) for s in v.flat(self._values[name]))
 
     def _structural(self, variable: sx.Variable, value: Value) -> Value:
-        """Fix an Integer, Boolean or String parameter at compile time."""
-        allowed = {"Integer": int, "Boolean": bool, "String": str}[variable.type_name]
+        """Fix an Integer, Boolean, String or enumeration parameter at compile time."""
+        allowed = _FIXED_TYPES.get(variable.type_name, v.Enumerator)
         for scalar in v.flat(value):
             if v.is_symbolic(scalar):
                 raise Refusal(

@@ -185,6 +185,8 @@ class Lowering:
             value: Value = self._indices[node.name]
         elif node.name == "end" and self._array_ends:
             return self._array_ends[-1]
+        elif node.name in self.state.enumerators:
+            return v.Enumerator(self.state.enumerators[node.name], node.name.rsplit(".", 1)[-1])
         else:
             value = self.scope.value(node.name, node.span)
         if node.subscripts:

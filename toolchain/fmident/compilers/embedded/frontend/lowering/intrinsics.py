@@ -242,18 +242,18 @@ def _cat(arguments: Sequence[Value]) -> Value:
         ) from None
 
 
-def _promote(value: Value) -> ArrayValue:
-    """Give a scalar or vector two dimensions, as inside ``[ , ; ]``."""
-    result = _matrix([value])
-    assert isinstance(result, np.ndarray)
-    return result
+def _promoted(value: Value, dimensions: int) -> ArrayValue:
+    """Give a value further dimensions of size 1 behind its own (Modelica 3.6, section 10.4.2)."""
+    array = value if isinstance(value, np.ndarray) else v.array([value])
+    return array.reshape(array.shape + (1,) * (dimensions - array.ndim))
 
 
 def concatenate_matrix(parts: Sequence[Value], layout: Literal["horizontal", "vertical"]) -> Value:
     """Return ``[a, b]`` or ``[a; b]``."""
     try:
         axis = 1 if layout == "horizontal" else 0
-        return np.concatenate([_promote(part) for part in parts], axis=axis)
+        most = max(2, *(len(v.shape(part)) for part in parts))
+        return np.concatenate([_promoted(part, most) for part in parts], axis=axis)
     except ValueError:
         raise Refusal(
             "shape-mismatch", "the parts of a matrix do not fit together", hint=""

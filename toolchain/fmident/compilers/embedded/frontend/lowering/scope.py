@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,8 +40,11 @@ class LoweringState:
         Hashes of the CasADi symbols of parameters and constants.
     passes
         Of all loops so far.
+    enumerators
+        Literals of enumerations, with their places.
     """
 
+    enumerators: Mapping[str, int] = field(default_factory=dict)
     time_invariant: frozenset[int] = frozenset()
     assertions: list[AssertValue] = field(default_factory=list)
     passes: int = 0

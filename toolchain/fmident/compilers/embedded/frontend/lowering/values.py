@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Self, TypeAlias, TypeGuard
 
 import casadi as ca
 import numpy as np
@@ -24,6 +24,21 @@ SX: TypeAlias = Any
 Scalar: TypeAlias = Any
 """``bool | int | float | str | SX``; CasADi's own types do not check."""
 ArrayValue: TypeAlias = npt.NDArray[np.object_]
+
+
+class Enumerator(int):
+    """A literal of an enumeration: its place, from 1 on, and its name."""
+
+    name: str
+
+    def __new__(cls, place: int, name: str) -> Self:
+        """Return the literal called `name`."""
+        result = super().__new__(cls, place)
+        result.name = name
+        return result
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)

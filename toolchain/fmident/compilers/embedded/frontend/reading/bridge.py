@@ -16,6 +16,7 @@ from typing import Any
 
 from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
+from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.sources import SourceMap, SourceTree
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
@@ -82,6 +83,7 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
             stage.in_users_words(answer["error"]),
             [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
             tree,
+            Names([tree, *(other for other in others if other is not tree)]),
             panic=bool(answer["panic"]),
         )
         raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
@@ -193,21 +195,16 @@ def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
 
     Empty when it mentions none. A library that nobody mentions is not read: it may be wrong.
     """
-    waiting, used = [tree], [_top_level(tree)]
-    others = {_top_level(library): library for library in libraries}
+    waiting, used = [tree], [tree.classes.top_level]
+    others = {library.classes.top_level: library for library in libraries}
     while waiting:
-        words = {t.text for item in waiting.pop().classes.values() for t in item.tokens}
-        for name in sorted(words & others.keys()):
+        for name in sorted(waiting.pop().classes.mentions(frozenset(others))):
             used.append(name)
             waiting.append(others.pop(name))
     if len(used) == 1:
         return ""
     named = ", ".join(f'{name}(version="")' for name in used)
     return f"\npackage {USES} annotation(uses({named})); end {USES};\n"
-
-
-def _top_level(tree: SourceTree) -> str:
-    return next(iter(tree.classes), "").split(".")[0]
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.scan_check import involved
 from fmident.compilers.embedded.frontend.reading.scanner import Token
 from fmident.compilers.embedded.frontend.reading.sources import SourceTree, offset_location
 from fmident.compilers.embedded.frontend.reading.syntax_complaints import syntax_errors
@@ -82,6 +84,7 @@ def diagnose(
     error: str,
     found: Sequence[Mapping[str, Any]],
     tree: SourceTree,
+    names: Names,
     *,
     panic: bool = False,
 ) -> list[Diagnostic]:
@@ -96,7 +99,9 @@ def diagnose(
     found
         rumoca's own diagnostics.
     tree
-        The sources, to find places that rumoca does not tell.
+        The sources of the class, for the nearest names.
+    names
+        All classes, to find places that rumoca does not tell.
     panic
         Whether rumoca itself broke down.
     """
@@ -104,7 +109,7 @@ def diagnose(
     if syntax:
         return syntax[:1]
     messages = _without_consequences(_messages(error, panic))
-    result = [_diagnostic(class_name, message, tree) for message in messages]
+    result = [_diagnostic(class_name, message, tree, names) for message in messages]
     causes = [d for d in result if d.rule == "unsupported-msl"]
     one_per_place = {str(d.location): d for d in reversed(causes or result)}
     return list(reversed(one_per_place.values()))
@@ -142,7 +147,7 @@ def _messages(error: str, panic: bool) -> list[str]:
     return [re.sub(r"^\S+ could not be compiled: ", "", first)]
 
 
-def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
+def _diagnostic(class_name: str, message: str, tree: SourceTree, known: Names) -> Diagnostic:
     place_match = _PLACE.search(message)
     place: Location | None = None
     if place_match:
@@ -158,7 +163,7 @@ def _diagnostic(class_name: str, message: str, tree: SourceTree) -> Diagnostic:
     if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
         rule, hint = _missing(rule, names[0], class_name, tree)
     if place is None:
-        place = _search(class_name, [*_keywords(message), *names], tree, message)
+        place = _search(class_name, [*_keywords(message), *names], tree, known, message)
         message = re.sub(r" \(start: BytePos\(\d+\)\)$", "", message)
     return Diagnostic("error", _plain(message), place, hint, rule)
 
@@ -236,14 +241,14 @@ def _keywords(message: str) -> list[str]:
 
 
 def _search(
-    class_name: str, names: Iterable[str], tree: SourceTree, message: str
+    class_name: str, names: Iterable[str], tree: SourceTree, known: Names, message: str
 ) -> Location | None:
-    """Return the first place in the class, else in the other classes, of one of the names."""
+    """Return the first place in the class, else in those that it uses, of one of the names."""
     own = tree.classes.get(class_name)
     byte = _SPAN.search(message)
     if byte and own is not None and len(tree.files) == 1:
         return offset_location(own.file, int(byte.group(1)))
-    others = [c for n, c in tree.classes.items() if n != class_name]
+    others = [item for item in involved(class_name, known) if item.name != class_name]
     for name in names:
         words = name.split(".")
         for item in [own, *others]:

@@ -92,6 +92,7 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         records=records,
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
         unsupported=tuple(unsupported),
+        enumerators={str(k): int(n) for k, n in flat["enum_literal_ordinals"].items()},
     )
 
 
@@ -202,17 +203,28 @@ def _statements(nodes: Sequence[Any]) -> tuple[sx.Statement, ...]:
 
 
 def _function(node: Node) -> sx.Function:
+    external = node.get("external")
+    body = _statements(node["body"])
+    if external is not None and external["language"] == "builtin" and external["output_name"]:
+        body, external = (_intrinsic(external, span_in(node.get("span"))),), None
     return sx.Function(
         name=node["name"],
         inputs=tuple(_function_variable(v) for v in node["inputs"]),
         outputs=tuple(_function_variable(v) for v in node["outputs"]),
         locals=tuple(_function_variable(v) for v in node["locals"]),
-        body=_statements(node["body"]),
-        external=node.get("external") is not None,
+        body=body,
+        external=external is not None,
         pure=bool(node.get("pure", True)),
         constructor=bool(node.get("is_constructor")),
         span=span_in(node.get("span")),
     )
+
+
+def _intrinsic(external: Node, span: Span) -> sx.Statement:
+    """Return ``y := sin(u)`` for ``external "builtin" y = sin(u)``."""
+    arguments = tuple(expression(a) for a in external["args"])
+    call = sx.Call(str(external["function_name"]), arguments, True, span)
+    return sx.Assignment(sx.Target(((str(external["output_name"]), ()),), span), call, span)
 
 
 def _function_variable(node: Node) -> sx.FunctionVariable:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
-from fmident.compilers.embedded.frontend.reading.sources import SourceTree
 
 FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
     "inner": ("unsupported-inner-outer", "an 'inner' declaration"),
     "outer": ("unsupported-inner-outer", "an 'outer' declaration"),
     "stream": ("unsupported-stream", "a stream variable"),
-    "external": ("unsupported-external", "an external function"),
 }
 FORBIDDEN_PREFIXES: Mapping[str, tuple[str, str]] = {
     "expandable": ("unsupported-expandable", "an expandable connector"),
@@ -34,7 +33,7 @@ FORBIDDEN_CALLS: Mapping[str, tuple[str, str]] = {
     "Clock": ("unsupported-clocked", "a clock"),
 }
 _SECTION_WORDS = frozenset({"equation", "algorithm", "public", "protected"})
-_STATEMENT_STARTS = frozenset({";", "equation", "then", "else", "loop"})
+_STATEMENT_STARTS = frozenset({";", "equation", "algorithm", "loop"})
 _ALLOWED_STATEMENTS = frozenset({"connect", "assert", "terminate", "reinit", "annotation", "when"})
 _BASE_PREFIXES = frozenset(
     {"input", "output", "flow", "stream", "discrete", "parameter", "constant"}
@@ -52,64 +51,64 @@ class Found:
     token: Token
 
 
-def check_sources(class_name: str, tree: SourceTree) -> list[Found]:
+def check_sources(class_name: str, names: Names) -> list[Found]:
     """Return what the classes used by `class_name` contain and the compiler would drop."""
     result: list[Found] = []
-    for item in involved(class_name, tree):
+    for item in involved(class_name, names):
         result.extend(_check(item))
     return result
 
 
-def circular_definition(class_name: str, tree: SourceTree) -> tuple[ClassText, str] | None:
+def circular_definition(class_name: str, names: Names) -> tuple[ClassText, str] | None:
     """Return a class that is defined by itself, with the way round in words; ``None`` if none is.
 
     Such as ``type Real = Real(unit="Ohm")``: inside, the name is that of the new type. rumoca takes
     all memory over it.
     """
-    for item in involved(class_name, tree):
+    for item in involved(class_name, names):
         way = [item]
-        while (base := _base(way[-1], tree)) is not None and base not in way:
+        while (base := _base(way[-1], names)) is not None and base not in way:
             way.append(base)
         if base is not None and base == item:
             return item, " = ".join(f"'{c.name}'" for c in [*way, base])
     return None
 
 
-def _base(item: ClassText, tree: SourceTree) -> ClassText | None:
-    """Return the class of the tree by which a short definition defines its own."""
+def _base(item: ClassText, names: Names) -> ClassText | None:
+    """Return the class by which a short definition defines its own."""
     if not item.tokens or item.tokens[0].text != "=":
         return None
     scopes = item.name.split(".")[:-1]
     parts = next((p for p in _dotted_names(item.tokens) if p[0] not in _BASE_PREFIXES), [])
     for depth in range(len(scopes), -1, -1):
-        full = ".".join([*scopes[:depth], *parts])
-        if full in tree.classes:
-            return tree.classes[full]
+        found = names.find(".".join([*scopes[:depth], *parts]))
+        if found is not None:
+            return found
     return None
 
 
-def involved(class_name: str, tree: SourceTree) -> list[ClassText]:
-    """Return the class and every class of the tree that it names, directly or not."""
-    names = [class_name]
-    for name in names:
-        for other in _referenced(tree.classes[name], tree):
-            if other not in names:
-                names.append(other)
-    return [tree.classes[name] for name in names]
+def involved(class_name: str, names: Names) -> list[ClassText]:
+    """Return the class and every class that it names, directly or not.
+
+    An import counts where what it imports is named.
+    """
+    found: dict[str, ClassText] = {}
+    waiting = [class_name]
+    while waiting:
+        name = waiting.pop()
+        item = None if name in found else names.find(name)
+        if item is None:
+            continue
+        found[name] = item
+        waiting += [other for other in _referenced(item, names) if other not in found]
+    return list(found.values())
 
 
-def _referenced(item: ClassText, tree: SourceTree) -> Iterator[str]:
-    for parts in _dotted_names(item.tokens):
-        scopes = item.name.split(".")
-        for depth in range(len(scopes), -1, -1):
-            for length in range(len(parts), 0, -1):
-                full = ".".join([*scopes[:depth], *parts[:length]])
-                if full in tree.classes and full != item.name:
-                    yield full
-                    break
-            else:
-                continue
-            break
+def _referenced(item: ClassText, names: Names) -> Iterator[str]:
+    for parts in dict.fromkeys(map(tuple, _dotted_names(item.tokens))):
+        full = names.resolve(parts, item)
+        if full is not None and full != item.name:
+            yield full
 
 
 def _dotted_names(tokens: tuple[Token, ...]) -> Iterator[list[str]]:
@@ -117,6 +116,10 @@ def _dotted_names(tokens: tuple[Token, ...]) -> Iterator[list[str]]:
     while i < len(tokens):
         if tokens[i].text == "annotation" and i + 1 < len(tokens):
             i = _skip_parentheses(tokens, i + 1)
+            continue
+        if tokens[i].text == "import":
+            while i < len(tokens) and tokens[i].text != ";":
+                i += 1
             continue
         if tokens[i].kind in ("word", "quoted"):
             parts = [tokens[i].text]
@@ -151,6 +154,7 @@ def _check(item: ClassText) -> Iterator[Found]:
             yield Found(*FORBIDDEN_PREFIXES[token.text], item, token)
     tokens = item.tokens
     section = ""
+    branches = _Branches()
     i = 0
     while i < len(tokens):
         token = tokens[i]
@@ -158,6 +162,7 @@ def _check(item: ClassText) -> Iterator[Found]:
         if token.text == "annotation":
             i = _skip_parentheses(tokens, i + 1)
             continue
+        starts = branches.starts_statement(tokens, i)
         if token.kind == "word":
             if token.text in _SECTION_WORDS:
                 section = token.text
@@ -165,12 +170,7 @@ def _check(item: ClassText) -> Iterator[Found]:
                 yield Found(*FORBIDDEN_WORDS[token.text], item, token)
             elif token.text in FORBIDDEN_CALLS and after == "(":
                 yield Found(*FORBIDDEN_CALLS[token.text], item, token)
-            elif (
-                section == "equation"
-                and i > 0
-                and tokens[i - 1].text in _STATEMENT_STARTS
-                and _is_call_statement(tokens, i)
-            ):
+            elif section == "equation" and starts and _is_call_statement(tokens, i):
                 yield Found(
                     "unsupported-call-statement",
                     f"a call of '{token.text}' as an equation",
@@ -187,6 +187,30 @@ def _check(item: ClassText) -> Iterator[Found]:
         i += 1
 
 
+class _Branches:
+    """Tells ``if`` that holds statements from ``if`` inside an expression."""
+
+    def __init__(self) -> None:
+        self._of_statements: list[bool] = []
+        self._after_branch = False
+
+    def starts_statement(self, tokens: tuple[Token, ...], i: int) -> bool:
+        """Return whether a statement begins at token `i`; called for each in turn."""
+        text, before = tokens[i].text, tokens[i - 1].text if i > 0 else ""
+        starts = before in _STATEMENT_STARTS or self._after_branch
+        self._after_branch = False
+        if before == "end":
+            if text in ("if", "when") and self._of_statements:
+                self._of_statements.pop()
+        elif text in ("if", "when"):
+            self._of_statements.append(starts)
+        elif text in ("then", "else") and self._of_statements:
+            self._after_branch = self._of_statements[-1]
+            if text == "else" and not self._after_branch:
+                self._of_statements.pop()  # what follows belongs to the if around it
+        return starts
+
+
 def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
     if tokens[i].text in _ALLOWED_STATEMENTS | _KEYWORDS:
         return False
@@ -198,13 +222,13 @@ def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
     return end < len(tokens) and (tokens[end].text == ";" or tokens[end].kind == "string")
 
 
-def component_conditions(class_name: str, tree: SourceTree) -> frozenset[str]:
+def component_conditions(class_name: str, known: Names) -> frozenset[str]:
     """Return the last parts of all names in conditions of components (``Part p if b;``).
 
     A parameter of such a name decides which equations there are, and rumoca does not say so.
     """
     names: set[str] = set()
-    for item in involved(class_name, tree):
+    for item in involved(class_name, known):
         declaring, bound, depth = True, False, 0
         for i, token in enumerate(item.tokens):
             if token.text in _SECTION_WORDS:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fmident.compilers.embedded.frontend.reading.class_index import ClassIndex
 from fmident.compilers.embedded.frontend.reading.scanner import (
     ClassText,
     annotation_arguments,
-    classes,
 )
 from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
 from fmident.errors import Code, CompilationError, Diagnostic, Location, did_you_mean
@@ -59,7 +59,7 @@ class SourceTree:
 
     entry: Path
     files: tuple[Path, ...]
-    classes: Mapping[str, ClassText]
+    classes: ClassIndex
 
     def location(self, name: str) -> Location | None:
         """Return where the class `name` is defined."""
@@ -101,10 +101,10 @@ def read_tree(path: Path) -> SourceTree:
             hint="name a .mo file or the folder that holds package.mo",
             code=Code.UNKNOWN_NAME,
         )
-    found: dict[str, ClassText] = {}
+    texts: dict[Path, str] = {}
     for file in files:
         try:
-            text = file.read_text(encoding="utf-8")
+            texts[file] = file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise CompilationError(
                 f"{file} is not UTF-8 text (byte {error.start})",
@@ -119,9 +119,7 @@ def read_tree(path: Path) -> SourceTree:
                 ],
                 code=Code.UNUSABLE_FILE,
             ) from None
-        for item in classes(text, file):
-            found.setdefault(item.name, item)
-    return SourceTree(entry, files, found)
+    return SourceTree(entry, files, ClassIndex(texts))
 
 
 def _top_level(path: Path) -> Path:

@@ -248,7 +248,7 @@ Statement: TypeAlias = (
 class FunctionVariable:
     """Input, output or protected variable of a function.
 
-    `shape` has ``None`` for a size of ``:``.
+    `shape` has ``None`` for a size of ``:``; `unit` is that of its declaration or type.
     """
 
     name: str
@@ -256,6 +256,7 @@ class FunctionVariable:
     shape: tuple[Expression | None, ...]
     default: Expression | None
     span: Span
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -333,6 +334,26 @@ class FlatModel:
     """Type name of each record variable."""
     unsupported: tuple[tuple[str, str, Span], ...] = ()
     """Constructs found that the subset does not contain: rule, what, where."""
+    enumerators: dict[str, int] = field(default_factory=dict)
+    """Full names of the literals of enumerations, with their places from 1 on."""
+
+    libraries: frozenset[int] = frozenset()
+    """Source files of libraries, which the user cannot be asked to mend."""
+
+    def is_enumeration(self, type_name: str) -> bool:
+        """Return whether a type is an enumeration."""
+        return type_name in {name.rsplit(".", 1)[0] for name in self.enumerators}
+
+    def with_output_units(self, unit: Callable[[str, str], str]) -> FlatModel:
+        """Return the model with the outputs of functions in units, by function and output."""
+        functions = {
+            key: replace(
+                function,
+                outputs=tuple(replace(o, unit=unit(key, o.name)) for o in function.outputs),
+            )
+            for key, function in self.functions.items()
+        }
+        return replace(self, functions=functions)
 
     def with_structural(self, names: Collection[str]) -> FlatModel:
         """Return the model with the parameters whose last name part is in `names` structural."""

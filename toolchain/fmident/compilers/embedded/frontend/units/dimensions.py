@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -56,16 +56,25 @@ class Dimension:
         in a sum.
     scaled
         A literal is a factor in it, which may stand for a quantity.
+    declared
+        A variable with a declared unit other than 1 is part of it; otherwise the unit comes from
+        ``time``, literals and plain numbers.
     """
 
     unit: Unit | None = None
     pure: bool = False
     scaled: bool = False
+    declared: bool = False
 
     @property
     def open(self) -> bool:
         """Whether it fits everything."""
         return self.unit is None or self.pure
+
+
+def dimension_of(unit: Unit) -> Dimension:
+    """Return the dimension of a variable that is declared in a unit."""
+    return Dimension(unit, declared=unit.text != DIMENSIONLESS.text)
 
 
 UNKNOWN = Dimension()
@@ -87,12 +96,22 @@ class DimensionalAnalysis:
         Dimension of a call of a function of the user.
     text
         The equation or statement, for messages.
+    remarks
+        Receives findings that are no mistake of declared units: one side holds nothing but
+        ``time``, literals and plain numbers, as in ``x = sin(time)``.
     """
 
-    def __init__(self, units: Mapping[str, Dimension], call: CallDimension, text: str = "") -> None:
+    def __init__(
+        self,
+        units: Mapping[str, Dimension],
+        call: CallDimension,
+        text: str = "",
+        remarks: list[Refusal] | None = None,
+    ) -> None:
         self.units = units
         self.call = call
         self.text = text
+        self.remarks = [] if remarks is None else remarks
         self.indices: list[str] = []
 
     def same(self, left: sx.Expression, right: sx.Expression) -> Dimension:
@@ -110,24 +129,33 @@ class DimensionalAnalysis:
             return a
         assert a.unit is not None
         assert b.unit is not None
+        both = a.declared and b.declared
         if not compatible(a.unit, b.unit):
-            raise Refusal(
-                "unit-mismatch",
+            self._found(
+                both,
                 f"units do not match in '{self.text}': '{expression_text(left)}' is in "
                 f"{_shown(a.unit)} and '{expression_text(right)}' in {_shown(b.unit)}",
-                hint="correct the equation or the declared units; a variable without a unit fits "
+                "correct the equation or the declared units; a variable without a unit fits "
                 "everything",
             )
+            return b if b.declared else a if a.declared else UNKNOWN
         scaled = a.scaled or b.scaled
         if not scaled and not _same_size(a.unit, b.unit):
-            raise Refusal(
-                "unit-mismatch",
+            self._found(
+                both,
                 f"units differ in size in '{self.text}': '{expression_text(left)}' is in "
                 f"{_shown(a.unit)} and '{expression_text(right)}' in {_shown(b.unit)}; Modelica "
                 "does not convert",
-                hint="declare both in the same unit, or write the factor into the equation",
+                "declare both in the same unit, or write the factor into the equation",
             )
-        return Dimension(a.unit, scaled=scaled)
+        return Dimension(a.unit, scaled=scaled, declared=a.declared or b.declared)
+
+    def _found(self, declared: bool, message: str, hint: str) -> None:
+        """Refuse a contradiction of declared units; note any other one."""
+        finding = Refusal("unit-mismatch", message, hint=hint)
+        if declared:
+            raise finding
+        self.remarks.append(finding)
 
     def dimension(self, node: sx.Expression) -> Dimension:
         """Return the dimension of an expression.
@@ -198,7 +226,7 @@ class DimensionalAnalysis:
         if base.unit is None:
             return UNKNOWN
         if exponent is not None:
-            return Dimension(base.unit**exponent, base.pure, base.scaled)
+            return replace(base, unit=base.unit**exponent)
         return base if base.unit.dimensionless else UNKNOWN
 
     def _call(self, node: sx.Call) -> Dimension:
@@ -219,7 +247,7 @@ class DimensionalAnalysis:
             case "sqrt":
                 if first.unit is None:
                     return UNKNOWN
-                return Dimension(first.unit ** Fraction(1, 2), first.pure, first.scaled)
+                return replace(first, unit=first.unit ** Fraction(1, 2))
             case "smooth":
                 return arguments[1]
             case "cross" | "outerProduct":
@@ -240,20 +268,20 @@ class DimensionalAnalysis:
         if argument.open or argument.scaled or argument.unit is None:
             return
         if argument.unit.dimensionless and not _same_size(argument.unit, DIMENSIONLESS):
-            raise Refusal(
-                "unit-mismatch",
+            self._found(
+                argument.declared,
                 f"units do not match in '{self.text}': the argument of '{node.name}', "
                 f"'{expression_text(node.arguments[0])}', is in {_shown(argument.unit)}; it must "
                 "be in rad or a plain number",
-                hint="write the factor into the equation, such as pi/180",
+                "write the factor into the equation, such as pi/180",
             )
         if not argument.unit.dimensionless:
-            raise Refusal(
-                "unit-mismatch",
+            self._found(
+                argument.declared,
                 f"units do not match in '{self.text}': the argument of '{node.name}', "
                 f"'{expression_text(node.arguments[0])}', is in {_shown(argument.unit)} instead of "
                 "being dimensionless",
-                hint="divide it by a quantity of the same unit",
+                "divide it by a quantity of the same unit",
             )
 
     def _array(self, elements: Iterable[sx.Expression]) -> Dimension:
@@ -274,7 +302,7 @@ def _product(a: Dimension, b: Dimension, sign: int) -> Dimension:
     unit = a.unit * b.unit if sign > 0 else a.unit / b.unit
     scaled = a.scaled or b.scaled
     pure = (a.pure or b.pure) and a.unit.dimensionless and b.unit.dimensionless
-    return Dimension(unit, pure, scaled)
+    return Dimension(unit, pure, scaled, a.declared or b.declared)
 
 
 def _same_size(a: Unit, b: Unit) -> bool:

@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.printing import expression_text
+from fmident.compilers.embedded.frontend.refusal import Refusal
 from fmident.compilers.embedded.frontend.units.dimensions import (
     LITERAL,
     UNKNOWN,
     Dimension,
     DimensionalAnalysis,
+    dimension_of,
 )
-from fmident.units import compatible
+from fmident.errors import UnitError
+from fmident.units import compatible, parse_unit
 
 MAXIMUM_DEPTH = 10
 
@@ -28,10 +31,18 @@ class FunctionUnits:
     ----------
     functions
         All functions of the model, by name.
+    remarks
+        As of :class:`DimensionalAnalysis`.
+
+    Notes
+    -----
+    The declared unit of an output holds, whatever the body computes: only the author of a
+    conversion such as ``to_degC`` knows what its numbers mean.
     """
 
-    def __init__(self, functions: Mapping[str, sx.Function]) -> None:
+    def __init__(self, functions: Mapping[str, sx.Function], remarks: list[Refusal]) -> None:
         self._functions = functions
+        self.remarks = remarks
         self._depth = 0
 
     def __call__(self, call: sx.Call, arguments: list[Dimension], text: str) -> Dimension:
@@ -48,8 +59,11 @@ class FunctionUnits:
     def outputs(self, call: sx.Call, arguments: list[Dimension], text: str) -> list[Dimension]:
         """Return the dimensions of all outputs."""
         function = self._functions.get(call.name)
-        if function is None or function.external or self._depth >= MAXIMUM_DEPTH:
+        if function is None:
             return []
+        declared = {v.name: d for v in function.outputs if (d := declared_dimension(v.unit)).unit}
+        if function.external or self._depth >= MAXIMUM_DEPTH:
+            return [declared.get(v.name, UNKNOWN) for v in function.outputs]
         units = {v.name: UNKNOWN for v in (*function.inputs, *function.outputs, *function.locals)}
         for variable, dimension in zip(function.inputs, arguments, strict=False):
             # A literal argument may stand for any quantity.
@@ -59,7 +73,16 @@ class FunctionUnits:
             _Body(self, units, function.name, text).run(function.body)
         finally:
             self._depth -= 1
-        return [units[v.name] for v in function.outputs]
+        return [declared.get(v.name, units[v.name]) for v in function.outputs]
+
+
+def declared_dimension(unit: str) -> Dimension:
+    """Return the dimension of a declared unit; unknown when there is none that can be read."""
+    try:
+        parsed = parse_unit(unit) if unit else None
+    except UnitError:
+        return UNKNOWN
+    return UNKNOWN if parsed is None else dimension_of(parsed)
 
 
 class _Body:
@@ -72,7 +95,7 @@ class _Body:
         self._functions = functions
         self._name = name
         self._text = text
-        self._analysis = DimensionalAnalysis(units, functions)
+        self._analysis = DimensionalAnalysis(units, functions, remarks=functions.remarks)
 
     def run(self, statements: Sequence[sx.Statement]) -> None:
         for statement in statements:

@@ -14,6 +14,7 @@ from fmident.compilers.embedded.frontend.units.dimensions import (
     UNKNOWN,
     Dimension,
     DimensionalAnalysis,
+    dimension_of,
 )
 from fmident.compilers.embedded.frontend.units.function_units import FunctionUnits
 from fmident.errors import UnitError
@@ -26,7 +27,10 @@ class UnitChecker:
     Attributes
     ----------
     mismatches
-        What was found, one per equation.
+        Contradictions of declared units, one per equation.
+    remarks
+        Findings in which one side is only ``time``, literals and plain numbers, and those in
+        libraries: rule, text, place.
     unreadable
         Variables whose unit cannot be read, with the reason.
     """
@@ -34,7 +38,9 @@ class UnitChecker:
     def __init__(self, flat: sx.FlatModel) -> None:
         self._flat = flat
         self._units: dict[str, Dimension] = {TIME: Dimension(SECOND)}
-        self._functions = FunctionUnits(flat.functions)
+        self._found: list[Refusal] = []
+        self._functions = FunctionUnits(flat.functions, self._found)
+        self.remarks: list[tuple[str, str, sx.Span]] = []
         self.mismatches: list[Refusal] = []
         self.unreadable: list[tuple[str, str, sx.Span]] = []
         for variable in flat.variables.values():
@@ -44,7 +50,7 @@ class UnitChecker:
         if not variable.unit:
             return UNKNOWN
         try:
-            return Dimension(parse_unit(variable.unit))
+            return dimension_of(parse_unit(variable.unit))
         except UnitError as error:
             self.unreadable.append(
                 (
@@ -74,10 +80,13 @@ class UnitChecker:
         self, text: str, span: sx.Span, action: Callable[[DimensionalAnalysis], object]
     ) -> None:
         try:
-            action(DimensionalAnalysis(self._units, self._functions, text))
+            action(DimensionalAnalysis(self._units, self._functions, text, self._found))
         except Refusal as refusal:
             place = refusal.span if span == sx.NOWHERE else span
-            self.mismatches.append(Refusal(refusal.rule, refusal.message, place, refusal.hint))
+            found = Refusal(refusal.rule, refusal.message, place, refusal.hint)
+            (self._found if place.source in self._flat.libraries else self.mismatches).append(found)
+        self.remarks.extend((r.rule, r.message, span) for r in self._found)
+        self._found.clear()
 
 
 def _same(left: sx.Expression, right: sx.Expression, analysis: DimensionalAnalysis) -> None:

@@ -1,0 +1,183 @@
+"""What a name in the source of a class means: enclosing classes, then imports, outwards.
+
+Modelica 3.6, section 5.3, as far as tokens show it; names that a class inherits are looked for in
+its bases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.sources import SourceTree
+
+_MOST_BASES = 20
+"""Longest chain of base classes that is followed."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import clause.
+
+    Parameters
+    ----------
+    package
+        What it names, such as ``Modelica.Units.SI``.
+    alias
+        The name that it introduces; empty for all names of the package.
+    first, last
+        Places of its first token, ``import``, and of its semicolon.
+    """
+
+    package: str
+    alias: str
+    first: int
+    last: int
+
+
+def imports(item: ClassText) -> tuple[Import, ...]:
+    """Return the import clauses of a class."""
+    return _imports(item.tokens)
+
+
+@lru_cache(maxsize=4096)
+def _imports(tokens: tuple[Token, ...]) -> tuple[Import, ...]:
+    result: list[Import] = []
+    for i, token in enumerate(tokens):
+        if token.text != "import" or token.kind != "word":
+            continue
+        end = next((j for j in range(i, len(tokens)) if tokens[j].text == ";"), len(tokens) - 1)
+        words = [t.text for t in tokens[i + 1 : end] if t.kind != "string"]
+        if "annotation" in words:
+            words = words[: words.index("annotation")]
+        result.extend(_clauses(words, i, end))
+    return tuple(result)
+
+
+def _clauses(words: list[str], first: int, last: int) -> Iterator[Import]:
+    if words[1:2] == ["="]:
+        yield Import("".join(words[2:]), words[0], first, last)
+    elif words[-1:] == [".*"]:
+        yield Import("".join(words[:-1]), "", first, last)
+    elif words[-2:] == [".", "*"]:
+        yield Import("".join(words[:-2]), "", first, last)
+    elif words[-1:] == ["}"]:
+        package = "".join(words[: words.index("{")]).rstrip(".")
+        for name in words[words.index("{") + 1 : -1]:
+            if name != ",":
+                yield Import(f"{package}.{name}", name, first, last)
+    elif words:
+        yield Import("".join(words), words[-1], first, last)
+
+
+class Names:
+    """Finds classes by the names that other classes call them by.
+
+    Parameters
+    ----------
+    trees
+        Searched in order.
+    """
+
+    def __init__(self, trees: Sequence[SourceTree]) -> None:
+        self._trees = tuple(trees)
+        self._members: dict[tuple[str, str], str | None] = {}
+
+    def find(self, name: str) -> ClassText | None:
+        """Return the class of a full name."""
+        for tree in self._trees:
+            if name in tree.classes:
+                return tree.classes[name]
+        return None
+
+    def resolve(self, parts: Sequence[str], item: ClassText) -> str | None:
+        """Return the full name of a class that is called `parts` in the class `item`.
+
+        A name that begins with a class and goes on with one of its variables gives the class.
+        """
+        scopes = item.name.split(".")
+        for depth in range(len(scopes), -1, -1):
+            scope = ".".join(scopes[:depth])
+            first = self._in_scope(parts[0], scope)
+            if first is not None:
+                return self._below(first, parts[1:])
+        return None
+
+    def _in_scope(self, name: str, scope: str) -> str | None:
+        """Return the class that a simple name means in one enclosing class."""
+        if not scope:
+            return name if self.find(name) is not None else None
+        member = self._member(scope, name)
+        if member is not None:
+            return member
+        item = self.find(scope)
+        if item is None:
+            return None
+        for clause in imports(item):
+            if clause.alias == name and self.find(clause.package) is not None:
+                return clause.package
+            if not clause.alias and self.find(f"{clause.package}.{name}") is not None:
+                return f"{clause.package}.{name}"
+        return None
+
+    def _below(self, full: str, rest: Sequence[str]) -> str:
+        for part in rest:
+            inner = self._member(full, part)
+            if inner is None:
+                break
+            full = inner
+        return full
+
+    def _member(self, owner: str, name: str) -> str | None:
+        """Return the class of that name in `owner`, or in a class that `owner` extends."""
+        key = (owner, name)
+        if key not in self._members:
+            self._members[key] = None  # a base that is looked for in itself
+            self._members[key] = self._searched(owner, name)
+        return self._members[key]
+
+    def _searched(self, owner: str, name: str) -> str | None:
+        if self.find(f"{owner}.{name}") is not None:
+            return f"{owner}.{name}"
+        item = self.find(owner)
+        if item is None:
+            return None
+        for parts in bases(item)[:_MOST_BASES]:
+            base = self._base(parts, item)
+            if base is not None and base != owner:
+                found = self._member(base, name)
+                if found is not None:
+                    return found
+        return None
+
+    def _base(self, parts: Sequence[str], item: ClassText) -> str | None:
+        outer = ".".join(item.name.split(".")[:-1])
+        scopes = outer.split(".") if outer else []
+        for depth in range(len(scopes), -1, -1):
+            first = self._in_scope(parts[0], ".".join(scopes[:depth]))
+            if first is not None:
+                return self._below(first, parts[1:])
+        for clause in imports(item):
+            if clause.alias == parts[0] and self.find(clause.package) is not None:
+                return self._below(clause.package, parts[1:])
+        return None
+
+
+def bases(item: ClassText) -> list[list[str]]:
+    """Return the names behind ``extends``, and that of a short class definition."""
+    found: list[list[str]] = []
+    tokens = item.tokens
+    for i, token in enumerate(tokens):
+        if token.text == "extends" or (token.text == "=" and i == 0):
+            j = i + 1
+            parts: list[str] = []
+            while j < len(tokens) and tokens[j].kind in ("word", "quoted"):
+                parts.append(tokens[j].text)
+                if j + 1 >= len(tokens) or tokens[j + 1].text != ".":
+                    break
+                j += 2
+            if parts:
+                found.append(parts)
+    return found
