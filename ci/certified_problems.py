@@ -13,20 +13,30 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import certified_models
 import numpy as np
 
+import fmident
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident_estimators.least_squares import LeastSquares
 
 REQUIRED = 6.0
+OF_MODELS = 8.0
+"""Digits that Modelica models with exact sensitivities are to reach, deviations included."""
+
+BEYOND_DOUBLES = {"Lanczos1"}
+"""Problems whose residuals are so small, 1e-13 of the data, that rounding the data to double
+precision leaves two or three digits of the deviations."""
+
 MOST = 11.0
 SOLVERS: Mapping[str, Mapping[str, str]] = {
     "default": {},
@@ -180,6 +190,20 @@ def solve(case: Certified, start: int, options: Mapping[str, Any]) -> Estimation
         return run_estimation(problem, evaluator, LeastSquares(), options)
 
 
+def solve_model(
+    case: Certified, start: int, options: Mapping[str, Any], folder: Path
+) -> EstimationResult:
+    """Fit a problem from one of its starts, as a Modelica model with a problem file."""
+    file = certified_models.write(
+        folder, case.name, case.predictors, case.measured, case.starts[start]
+    )
+    overrides = {f"estimator.{key}": value for key, value in options.items()}
+    problem = fmident.load_problem(
+        file, overrides={"evaluation.executor": "inline", **overrides}, report=lambda found: None
+    )
+    return fmident.estimate(problem, report=lambda found: None)
+
+
 def digits(found: Array, certified: Array) -> float:
     """Return how many significant digits the worst of some values has in common, 0 to 11."""
     if not bool(np.isfinite(found).all()):
@@ -195,6 +219,9 @@ def main() -> int:
     parser.add_argument("--solver", action="append", choices=list(SOLVERS))
     parser.add_argument("--problem", action="append", choices=list(FORMULAS))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument(
+        "--modelica", action="store_true", help="fit Modelica models, with exact sensitivities"
+    )
     given = parser.parse_args()
     extra = tomllib.loads("\n".join(given.set))
     names = given.problem or sorted(FORMULAS)
@@ -202,34 +229,68 @@ def main() -> int:
     if missing:
         print(f"{given.folder} lacks {', '.join(f'{n}.dat' for n in missing)}", file=sys.stderr)
         return 2
-    solvers = given.solver or list(SOLVERS)
+    solvers = given.solver or (["default"] if given.modelica else list(SOLVERS))
+    with tempfile.TemporaryDirectory() as models:
+        folder = Path(models) if given.modelica else None
+        return table([read(given.folder / f"{n}.dat") for n in names], solvers, extra, folder)
+
+
+def table(
+    cases: Sequence[Certified],
+    solvers: Sequence[str],
+    extra: Mapping[str, Any],
+    folder: Path | None,
+) -> int:
+    """Solve all cases, print a line for each, and return the exit code.
+
+    Parameters
+    ----------
+    cases
+        The problems.
+    solvers
+        Names in :data:`SOLVERS`.
+    extra
+        Options of the estimator.
+    folder
+        For Modelica models; ``None``: functions of Python.
+    """
+    required = REQUIRED if folder is None else OF_MODELS
     reached = dict.fromkeys(solvers, 0)
     simulations = dict.fromkeys(solvers, 0)
-    wrong = 0
+    wrong = beyond = 0
     print("problem   start  solver   parameters  deviations  verdict    simulations")
-    for name in names:
-        case = read(given.folder / f"{name}.dat")
+    for case in cases:
         for start in (0, 1):
             for solver in solvers:
-                result = solve(case, start, {**SOLVERS[solver], **extra})
+                options = {**SOLVERS[solver], **extra}
+                result = (
+                    solve(case, start, options)
+                    if folder is None
+                    else solve_model(case, start, options, folder)
+                )
                 found = np.array([result.values[f"b{j + 1}"] for j in range(case.values.size)])
                 good = digits(found, case.values)
                 errors = digits(np.asarray(result.parameters["standard_error"]), case.deviations)
                 claimed = result.status == "converged" and good < REQUIRED
                 wrong += claimed
-                reached[solver] += good >= REQUIRED
+                unknowable = case.name in BEYOND_DOUBLES
+                beyond += folder is not None and unknowable
+                counted = good if folder is None or unknowable else min(good, errors)
+                reached[solver] += counted >= required
                 simulations[solver] += result.simulations
                 print(
-                    f"{name:9} {start + 1:5}  {solver:8} {good:10.1f}  {errors:10.1f}  "
+                    f"{case.name:9} {start + 1:5}  {solver:8} {good:10.1f}  {errors:10.1f}  "
                     f"{result.status:10} {result.simulations:10}{'  WRONG' * claimed}",
                     flush=True,
                 )
-    total = 2 * len(names)
+    total = 2 * len(cases)
     for solver in solvers:
         print(
-            f"{solver}: {reached[solver]} of {total} starts with {REQUIRED:g} digits, "
+            f"{solver}: {reached[solver]} of {total} starts with {required:g} digits, "
             f"{simulations[solver]} simulations"
         )
+    if beyond:
+        print(f"{beyond} with digits of the parameters only: see BEYOND_DOUBLES")
     print(f"{wrong} wrongly called converged")
     return int(wrong > 0 or any(reached[s] < total for s in solvers if s == "default"))
 

@@ -23,7 +23,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 Flags = npt.NDArray[np.bool_]
 
-_NOISE = 3.0
+NOISE = 3.0
 """Steps of so many standard deviations of what noise makes of them may be nothing but noise."""
 
 _INSIGNIFICANT = 1e-3
@@ -113,9 +113,7 @@ class Rest:
             factor = 1.0 / (1.0 - min(self.length / before.length, _SLOWEST))
         near = tolerance * np.maximum(size, self.errors)
         return bool(
-            (
-                (factor * np.abs(self.step) <= near) | (np.abs(self.step) <= _NOISE * self.noise)
-            ).all()
+            ((factor * np.abs(self.step) <= near) | (np.abs(self.step) <= NOISE * self.noise)).all()
         )
 
     def exact(self, size: F64, tolerance: float) -> bool:
@@ -128,7 +126,7 @@ class Rest:
     def insignificant(self, size: F64, tolerance: float) -> bool:
         """Return whether what is left is too little to change any statement."""
         allowed = np.maximum.reduce(
-            [_COARSE * tolerance * size, _INSIGNIFICANT * self.errors, _NOISE * self.noise]
+            [_COARSE * tolerance * size, _INSIGNIFICANT * self.errors, NOISE * self.noise]
         )
         return bool((np.abs(self.step) <= allowed).all())
 

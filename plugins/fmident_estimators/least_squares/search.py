@@ -14,7 +14,7 @@ from fmident.estimation.contract import Ending, Monitor, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
-from fmident_estimators.least_squares.arrival import Errors, Rest, if_too_coarse, rest
+from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
@@ -30,6 +30,14 @@ _TINY = 0.1
 tolerance: solvers try ever shorter ones."""
 
 _LAST_STEPS = 4
+"""Steps after the last that lowers the cost, by differences."""
+
+_LAST_EXACT_STEPS = 40
+"""The same with exact derivatives, which take a simulation each and show the minimum to the last
+digits. They shrink by a constant factor, which is near one where the residuals are large."""
+
+_FINEST = 1e-10
+"""Step relative to the size of a parameter below which nothing is left in double precision."""
 
 _BLUR = 3.0
 """Noise of the cost, in what independent noise of the residuals makes of it."""
@@ -167,7 +175,9 @@ class LocalSearch:
             tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
             lost = found.promise <= self._blur(accepted)
             if (tiny or lost) and not self.cost_of(r) < self.cost(accepted):
-                raise NoDescent(accepted, found.exact(size, self.options.step_tolerance))
+                # What is known of the cost may be a guess, as long as nothing was compared.
+                known = tiny or self._accurate
+                raise NoDescent(accepted, known and found.exact(size, self.options.step_tolerance))
         return r
 
     def cost(self, z: F64) -> float:
@@ -220,11 +230,7 @@ class LocalSearch:
                     self._start_at(end.z)
                     continue
                 self.accept(end.z)
-                result = (
-                    self._settle(end.z)
-                    if isinstance(end, NoDescent)
-                    else self.finish(end.z, "converged", _ARRIVED)
-                )
+                result = self._settle(end.z, lost=isinstance(end, NoDescent))
             if self._plateau and self._may_be_cautious():
                 self.cautious = True
                 self._accurate, self._plateau = False, False
@@ -241,14 +247,29 @@ class LocalSearch:
         bounded = bool(np.isfinite([self.space.lower, self.space.upper]).any())
         return options.solver == "ceres" or (options.method == "auto" and bounded)
 
-    def _settle(self, z: F64) -> LocalResult:
-        """Take the last steps where they change the cost by less than it is known.
+    def _settle(self, z: F64, lost: bool) -> LocalResult:
+        """Take the last steps, where they change the cost by less than it is known.
 
-        Near the minimum the cost is flat, and the gradient shows it far better.
+        Near the minimum the cost is flat, and the gradient shows it far better. With exact
+        derivatives the steps go on until noise or rounding hides what is left.
+
+        Parameters
+        ----------
+        z
+            Where the search ended.
+        lost
+            It ended since no step lowers the cost, not since little is left to go.
         """
-        for _ in range(_LAST_STEPS):
-            if self._rest is None or not np.array_equal(self._rest[0], z):
+        message = "no further step lowers the cost" if lost else _ARRIVED
+        exact = self._evaluator.jacobian_is_exact(self.physical(z))
+        if exact and self._left(z) and not self._accurate:
+            self._accurate = True  # which also measures the noise
+            with contextlib.suppress(Arrived):
+                self.jacobian(z)
+        for _ in range(_LAST_EXACT_STEPS if exact else _LAST_STEPS * lost):
+            if not self._left(z):
                 break
+            assert self._rest is not None
             length = self._rest[1].length
             new = np.clip(z + self._rest[1].step, self.space.lower, self.space.upper)
             if not self.cost(new) <= self.cost(z) + self._blur(z):
@@ -256,13 +277,23 @@ class LocalSearch:
             try:
                 self.jacobian(new)
             except Arrived as end:
-                self.accept(end.z)
-                return self.finish(end.z, "converged", _ARRIVED)
+                message = _ARRIVED
+                if not (exact and np.array_equal(end.z, new)):
+                    self.accept(end.z)
+                    return self.finish(end.z, "converged", message)
             if self._rest[1].length >= length:
                 break
             self.accept(new)
             z = new
-        return self.finish(z, "converged", "no further step lowers the cost")
+        return self.finish(z, "converged", message)
+
+    def _left(self, z: F64) -> bool:
+        """Return whether more than noise and rounding is known to be left to go from `z`."""
+        if self._rest is None or not np.array_equal(self._rest[0], z):
+            return False
+        found = self._rest[1]
+        nothing = np.maximum(_FINEST * self._size(z), NOISE * found.noise)
+        return not bool((np.abs(found.step) <= nothing).all())
 
     def _start_at(self, z: F64, p: F64 | None = None) -> None:
         """Let the next solver start here, with a Jacobian by differences."""
@@ -346,7 +377,7 @@ class LocalSearch:
             residuals,
             jacobian * slope[:, np.newaxis],
             errors,
-            self._noise(),
+            self._noise(p),
             (self.space.lower - z, self.space.upper - z),
         )
         acts = np.linalg.norm(jacobian, axis=0) > errors.columns
@@ -450,9 +481,12 @@ class LocalSearch:
         found: F64 = errors * np.abs(self.space.derivative(p))
         return found
 
-    def _noise(self) -> float:
+    def _noise(self, p: F64) -> float:
         steps = self._evaluator.step_sizes
-        return 0.0 if steps is None else steps.noise_or_rounding
+        if steps is not None:
+            return steps.noise_or_rounding
+        # Before it was measured it is no more than a guess.
+        return self._evaluator.noise(p) if self._accurate else 0.0
 
     def _size(self, z: F64) -> F64:
         """Return the size of the parameters in the search space, shape (n,)."""

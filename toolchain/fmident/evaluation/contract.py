@@ -183,9 +183,9 @@ class Evaluator(Protocol):
     def noise(self, p: F64) -> float:
         """Return about what the simulation adds to each whitened residual at `p`.
 
-        Root mean square: what was measured for finite differences, else what the tolerance of the
-        simulations allows; 0 where nothing is known. Costs of points differ by no less than this
-        lets them.
+        Root mean square: what was measured for finite differences; with exact derivatives the error
+        of the integration where that was measured, else what the tolerance of the simulations
+        allows; rounding at least. Costs of points differ by no less than this lets them.
 
         Parameters
         ----------

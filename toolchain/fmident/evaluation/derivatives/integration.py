@@ -50,6 +50,18 @@ class Integration:
         own = self._runs.tolerance
         return own * TIGHTER if own is not None and own * TIGHTER >= TIGHTEST else None
 
+    @property
+    def size(self) -> float | None:
+        """Root mean square of the error where it was measured last; ``None`` before that.
+
+        0 where the FMU ignores the tolerance, as one without states does.
+        """
+        if self._ignores_tolerance:
+            return 0.0
+        if self._known is None or not bool(np.isfinite(self._known[1]).all()):
+            return None
+        return float(np.sqrt(np.mean(self._known[1] ** 2)))
+
     def error(self, point: F64, base: F64) -> F64 | None:
         """Return what the integrator's tolerance leaves in the residuals at `point`, shape (m,).
 

@@ -205,15 +205,17 @@ class Derivatives:
     def noise(self, point: F64) -> float:
         """Return about what the simulation adds to each residual at `point`, root mean square.
 
-        As measured for the steps of differences; where there are none, the tolerance in relation to
-        the outputs. 0 where nothing is known.
+        As measured for the steps of differences; where there are none, the error of the integration
+        where that was measured, else the tolerance in relation to the outputs. Rounding at least.
         """
         if self.steps is not None:
             return self.steps.noise_or_rounding
-        tolerance = self._runs.tolerance
-        if tolerance is None or not self._exact.needs_simulation:
-            return 0.0
-        return tolerance * self._runs.output_magnitude(self._base(point))
+        tolerance, measured = self._runs.tolerance, self._integration.size
+        magnitude = self._runs.output_magnitude(self._base(point))
+        if measured is None:
+            guess = 0.0 if tolerance is None else tolerance * magnitude
+            measured = guess if self._exact.needs_simulation else 0.0
+        return max(measured, _EPS * magnitude)
 
     def influence(self, point: F64) -> tuple[Flags | None, float]:
         """Return which parameters change residuals at `point`, and what counts as no change.
