@@ -11,7 +11,8 @@ from fmident.arrays import F64
 from fmident.errors import Code, PluginError
 from fmident.estimation.contract import Status
 from fmident_estimators.least_squares.losses import robust_residuals
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch
+from fmident_estimators.least_squares.progress import LocalResult
+from fmident_estimators.least_squares.search import LocalSearch
 
 _TRIALS_PER_ITERATION = 20
 

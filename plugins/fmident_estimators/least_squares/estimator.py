@@ -17,7 +17,8 @@ from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.events import breaks_at_start, past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
+from fmident_estimators.least_squares.progress import LocalResult, Progress
+from fmident_estimators.least_squares.search import LocalSearch
 from fmident_estimators.population import without_bounds
 
 _SAME_COST = 1e-3

@@ -27,7 +27,8 @@ from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress
+from fmident_estimators.least_squares.progress import LocalResult, Progress
+from fmident_estimators.least_squares.search import LocalSearch
 
 _FIRST, _GROWTH = 0.08, 1.3
 """Part of the record that comes first, and the factor between parts."""

@@ -15,7 +15,8 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident_estimators.least_squares.ends import IterationLimit, Stalled
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch
+from fmident_estimators.least_squares.progress import LocalResult
+from fmident_estimators.least_squares.search import LocalSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult

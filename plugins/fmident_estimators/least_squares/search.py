@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Monitor, Status
+from fmident.estimation.contract import Ending, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
@@ -18,6 +17,7 @@ from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too
 from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
+from fmident_estimators.least_squares.progress import LocalResult, Progress
 
 _LATELY = 2
 """Iterations within which a failed simulation casts doubt on convergence."""
@@ -45,62 +45,6 @@ _BLUR = 3.0
 _ARRIVED = "the step that is left is below step_tolerance"
 
 _EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class LocalResult:
-    """End of one local search.
-
-    Parameters
-    ----------
-    start, parameters
-        Physical, shape (n,).
-    cost
-        At `parameters`, robust loss included.
-    status, message
-        How it ended.
-    iterations
-        Accepted steps.
-    ended_by
-        As of :class:`~fmident.estimation.Estimate`.
-    """
-
-    start: F64
-    parameters: F64
-    cost: float
-    status: Status
-    message: str
-    iterations: int
-    ended_by: Ending | None = None
-
-    def as_mapping(self) -> Mapping[str, object]:
-        """Return the content for the result's settings."""
-        return {
-            "start": self.start.tolist(),
-            "parameters": self.parameters.tolist(),
-            "cost": self.cost,
-            "status": self.status,
-            "iterations": self.iterations,
-        }
-
-
-@dataclass
-class Progress:
-    """Best point over all starts, reported to the monitor."""
-
-    monitor: Monitor
-    starts: int = 1
-    best: F64 = field(default_factory=lambda: np.empty(0))
-    cost: float = float("inf")
-
-    def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
-        """Report an accepted point of the search from a start, counted from 1."""
-        if cost < self.cost or self.best.size == 0:
-            self.best, self.cost = parameters.copy(), cost
-        extra: dict[str, float] = {}
-        if self.starts > 1:
-            extra = {"start": start, "starts": self.starts, "local_cost": cost}
-        self.monitor.iteration(self.best, self.cost, **extra, **details)
 
 
 class LocalSearch:

@@ -1,0 +1,67 @@
+"""What local searches report: their progress, and how each of them ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Ending, Monitor, Status
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """End of one local search.
+
+    Parameters
+    ----------
+    start, parameters
+        Physical, shape (n,).
+    cost
+        At `parameters`, robust loss included.
+    status, message
+        How it ended.
+    iterations
+        Accepted steps.
+    ended_by
+        As of :class:`~fmident.estimation.Estimate`.
+    """
+
+    start: F64
+    parameters: F64
+    cost: float
+    status: Status
+    message: str
+    iterations: int
+    ended_by: Ending | None = None
+
+    def as_mapping(self) -> Mapping[str, object]:
+        """Return the content for the result's settings."""
+        return {
+            "start": self.start.tolist(),
+            "parameters": self.parameters.tolist(),
+            "cost": self.cost,
+            "status": self.status,
+            "iterations": self.iterations,
+        }
+
+
+@dataclass
+class Progress:
+    """Best point over all starts, reported to the monitor."""
+
+    monitor: Monitor
+    starts: int = 1
+    best: F64 = field(default_factory=lambda: np.empty(0))
+    cost: float = float("inf")
+
+    def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
+        """Report an accepted point of the search from a start, counted from 1."""
+        if cost < self.cost or self.best.size == 0:
+            self.best, self.cost = parameters.copy(), cost
+        extra: dict[str, float] = {}
+        if self.starts > 1:
+            extra = {"start": start, "starts": self.starts, "local_cost": cost}
+        self.monitor.iteration(self.best, self.cost, **extra, **details)
