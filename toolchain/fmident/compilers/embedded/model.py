@@ -14,7 +14,8 @@ All functions are ``casadi.Function`` objects of SX expressions with these vecto
 ``p``
     every parameter that can be set, in the order of ``parameters``
 ``c``
-    constants and calculated parameters, in the order of ``calculated``; a function of ``p``
+    constants and calculated parameters, in the order of ``calculated``; a function of ``p``.
+    Behind them, in a model with events, what it holds between two events (:class:`Events`)
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ from fmident.fmu.model_description.description import FrozenParameter
 Function: TypeAlias = Any
 """A ``casadi.Function`` (CasADi ships no types)."""
 
-Kind = Literal["state", "derivative", "input", "output", "local", "parameter", "calculated"]
+Kind = Literal[
+    "state", "derivative", "input", "output", "local", "parameter", "calculated", "discrete"
+]
+
+TypeName = Literal["Real", "Integer", "Boolean"]
 
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 """What integrates the states of an FMU, in the order of the runtime's ``integrator.h``."""
@@ -36,7 +41,7 @@ INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 
 @dataclass(frozen=True)
 class ScalarVariable:
-    """One scalar real variable of the flat model.
+    """One scalar variable of the flat model.
 
     Parameters
     ----------
@@ -54,6 +59,8 @@ class ScalarVariable:
         Modelica description string.
     derivative_of
         For kind ``"derivative"``: name of the state.
+    type_name
+        Of a discrete variable; all others are Real.
     """
 
     name: str
@@ -67,6 +74,7 @@ class ScalarVariable:
     nominal: float | None = None
     description: str = ""
     derivative_of: str | None = None
+    type_name: TypeName = "Real"
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,60 @@ class ExperimentDefaults:
     stop_time: float | None = None
     tolerance: float | None = None
     interval: float | None = None
+
+
+@dataclass(frozen=True)
+class Events:
+    """What a model holds between events, and what happens at one.
+
+    What is held stands behind the calculated parameters in the vector ``c``, in this order:
+    relations, the phases ``initial()`` and ``terminal()``, the samples, discrete variables, the
+    conditions of when-equations. The last two are one vector, ``d``; ``pre`` is what it was
+    before the event.
+
+    Parameters
+    ----------
+    variables
+        Discrete variables that the FMU shows.
+    outputs
+        Names of those that are outputs.
+    hidden
+        Number of further discrete variables and of conditions of when-equations.
+    relations
+        Texts of the relations, for messages.
+    live
+        ``(t, x, u, p, c) -> (r)``: what the relations would be now.
+    samples
+        ``(p, c) -> (s)``: start and interval of each sample, in turns.
+    starts
+        ``(t, x, u, p, c) -> (pre)``: what discrete variables are before the start.
+    update
+        ``(t, x, u, p, c, pre) -> (d, x)``: at an event, with the states after it.
+    """
+
+    variables: tuple[ScalarVariable, ...]
+    outputs: frozenset[str]
+    hidden: int
+    relations: tuple[str, ...]
+    live: Function
+    samples: Function
+    starts: Function
+    update: Function
+
+    @property
+    def sample_count(self) -> int:
+        """Number of samples."""
+        return int(self.samples.numel_out(0)) // 2
+
+    @property
+    def discrete_count(self) -> int:
+        """Length of ``d``."""
+        return len(self.variables) + self.hidden
+
+    @property
+    def held_count(self) -> int:
+        """Number of elements behind the calculated parameters."""
+        return len(self.relations) + 2 + self.sample_count + self.discrete_count
 
 
 @dataclass(frozen=True)
@@ -129,6 +191,8 @@ class OdeModel:
         ``version`` annotation of the top-level package, or empty.
     frozen
         Parameters that cannot be set, by name. Some of them are in no vector.
+    events
+        ``None`` for a model without events.
     """
 
     name: str
@@ -153,3 +217,9 @@ class OdeModel:
     experiment: ExperimentDefaults = ExperimentDefaults()
     library_version: str = ""
     frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
+    events: Events | None = None
+
+    @property
+    def held_count(self) -> int:
+        """Number of elements of ``c`` behind the calculated parameters."""
+        return self.events.held_count if self.events else 0

@@ -34,7 +34,7 @@ def test_error_in_a_package_of_folders_names_the_file(tmp_path: Path) -> None:
     (package / "package.mo").write_text("package Lib\nend Lib;\n")
     (package / "Good.mo").write_text("within Lib;\nmodel Good\n  Real x = 1;\nend Good;\n")
     (package / "Bad.mo").write_text(
-        "within Lib;\nmodel Bad\n  Real x = 1;\n  output Real y = sign(x);\nend Bad;\n"
+        "within Lib;\nmodel Bad\n  Real x = 1;\n  output Real y = delay(x, 0.5);\nend Bad;\n"
     )
     load_model("Lib.Good", [package])
     with pytest.raises(CompilationError) as caught:

@@ -10,8 +10,10 @@ from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
     along,
+    calculated_along,
     symbols,
 )
+from fmident.compilers.embedded.backend.events import event_functions, event_sizes
 from fmident.compilers.embedded.backend.lanes import LANES, PREAMBLE, linear_code
 from fmident.compilers.embedded.backend.layout import Layout
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
@@ -20,6 +22,9 @@ SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
 LANES_FILE = "model_lanes.c"
+
+_TYPES = ("Real", "Integer", "Boolean")
+"""In the order of the runtime's ``model.h``."""
 
 _SAME_IN_LANES = 6
 """Arguments of the functions with lanes that come before the seeds."""
@@ -84,6 +89,7 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         derivatives.calculated.function,
         derivatives.jacobian.function,
         *derivatives.switching,
+        *event_functions(model),
     ]
 
 
@@ -117,7 +123,7 @@ def _directional(model: OdeModel) -> Function:
     """Differentiate outputs and state derivatives along (x, u, p), where c follows p."""
     t, x, u, p, c = symbols(model.rhs)
     sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
-    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sc = calculated_along(model, p, sp)
     values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
     results = [along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
     return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
@@ -127,7 +133,7 @@ def _directional_initial(model: OdeModel) -> Function:
     """Differentiate the initial states along (u, p), where c follows p."""
     t, u, p, c = symbols(model.initial_states)
     su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
-    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sc = calculated_along(model, p, sp)
     value = ca.vec(model.initial_states(t, u, p, c))
     result = along(value, [u, p, c], [su, sp, sc])
     return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], ca.cse([result]))
@@ -137,9 +143,10 @@ def _directional_locals(model: OdeModel) -> Function:
     """Differentiate local variables and calculated parameters along (x, p)."""
     t, x, u, p, c = symbols(model.local_values)
     sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
-    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    sc = calculated_along(model, p, sp)
     sw = along(ca.vec(model.local_values(t, x, u, p, c)), [x, p, c], [sx, sp, sc])
-    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp], ca.cse([sw, sc]))
+    results = ca.cse([sw, sc[: len(model.calculated)]])
+    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp], results)
 
 
 def _function_code(functions: Iterable[Function]) -> str:
@@ -180,7 +187,8 @@ def _sizes(
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
         "INTEGRATOR": INTEGRATORS.index(integrator),
-        "LARGEST_ROSENBROCK": LARGEST_ROSENBROCK,
+        # CVODE knows no events.
+        "LARGEST_ROSENBROCK": len(model.states) if model.events else LARGEST_ROSENBROCK,
         "JACOBIAN_ELEMENTS": len(_jacobian_places(model)),
         "COST_RHS": cost["fmident_rhs"],
         "COST_JACOBIAN": cost["fmident_jacobian"],
@@ -196,6 +204,7 @@ def _sizes(
         "NC": len(model.calculated),
         "NW": len(model.locals),
         "NA": len(model.asserts),
+        **event_sizes(model),
         "SZ_ARG": max(9, *(f.sz_arg() for f in functions)),
         "SZ_RES": max(2, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
@@ -266,6 +275,14 @@ def _data(
             *_matrix("fmident_calculated_elements", derivatives.calculated),
             *_matrix("fmident_switched_elements", derivatives.jacobian),
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
+            _integers(
+                "fmident_discrete_types",
+                (
+                    _TYPES.index(v.type_name)
+                    for v in (model.events.variables if model.events else ())
+                ),
+            ),
+            _strings("fmident_relations", model.events.relations if model.events else ()),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
         ]
     )

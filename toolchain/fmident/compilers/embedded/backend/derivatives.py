@@ -25,6 +25,15 @@ def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> c
     return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
 
 
+def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX) -> ca.SX:
+    """Return the derivative of ``c`` along a direction of the parameters.
+
+    What is held between events does not change with them before the next event.
+    """
+    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
+    return ca.vertcat(sc, ca.SX.zeros(model.held_count, 1)) if model.held_count else sc
+
+
 @dataclass(frozen=True)
 class Matrix:
     """A function that returns the elements of a matrix that are not zero for good.
@@ -94,8 +103,7 @@ class ModelDerivatives:
         t, x, u, p, c = found.arguments
         st, sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((t, x, u, p)))
         plain = [t, x, u, p, c]
-        calculated = ca.vec(self._model.calculated_parameters(p))
-        sc = along(calculated, [p], [sp])
+        sc = calculated_along(self._model, p, sp)
         change = along(found.indicators, plain, [st, sx, su, sp, sc])
         return [
             ca.Function(

@@ -132,9 +132,19 @@ def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
         },
         close=False,
     )
+    yield "      " + _type(v, index)
+    yield "    </ScalarVariable>"
+
+
+def _type(v: FmuVariable, index: Mapping[str, int]) -> str:
+    if v.variable.type_name == "Boolean":
+        return tag("Boolean", {})
+    if v.variable.type_name == "Integer":
+        limits = {"min": _whole(v.variable.minimum), "max": _whole(v.variable.maximum)}
+        return tag("Integer", {"quantity": v.variable.quantity or None, **limits})
     unit = v.variable.unit or None
     display = v.variable.display_unit
-    yield "      " + tag(
+    return tag(
         "Real",
         {
             "quantity": v.variable.quantity or None,
@@ -147,7 +157,10 @@ def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
             "derivative": str(index[v.derivative_of]) if v.derivative_of else None,
         },
     )
-    yield "    </ScalarVariable>"
+
+
+def _whole(limit: float | None) -> str | None:
+    return None if limit is None else str(round(limit))
 
 
 def _unknown(name: str, dependencies: Iterable[str], index: Mapping[str, int]) -> str:
@@ -171,6 +184,9 @@ def _structure(model: OdeModel, layout: Layout, index: Mapping[str, int]) -> Ite
     outputs: dict[str, Iterable[str]] = {}
     for output, names in zip(model.outputs, model.output_dependencies, strict=True):
         outputs[output.name] = (output.name,) if output.name in states else names
+    if model.events:
+        everything = (*states, *(v.name for v in model.inputs))
+        outputs |= dict.fromkeys(model.events.outputs, everything)
     derivatives: dict[str, Iterable[str]] = {
         v.name: names
         for v, names in zip(model.derivatives, model.derivative_dependencies, strict=True)

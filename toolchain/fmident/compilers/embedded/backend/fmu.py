@@ -80,6 +80,11 @@ def build_fmu(
     CompilationError
         If tools are missing or the C compiler fails; the C source is then kept and named.
     """
+    if model.events and integrator == "cvode":
+        raise CompilationError(
+            f"'{model.name}' has events, which the integrator 'cvode' does not see",
+            hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
+        )
     toolchain = find_toolchain(states=bool(model.states))
     used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
@@ -102,7 +107,7 @@ def build_fmu(
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
         library: binary,
     }
-    if integrator != "cvode":
+    if integrator != "cvode" and model.events is None:
         members[MEMBER] = SENSITIVITIES.encode()
     if model.states and toolchain.sundials:
         for licence in toolchain.sundials.licences:

@@ -25,6 +25,7 @@ BLOCKS: tuple[Kind, ...] = (
     "parameter",
     "calculated",
     "local",
+    "discrete",
 )
 
 
@@ -123,10 +124,14 @@ class _Dependencies:
             for row in dependency_rows(model.calculated_parameters)
         ]
         rows = dependency_rows(model.initial_states)
+        self.initial_is_constant = [not any(row) for row in rows]
+        settable = zip(model.states, self.initial_is_constant, strict=True)
+        # What is held may follow from anything that is known at the start.
+        self.known = {*self._parameters, *self._inputs, *(s.name for s, can in settable if can)}
+        self.calculated.extend([self.known] * model.held_count)
         self.initial_states = [
             self._known(u=row[1], p=row[2], c=row[3], x=set(), x_names=[]) for row in rows
         ]
-        self.initial_is_constant = [not any(row) for row in rows]
 
     def _known(
         self, *, u: set[int], p: set[int], c: set[int], x: set[int], x_names: list[set[str]]
@@ -154,9 +159,10 @@ def _start_values(model: OdeModel) -> tuple[list[float], list[float]]:
     """Return calculated parameters and initial states at the default parameters."""
     p = ca.DM([_parameter_default(v) for v in model.parameters])
     u = ca.DM([v.start or 0.0 for v in model.inputs])
-    c = ca.DM(model.calculated_parameters(p))
+    calculated = ca.DM(model.calculated_parameters(p))
+    c = ca.vertcat(calculated, ca.DM.zeros(model.held_count))
     x = ca.DM(model.initial_states(model.experiment.start_time, u, p, c))
-    return [float(e) for e in ca.densify(c).nonzeros()], [
+    return [float(e) for e in ca.densify(calculated).nonzeros()], [
         float(e) for e in ca.densify(x).nonzeros()
     ]
 
@@ -182,12 +188,14 @@ def make_layout(model: OdeModel) -> Layout:
     c0, x0 = _start_values(model)
     settable = tuple(depends.initial_is_constant)
     literal_x0 = [x if fixed else None for x, fixed in zip(x0, settable, strict=True)]
-    literal_c0 = [None if row else c for c, row in zip(c0, depends.calculated, strict=True)]
+    literal_c0 = [None if row else c for c, row in zip(c0, depends.calculated, strict=False)]
     variables: list[FmuVariable] = []
     references: dict[str, int] = {}
     names: list[str] = []
     state_names = {v.name for v in model.states}
     output_names = {v.name for v in model.outputs}
+    if model.events:
+        output_names |= model.events.outputs
     for kind, group in _groups(model).items():
         starts: Sequence[float | None] = [v.start for v in group]
         if kind == "state":
@@ -227,6 +235,7 @@ def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
         "parameter": model.parameters,
         "calculated": model.calculated,
         "local": model.locals,
+        "discrete": model.events.variables if model.events else (),
     }
     return {kind: groups[kind] for kind in BLOCKS}
 
@@ -252,6 +261,8 @@ def _attributes(
         if start is not None:
             return "local", "constant", None, start
         return "calculatedParameter", "tunable", None, None
+    if kind == "discrete":
+        return "output" if is_output else "local", "discrete", None, None
     return "local", "continuous", None, None
 
 
@@ -272,9 +283,11 @@ def _initial_unknowns(
     for v, row in zip(model.outputs, depends.at_start(model.output_values, settable), strict=True):
         if v.name not in state_names:
             unknowns[v.name] = row
-    for v, row in zip(model.calculated, depends.calculated, strict=True):
+    for v, row in zip(model.calculated, depends.calculated, strict=False):
         if row:
             unknowns[v.name] = row
+    if model.events:
+        unknowns |= dict.fromkeys(model.events.outputs, depends.known)
     return {
         name: tuple(sorted(unknowns[name], key=references.__getitem__))
         for name in sorted(unknowns, key=references.__getitem__)

@@ -7,7 +7,8 @@ analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` 
 residuals of CasADi expressions; ``aliases``, ``demotion``, ``blocks`` and ``causalize`` solve
 these; ``initial`` finds the start; ``assemble`` builds the model.
 
-The subset: continuous equations of Real variables; arrays, slices, matrices; records; connectors
+The subset: equations of Real variables and of discrete ones, with events (``lowering/events``,
+``equations/discrete``, ``event_functions``); arrays, slices, matrices; records; connectors
 with flow; ``extends``, ``replaceable``, ``redeclare``, conditional components, for- and
 if-equations; functions with assignments, ``if``, ``for`` with known bounds, ``assert``; linear
 algebraic loops of up to a dozen variables; initial equations that are linear in the states;

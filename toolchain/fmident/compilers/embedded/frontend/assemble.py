@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.blocks import Substitution
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
+from fmident.compilers.embedded.frontend.equations.discrete import (
+    DiscreteSolution,
+    assigned_names,
+    initial_values,
+    solve_discrete,
+)
 from fmident.compilers.embedded.frontend.equations.system import (
     ModelScope,
     Unknowns,
     lower_equations,
     lower_initial_equations,
 )
+from fmident.compilers.embedded.frontend.event_functions import EventFunctions, is_output
+from fmident.compilers.embedded.frontend.functions import column, model_function
 from fmident.compilers.embedded.frontend.initial import initial_states, start_value
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import Discrete
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
 from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
@@ -28,9 +37,9 @@ from fmident.compilers.embedded.frontend.units.unit_check import UnitChecker
 from fmident.compilers.embedded.model import (
     Assertion,
     ExperimentDefaults,
-    Function,
     OdeModel,
     ScalarVariable,
+    TypeName,
 )
 
 
@@ -63,13 +72,15 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
-    scope = ModelScope(flat, parameters.model_values())
+    scope = ModelScope(flat, parameters.model_values(), state.events, assigned_names(flat.whens))
     equations = lower_equations(flat, scope, inliner, state)
     initial = lower_initial_equations(flat, scope, inliner, state)
     unknowns = scope.unknowns
+    at_events, equations = solve_discrete(flat, equations, Lowering(scope, inliner, state), state)
+    initial = initial_values(initial, state.events, at_events)
     solution = causalize(equations, unknowns)
     lowering = Lowering(scope, inliner, state, no_event=True)
-    builder = _Builder(flat, parameters, unknowns, solution, lowering, state)
+    builder = _Builder(flat, parameters, unknowns, solution, lowering, state, at_events)
     start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
     demoted = tuple(
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
@@ -112,7 +123,9 @@ class _Builder:
         solution: Solution,
         lowering: Lowering,
         state: LoweringState,
+        at_events: DiscreteSolution,
     ) -> None:
+        self._at_events = at_events
         self._flat = flat
         self._parameters = parameters
         self._unknowns = unknowns
@@ -164,9 +177,11 @@ class _Builder:
         ]
         local_values = self.substitution([unknowns.variables[n] for n in locals_])
         asserts = self.substitution([a.condition for a in self._state.assertions])
-        full = [t, _column(x), _column(u), _column(p), _column(c)]
+        events = EventFunctions(self._state.events, self._at_events, solution, unknowns)
+        c = [*c, *events.held]
+        full = [t, column(x), column(u), column(p), column(c)]
         names = ["t", "x", "u", "p", "c"]
-        rhs = _column(rates)
+        rhs = column(rates)
         model = OdeModel(
             name=self._flat.name,
             description=self._flat.description,
@@ -177,23 +192,23 @@ class _Builder:
             locals=tuple(self._variable(n, "local") for n in locals_),
             parameters=tuple(parameters.settable),
             calculated=tuple(parameters.calculated),
-            calculated_parameters=_function(
-                "calculated_parameters", [_column(p)], ["p"], _column(parameters.c_values), "c"
+            calculated_parameters=model_function(
+                "calculated_parameters", [column(p)], ["p"], column(parameters.c_values), "c"
             ),
-            initial_states=_function(
+            initial_states=model_function(
                 "initial_states",
-                [t, _column(u), _column(p), _column(c)],
+                [t, column(u), column(p), column(c)],
                 ["t", "u", "p", "c"],
-                _column(start),
+                column(start),
                 "x",
             ),
-            rhs=_function("rhs", full, names, rhs, "xdot"),
-            jacobian=_function(
-                "jacobian", full, names, ca.densify(ca.jacobian(rhs, _column(x))), "jac"
+            rhs=model_function("rhs", full, names, rhs, "xdot"),
+            jacobian=model_function(
+                "jacobian", full, names, ca.densify(ca.jacobian(rhs, column(x))), "jac"
             ),
-            output_values=_function("output_values", full, names, _column(output_values), "y"),
-            local_values=_function("local_values", full, names, _column(local_values), "w"),
-            assert_values=_function("assert_values", full, names, _column(asserts), "a"),
+            output_values=model_function("output_values", full, names, column(output_values), "y"),
+            local_values=model_function("local_values", full, names, column(local_values), "w"),
+            assert_values=model_function("assert_values", full, names, column(asserts), "a"),
             asserts=tuple(
                 Assertion(a.message, "warning" if a.warning else "error")
                 for a in self._state.assertions
@@ -203,15 +218,16 @@ class _Builder:
             experiment=experiment,
             library_version=library_version,
             frozen=dict(parameters.frozen),
+            events=events.build(
+                full, self.substitution, self._lowering, self._discrete, self._flat
+            ),
         )
         self._check_closed(model)
         return model
 
     def _is_output(self, name: str) -> bool:
         variable, _ = self._unknowns.declared[name]
-        root, *fields = variable.name.split(".")
-        whole = not fields or root in self._flat.record_instances
-        return whole and variable.causality == "output"
+        return is_output(variable, self._flat)
 
     def _variable(self, name: str, kind: str) -> ScalarVariable:
         variable, position = self._unknowns.declared[name]
@@ -221,6 +237,13 @@ class _Builder:
         if not v.is_symbolic(value) and (kind in ("state", "input") or variable.start is not None):
             start = float(value)
         return scalar_variable(variable, name, kind, start, attributes)
+
+    def _discrete(self, one: Discrete) -> ScalarVariable:
+        attributes = self._parameters.attributes(one.variable, one.position)
+        found = scalar_variable(one.variable, one.name, "discrete", None, attributes)
+        # The values of an enumeration are numbers from 1 on.
+        types: dict[str, TypeName] = {"Real": "Real", "Boolean": "Boolean"}
+        return replace(found, type_name=types.get(one.variable.type_name, "Integer"))
 
     def _derivative(self, state: str) -> ScalarVariable:
         return ScalarVariable(
@@ -250,6 +273,11 @@ class _Builder:
             model.output_values,
             model.local_values,
             model.assert_values,
+            *(
+                (model.events.update, model.events.starts, model.events.live)
+                if model.events
+                else ()
+            ),
         ):
             free = function.get_free() if function.has_free() else []
             if free:
@@ -280,15 +308,3 @@ def derivative_unit(unit: str) -> str:
 
 def _is_seconds(factor: str) -> bool:
     return factor == "s" or (factor.startswith("s") and factor[1:].isdigit())
-
-
-def _column(expressions: Sequence[Scalar]) -> v.SX:
-    if not expressions:
-        return ca.SX(0, 1)
-    return ca.densify(ca.SX(ca.vertcat(*expressions)))
-
-
-def _function(
-    name: str, inputs: Sequence[v.SX], names: Sequence[str], value: v.SX, output: str
-) -> Function:
-    return ca.Function(name, list(inputs), [value], list(names), [output], {"allow_free": True})

@@ -131,7 +131,11 @@ fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
 fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
-  if (fmident_ensure(m, VALID_C | VALID_X) || fmident_check_asserts(m)) return enter_error(m);
+  if (fmident_ensure(m, VALID_C | VALID_X)) return enter_error(m);
+#if FMIDENT_NH > 0
+  if (fmident_events_begin(m)) return enter_error(m);
+#endif
+  if (fmident_check_asserts(m)) return enter_error(m);
   if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   m->now.state = STATE_STEP_COMPLETE;
   return fmi2OK;
@@ -140,6 +144,9 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
 fmi2Status fmi2Terminate(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
+#if FMIDENT_NH > 0
+  if (fmident_ensure(m, VALID_C) || fmident_events_end(m)) return enter_error(m);
+#endif
   m->now.state = STATE_TERMINATED;
   return fmi2OK;
 }
@@ -169,7 +176,6 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
   return fmi2OK;
 }
 
-/* All variables are Real. */
 static fmi2Status no_such_type(const Instance *m, const char *function, const char *type,
                                const fmi2ValueReference vr[], size_t n) {
   if (n == 0) return fmi2OK;
@@ -178,13 +184,38 @@ static fmi2Status no_such_type(const Instance *m, const char *function, const ch
   return fmi2Error;
 }
 
+fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Integer v[]) {
+  Instance *m = c;
+  for (size_t i = 0; i < n; ++i) {
+    double value;
+    if (fmident_type(vr[i]) != TYPE_INTEGER) {
+      return no_such_type(m, "fmi2GetInteger", "Integer", vr + i, 1);
+    }
+    if (fmident_get_discrete(m, "fmi2GetInteger", vr[i], &value) != fmi2OK) return fmi2Error;
+    v[i] = (fmi2Integer)value;
+  }
+  return fmi2OK;
+}
+
+fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Boolean v[]) {
+  Instance *m = c;
+  for (size_t i = 0; i < n; ++i) {
+    double value;
+    if (fmident_type(vr[i]) != TYPE_BOOLEAN) {
+      return no_such_type(m, "fmi2GetBoolean", "Boolean", vr + i, 1);
+    }
+    if (fmident_get_discrete(m, "fmi2GetBoolean", vr[i], &value) != fmi2OK) return fmi2Error;
+    v[i] = value != 0.0 ? fmi2True : fmi2False;
+  }
+  return fmi2OK;
+}
+
+/* None of these can be set, and there are no texts. */
 #define NO_SUCH_TYPE(name, qualifier, c_type, type)                                             \
   fmi2Status name(fmi2Component c, const fmi2ValueReference vr[], size_t n, qualifier c_type v[]) { \
     (void)v;                                                                                    \
     return no_such_type(c, #name, type, vr, n);                                                 \
   }
-NO_SUCH_TYPE(fmi2GetInteger, , fmi2Integer, "Integer")
-NO_SUCH_TYPE(fmi2GetBoolean, , fmi2Boolean, "Boolean")
 NO_SUCH_TYPE(fmi2GetString, , fmi2String, "String")
 NO_SUCH_TYPE(fmi2SetInteger, const, fmi2Integer, "Integer")
 NO_SUCH_TYPE(fmi2SetBoolean, const, fmi2Boolean, "Boolean")
@@ -254,6 +285,18 @@ static int bad_step(const Instance *m, double current, double size) {
   return 0;
 }
 
+#if FMIDENT_NH > 0
+/* What the host has set since the last step may switch a relation. */
+static int input_event(Instance *m) {
+  if (!(m->change & (CHANGE_JUMP | CHANGE_RESTART)) && !fmident_has_switched(m, 0.0, m->x)) return 0;
+  m->trouble[0] = '\0';
+  m->change |= CHANGE_RESTART;
+  if (!fmident_event(m, 0.0, m->x)) return 0;
+  fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
+  return 1;
+}
+#endif
+
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Boolean no_set_prior) {
   Instance *m = c;
   const double t_end = current + size;
@@ -261,9 +304,15 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   if (fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
     return fmi2Error;
   }
-  if (fmident_ensure(m, VALID_C) || fmident_check_asserts(m)) return enter_error(m);
+  if (fmident_ensure(m, VALID_C)) return enter_error(m);
+#if FMIDENT_NH > 0
+  if (input_event(m)) return enter_error(m);
+#endif
+  if (fmident_check_asserts(m)) return enter_error(m);
 #if FMIDENT_NX > 0
   if (t_end > m->now.t && fmident_integrate(m, t_end)) return enter_error(m);
+#elif FMIDENT_NH > 0
+  if (t_end > m->now.t && fmident_pass_events(m, t_end - m->now.t)) return enter_error(m);
 #endif
   if (m->interpolating) {
     for (size_t i = 0; i < FMIDENT_NU; ++i) m->u[i] += m->du[i] * (t_end - m->now.t);

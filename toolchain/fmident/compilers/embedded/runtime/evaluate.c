@@ -44,11 +44,14 @@ static int ensure_calculated(Instance *m) {
     return failed(m, "calculated parameters");
   }
 #endif
+#if FMIDENT_NH > 0
+  memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NH * sizeof(double));
+#endif
   m->now.valid |= VALID_C;
   return 0;
 }
 
-static int ensure_states(Instance *m) {
+int fmident_initial_x(Instance *m) {
 #if FMIDENT_NX > 0
   double t = m->now.t;
   m->arg[0] = &t;
@@ -62,7 +65,18 @@ static int ensure_states(Instance *m) {
   for (size_t i = 0; i < FMIDENT_NX; ++i) {
     if (m->x_set[i]) m->x[i] = m->x_start[i];
   }
-  if (fmident_check_finite(m, m->x, FMIDENT_NX, FMIDENT_VR_X)) return 1;
+  return fmident_check_finite(m, m->x, FMIDENT_NX, FMIDENT_VR_X);
+#else
+  (void)m;
+  return 0;
+#endif
+}
+
+static int ensure_states(Instance *m) {
+#if FMIDENT_NH > 0
+  if (fmident_events_start(m)) return 1;
+#else
+  if (fmident_initial_x(m)) return 1;
 #endif
   m->now.valid |= VALID_X;
   return 0;

@@ -25,7 +25,7 @@ Instance *fmident_new(const char *name) {
   Instance *m = calloc(1, sizeof *m);
   double *next;
   const size_t total = (size_t)SNAPSHOT_DOUBLES                            /* kept */
-                       + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NA
+                       + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NH + FMIDENT_NA
                        + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
                        + FMIDENT_NY + FMIDENT_NX + FMIDENT_NW + FMIDENT_NC
                        + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W;
@@ -44,15 +44,18 @@ Instance *fmident_new(const char *name) {
   strcpy(m->name, name);
   next = m->doubles;
 #define TAKE(field, count) (m->field = next, next += (count))
-  TAKE(x, FMIDENT_NX); /* the first five are the snapshot */
+  TAKE(x, FMIDENT_NX); /* the first eight are the snapshot */
   TAKE(x_start, FMIDENT_NX);
   TAKE(u, FMIDENT_NU);
   TAKE(du, FMIDENT_NU);
   TAKE(p, FMIDENT_NP);
+  TAKE(held, FMIDENT_NH);
+  TAKE(before, FMIDENT_ND);
+  TAKE(ticks, FMIDENT_NS);
   TAKE(dx, FMIDENT_NX);
   TAKE(y, FMIDENT_NY);
   TAKE(w, FMIDENT_NW);
-  TAKE(c, FMIDENT_NC);
+  TAKE(c, FMIDENT_NC + FMIDENT_NH);
   TAKE(a, FMIDENT_NA);
   TAKE(u_at, FMIDENT_NU);
   TAKE(seed_x, FMIDENT_NX);
@@ -101,4 +104,6 @@ void fmident_set_defaults(Instance *m) {
   m->last_step = 0.0;
   m->interpolating = 0;
   m->trouble[0] = '\0';
+  m->row.count = 0;
+  m->row.relation = -1;
 }

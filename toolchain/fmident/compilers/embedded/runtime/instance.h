@@ -63,6 +63,13 @@ typedef struct {
   double tolerance;
 } Status;
 
+/* Events that follow each other. */
+typedef struct {
+  double begin;
+  int count;
+  int relation; /* the last that switched; -1 for none */
+} Row;
+
 typedef struct Integrator Integrator;
 typedef struct Sensitivities Sensitivities;
 
@@ -75,10 +82,11 @@ typedef struct {
   int change;
   double last_step;  /* size of the last communication step */
   int interpolating; /* some input has a time derivative that is not zero */
+  Row row;
   char trouble[512]; /* why the right-hand side could not be evaluated last */
 
   /* Kept in a snapshot (one block, SNAPSHOT_DOUBLES long) ... */
-  double *x, *u, *du, *p, *x_start;
+  double *x, *u, *du, *p, *x_start, *held, *before, *ticks;
   /* ... and its bytes: states that the user set, assertions that warned already. */
   unsigned char *flags, *x_set, *warned;
   /* Follow from the former. */
@@ -96,7 +104,8 @@ typedef struct {
 } Instance;
 
 enum {
-  SNAPSHOT_DOUBLES = 2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP,
+  SNAPSHOT_DOUBLES = 2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND +
+                     FMIDENT_NS,
   SNAPSHOT_FLAGS = FMIDENT_NX + FMIDENT_NA
 };
 
@@ -128,6 +137,7 @@ int fmident_refused(const Instance *instance, const char *function, int allowed)
 /* evaluate.c; these return 0 on success and have logged the reason otherwise */
 int fmident_ensure(Instance *instance, int valid);
 int fmident_check_asserts(Instance *instance);
+int fmident_initial_x(Instance *instance); /* where c is known */
 int fmident_check_finite(const Instance *instance, const double *values, size_t count,
                          unsigned first_reference);
 /* The right-hand side as the integrator calls it, at a time since `now.t`, which rounds less than
@@ -141,6 +151,9 @@ int fmident_time_derivative_at(Instance *instance, double since, const double *x
 
 /* variables.c */
 fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);
+int fmident_type(unsigned reference);
+fmi2Status fmident_get_discrete(Instance *instance, const char *function, unsigned reference,
+                                double *value);
 fmi2Status fmident_get_real(Instance *instance, unsigned reference, double *value);
 fmi2Status fmident_directional_derivative(Instance *instance, const unsigned *unknown,
                                           size_t n_unknown, const unsigned *known, size_t n_known,
@@ -148,6 +161,29 @@ fmi2Status fmident_directional_derivative(Instance *instance, const unsigned *un
 
 /* Of the initial states along `seed_u` and `seed_p`: 0 on success. */
 int fmident_initial_derivative(Instance *instance, double *derivative);
+
+/* events.c; with FMIDENT_NH > 0. Times are counted from `now.t`; these return 0 on success and
+ * fill in `trouble` otherwise. */
+/* The initial states, and what is held in initialization mode. */
+int fmident_events_start(Instance *instance);
+/* After initialization mode. */
+int fmident_events_begin(Instance *instance);
+/* Let happen what happens at an event; `x` are the states before and after it. */
+int fmident_event(Instance *instance, double since, double *x);
+int fmident_events_end(Instance *instance);
+/* When the next sample is due; INFINITY if none is until `span`. */
+double fmident_next_sample(Instance *instance, double span);
+/* Whether a relation has switched since the last event. */
+int fmident_has_switched(Instance *instance, double since, const double *x);
+/* The first time in (begin, begin + size] at which one has, as a fraction; above 1 if none. `at`
+ * gives the states at a fraction. */
+typedef void fmident_States(const void *step, double fraction, double *x);
+double fmident_first_switch(Instance *instance, double begin, double size, fmident_States *at,
+                            const void *step);
+/* Counts events that follow each other without getting on: 0 as long as there are few. */
+int fmident_event_in_a_row(Instance *instance, double since, double span);
+/* Without states there is nothing to integrate between events. */
+int fmident_pass_events(Instance *instance, double span);
 
 /* integrator.c */
 #if FMIDENT_NX > 0

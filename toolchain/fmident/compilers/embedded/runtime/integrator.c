@@ -58,6 +58,7 @@ struct Integrator {
   Cvode *cvode;
   double tolerance; /* local */
   int cvode_runs;   /* it has a history that leads to now */
+  int event;        /* a relation has switched where the last step ended */
 };
 
 Integrator *fmident_integrator_new(Instance *m) {
@@ -213,6 +214,42 @@ static void follow(Instance *m, double size, int implicit) {
   }
 }
 
+#if FMIDENT_NH > 0
+static void between(const void *step, double fraction, double *x) {
+  const Taken *taken = step;
+  if (fraction < 1.0) {
+    fmident_states_between(taken, fraction, x);
+  } else {
+    memcpy(x, taken->path->next, sizeof taken->path->next);
+  }
+}
+
+/* End the step that was taken where a relation switches first: 1 if one does. */
+static int end_at_event(Instance *m, double size, int implicit) {
+  Integrator *s = m->integrator;
+  Path *path = &s->path;
+  const Taken taken = {path, size, implicit ? NULL : &s->explicit, s->rosenbrock};
+  const double fraction = fmident_first_switch(m, path->t, size, between, &taken);
+  double x[N];
+  if (fraction > 1.0) return 0;
+  between(&taken, fraction, x);
+  path->t += fraction * size;
+  memcpy(path->x, x, sizeof path->x);
+  path->slope_known = path->linearised = 0;
+  m->now.control.error_before = 0.0;
+  s->event = 1;
+  return 1;
+}
+
+/* What happens where a path is. */
+static int event(Instance *m, double span) {
+  Integrator *s = m->integrator;
+  s->event = 0;
+  s->path.slope_known = s->path.linearised = 0;
+  return fmident_event_in_a_row(m, s->path.t, span) || fmident_event(m, s->path.t, s->path.x);
+}
+#endif
+
 /* One step that is accepted, towards an end `span` after `now.t`; 0 if there is one. */
 static int step(Instance *m, double span) {
   Integrator *s = m->integrator;
@@ -244,6 +281,9 @@ static int step(Instance *m, double span) {
       if (reject(m, ++rejections, failures, factor * size)) return 1;
       continue;
     }
+#if FMIDENT_NH > 0
+    if (end_at_event(m, size, implicit)) return 0;
+#endif
     follow(m, size, implicit);
     path->t = last ? span : path->t + size;
     memcpy(path->x, path->next, sizeof path->x);
@@ -331,7 +371,18 @@ int fmident_integrate(Instance *m, double t_end) {
     if (m->sensitivities->count > 0) fmident_sensitivities_restart(m->sensitivities);
   }
   if (FMIDENT_INTEGRATOR >= INTEGRATOR_ROSENBROCK) control->implicit = 1;
-  for (int count = 0; path->t < span; ++count) {
+  s->event = 0;
+  for (int count = 0;; ++count) {
+    double target = span;
+#if FMIDENT_NH > 0
+    const double next = fmident_next_sample(m, span);
+    if (s->event || path->t >= next) {
+      if (event(m, span)) return fail(m);
+      continue;
+    }
+    if (next < target) target = next;
+#endif
+    if (!(path->t < span)) break;
     if (control->implicit && !use_rosenbrock) {
       m->change = CHANGE_NONE;
       return advance_cvode(m, span, t_end) ? (m->change = CHANGE_RESTART, fail(m)) : 0;
@@ -342,9 +393,9 @@ int fmident_integrate(Instance *m, double t_end) {
       return fail(m);
     }
     if (slope_at_start(m)) return fail(m);
-    if (control->size == 0.0) control->size = first_size(m, span - path->t);
+    if (control->size == 0.0) control->size = first_size(m, target - path->t);
     look_ahead(m, span);
-    if (step(m, span)) return fail(m);
+    if (step(m, target)) return fail(m);
   }
   memcpy(m->x, path->x, sizeof path->x);
   m->change = CHANGE_NONE;

@@ -4,7 +4,7 @@
  * (tables and functions) for every model; nothing else differs between two FMUs.
  *
  * Value references are blocks, in this order: states, derivatives, inputs, outputs,
- * parameters, calculated, locals. */
+ * parameters, calculated, locals, discrete variables. */
 #ifndef FMIDENT_MODEL_H
 #define FMIDENT_MODEL_H
 
@@ -17,7 +17,8 @@
 #define FMIDENT_VR_P (FMIDENT_VR_Y + FMIDENT_NY)
 #define FMIDENT_VR_C (FMIDENT_VR_P + FMIDENT_NP)
 #define FMIDENT_VR_W (FMIDENT_VR_C + FMIDENT_NC)
-#define FMIDENT_VR_END (FMIDENT_VR_W + FMIDENT_NW)
+#define FMIDENT_VR_D (FMIDENT_VR_W + FMIDENT_NW)
+#define FMIDENT_VR_END (FMIDENT_VR_D + FMIDENT_NDV)
 
 /* A function in the calling convention of CasADi's generated code: 0 means success. */
 typedef int fmident_Function(const double **arg, double **res, long long int *iw, double *w,
@@ -50,6 +51,15 @@ fmident_Function fmident_switched_rhs; /* (t, x, u, p, c, modes) -> (dx) */
 /* (t, x, u, p, c, st, sx, su, sp) -> derivative of the indicators along (st, sx, su, sp) */
 fmident_Function fmident_directional_switches;
 
+/* What is held between events stands in c behind the calculated parameters: FMIDENT_NR relations,
+ * the phases initial() and terminal(), FMIDENT_NS samples, and d, the FMIDENT_ND discrete variables
+ * and conditions of when-equations; FMIDENT_NH in all, 0 for a model without events. */
+enum { HELD_INITIAL = FMIDENT_NR, HELD_TERMINAL, HELD_SAMPLES, HELD_D = HELD_SAMPLES + FMIDENT_NS };
+fmident_Function fmident_live;    /* (t, x, u, p, c) -> (relations, as they are now) */
+fmident_Function fmident_samples; /* (p, c) -> (start and interval of each sample) */
+fmident_Function fmident_starts;  /* (t, x, u, p, c) -> (d before the start) */
+fmident_Function fmident_update;  /* (t, x, u, p, c, d before) -> (d, x) */
+
 /* (t, x, u, p, c, modes) -> (elements of d dx / d x) */
 fmident_Function fmident_switched_jacobian;
 
@@ -77,6 +87,9 @@ extern const unsigned char fmident_state_settable[]; /* NX; the start value is a
 extern const double fmident_nominals[];           /* NX */
 extern const int fmident_jacobian_places[];       /* of the elements in the column-major matrix */
 extern const char *const fmident_assert_messages[]; /* NA */
+extern const char *const fmident_relations[];       /* NR */
+enum { TYPE_REAL, TYPE_INTEGER, TYPE_BOOLEAN };
+extern const int fmident_discrete_types[]; /* NDV */
 extern const unsigned char fmident_assert_is_error[]; /* NA */
 
 #endif

@@ -197,6 +197,7 @@ int fmident_sensitivities_start(Instance *m) {
 }
 
 int fmident_is_known(unsigned reference) {
+  if (FMIDENT_NH > 0) return 0; /* events would have to be differentiated, too */
   const unsigned start = reference - FMIDENT_VR_X;
   if (reference - FMIDENT_VR_P < FMIDENT_NP) return 1;
   return start < FMIDENT_NX && fmident_state_settable[start];

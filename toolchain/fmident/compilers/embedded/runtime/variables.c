@@ -95,8 +95,28 @@ static fmi2Status get_computed(Instance *m, int group, const double *values, uns
   return fmident_check_finite(m, values + i, 1, reference) ? fmi2Error : fmi2OK;
 }
 
+int fmident_type(unsigned reference) {
+  const unsigned i = reference - FMIDENT_VR_D;
+  return i < FMIDENT_NDV ? fmident_discrete_types[i] : TYPE_REAL;
+}
+
+fmi2Status fmident_get_discrete(Instance *m, const char *function, unsigned reference,
+                                double *value) {
+  if (m->now.state == STATE_INSTANTIATED) {
+    fmident_log(m, fmi2Error, "%s: '%s' has no value before initialization mode is entered",
+                function, fmident_names[reference]);
+    return fmi2Error;
+  }
+  if (fmident_ensure(m, VALID_X)) return fmi2Error;
+  *value = m->held[HELD_D + (reference - FMIDENT_VR_D)];
+  return fmi2OK;
+}
+
 fmi2Status fmident_get_real(Instance *m, unsigned reference, double *value) {
-  if (reference >= FMIDENT_VR_END) return unknown(m, "fmi2GetReal", reference);
+  if (reference >= FMIDENT_VR_END || fmident_type(reference) != TYPE_REAL) {
+    return unknown(m, "fmi2GetReal", reference);
+  }
+  if (reference >= FMIDENT_VR_D) return fmident_get_discrete(m, "fmi2GetReal", reference, value);
   if (reference - FMIDENT_VR_Y < FMIDENT_NY) {
     return get_computed(m, VALID_Y, m->y, FMIDENT_VR_Y, reference, value);
   }
@@ -202,6 +222,8 @@ fmi2Status fmident_directional_derivative(Instance *m, const unsigned *unknown_,
       result[k] = m->seed_dx[r - FMIDENT_VR_DX];
     } else if (r - FMIDENT_VR_X < FMIDENT_NX) {
       result[k] = m->seed_x[r - FMIDENT_VR_X];
+    } else if (r - FMIDENT_VR_D < FMIDENT_NDV && fmident_type(r) == TYPE_REAL) {
+      result[k] = 0.0; /* until the next event */
     } else {
       return not_offered(m, r, "an unknown here: use outputs, state derivatives or states");
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import Events
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
 from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
@@ -32,7 +33,11 @@ class ScalarEquation:
     @property
     def residual(self) -> Scalar:
         """``left - right``."""
-        return v.plain(self.left - self.right)
+        return v.plain(_number(self.left) - _number(self.right))
+
+
+def _number(scalar: Scalar) -> Scalar:
+    return int(scalar) if isinstance(scalar, bool) else scalar
 
 
 @dataclass
@@ -64,8 +69,16 @@ class Unknowns:
 class ModelScope:
     """Names of the model: parameters, constants, time, variables, derivatives, records."""
 
-    def __init__(self, flat: sx.FlatModel, parameters: Mapping[str, Value]) -> None:
+    def __init__(
+        self,
+        flat: sx.FlatModel,
+        parameters: Mapping[str, Value],
+        events: Events,
+        assigned: frozenset[str] = frozenset(),
+    ) -> None:
         self._flat = flat
+        self._events = events
+        self._assigned = assigned
         self._values: dict[str, Value] = dict(parameters)
         self.unknowns = Unknowns(ca.SX.sym(TIME))
         self._values[TIME] = self.unknowns.time
@@ -84,16 +97,9 @@ class ModelScope:
                     "unsupported-stream", f"the stream variable '{variable.name}'", variable.span
                 )
             ]
-        if variable.variability == "discrete" or variable.type_name != "Real":
-            kind = "discrete " if variable.type_name == "Real" else ""
-            return [
-                Refusal(
-                    "unsupported-discrete",
-                    f"the {kind}{variable.type_name} variable '{variable.name}' varies with time",
-                    variable.span,
-                )
-            ]
         names = scalar_names(variable.name, variable.shape)
+        if self._is_discrete(variable):
+            return self._declare_discrete(variable, names)
         is_input = is_top_level(variable.name) and variable.causality == "input"
         if is_input and variable.binding is not None:
             # An input with a binding equation is a default; the equation would fix the input.
@@ -113,6 +119,27 @@ class ModelScope:
             target[name] = symbol
             self.unknowns.declared[name] = (variable, position)
         self._names[variable.name] = names
+        self._values[variable.name] = _shaped(symbols, variable.shape)
+        return []
+
+    def _is_discrete(self, variable: sx.Variable) -> bool:
+        discrete = variable.variability == "discrete" or variable.type_name != "Real"
+        return discrete or variable.name in self._assigned
+
+    def _declare_discrete(self, variable: sx.Variable, names: Sequence[str]) -> list[Refusal]:
+        is_input = is_top_level(variable.name) and variable.causality == "input"
+        if is_input or variable.type_name == "String":
+            kind = "input" if is_input else "variable"
+            return [
+                Refusal(
+                    "unsupported-discrete",
+                    f"the {variable.type_name} {kind} '{variable.name}' varies with time",
+                    variable.span,
+                    "make it a Real input and compare it with 0.5" if is_input else "",
+                )
+            ]
+        symbols = [self._events.declare(n, variable, k) for k, n in enumerate(names)]
+        self._names[variable.name] = list(names)
         self._values[variable.name] = _shaped(symbols, variable.shape)
         return []
 
@@ -146,6 +173,13 @@ class ModelScope:
             )
         if name == TIME:
             return 1
+        if name in self._events.discretes:
+            raise Refusal(
+                "discrete-variable",
+                f"'der' of '{name}', which changes at events only",
+                reference.span,
+                "remove it from the when-equation, or use 'reinit'",
+            )
         if name not in self.unknowns.variables:
             return 0
         if name not in self.unknowns.derivatives:
@@ -271,6 +305,8 @@ def _paired(left: Value, right: Value, text: str, span: sx.Span) -> list[ScalarE
         return result
     scalars = list(zip(v.flat(left), v.flat(right), strict=True))
     for pair in scalars:
-        if any(isinstance(s, bool | str) for s in pair):
-            raise Refusal("type-error", f"a Boolean or String equation: {text}", span, "")
+        if any(isinstance(s, str) for s in pair):
+            raise Refusal("type-error", f"a String equation: {text}", span, "")
+        if all(isinstance(s, bool) for s in pair):
+            raise Refusal("type-error", f"a Boolean equation of constants: {text}", span, "")
     return [ScalarEquation(a, b, text, span) for a, b in scalars]

@@ -10,8 +10,10 @@ import casadi as ca
 import numpy as np
 
 from fmident.compilers.embedded.frontend.limits import check_passes, check_size
+from fmident.compilers.embedded.frontend.lowering import jumps
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.arithmetic import arithmetic, is_arithmetic
+from fmident.compilers.embedded.frontend.lowering.events import EVENT_OPERATORS, event_operator
 from fmident.compilers.embedded.frontend.lowering.intrinsics import BUILTINS, concatenate_matrix
 from fmident.compilers.embedded.frontend.lowering.messages import is_warning, text_of
 from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
@@ -255,19 +257,20 @@ class Lowering:
             raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
         if not v.is_symbolic(left) and not v.is_symbolic(right):
             return compare(operator, left, right)
-        if isinstance(left, bool | str) or isinstance(right, bool | str):
+        if isinstance(left, str) or isinstance(right, str):
             raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
-        result = symbolic_relation(operator, left, right)
-        if not self.no_event and not self.is_time_invariant(result):
-            raise Refusal(
-                "unsupported-event",
-                f"the relation '{expression_text(node)}' varies with time: when it switches, it is "
-                "an event",
-                node.span,
-                "write noEvent(if ...) when the switch may be integrated over, or smooth(p, "
-                "if ...) when both sides join; else compile with --compiler openmodelica",
-            )
-        return result
+        if isinstance(left, bool) or isinstance(right, bool):
+            if operator not in ("==", "<>"):
+                raise Refusal("type-error", f"'{operator}' of a Boolean", hint="")
+            left, right = (int(s) if isinstance(s, bool) else s for s in (left, right))
+        return self._at_events(symbolic_relation(operator, left, right), node)
+
+    def _at_events(self, value: Scalar, node: sx.Expression) -> Scalar:
+        """Return what stands for a value that jumps: between events, the one of the last event."""
+        known = self.state.time_invariant
+        if self.no_event or self.state.events.is_discrete_time(value, known):
+            return value
+        return self.state.events.hold(value, expression_text(node), node.span)
 
     def _unary(self, node: sx.Unary) -> Value:
         operand = self.evaluate(node.operand)
@@ -368,18 +371,14 @@ class Lowering:
                 self.integer(node.arguments[0], "the order of 'smooth'")
                 with self.without_events():
                     return self.evaluate(node.arguments[1])
-            case "sign" if not self.no_event:
-                argument = self.evaluate(node.arguments[0])
-                if not all(self.is_time_invariant(a) for a in v.flat(argument)):
-                    raise Refusal(
-                        "unsupported-sign",
-                        "'sign' of an expression that varies with time: its jump is an event",
-                        node.span,
-                        "use tanh(x/width), or noEvent(sign(x)); else compile with "
-                        "--compiler openmodelica",
-                    )
             case "string" | "String":
                 return self._message(node)
+            case name if name in EVENT_OPERATORS:
+                self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
+                arguments = [self.evaluate(a) for a in node.arguments]
+                return event_operator(node, arguments, self.state.events, self.is_time_invariant)
+            case name if name in jumps.ARGUMENTS:
+                return self._jumping(node)
             case _:
                 pass
         if node.name in UNSUPPORTED_FUNCTIONS:
@@ -393,6 +392,18 @@ class Lowering:
         function, least, most = BUILTINS[node.name]
         self._expect(node, least, most)
         return function([self.evaluate(a) for a in node.arguments])
+
+    def _jumping(self, node: sx.Call) -> Value:
+        count = jumps.ARGUMENTS[node.name]
+        self._expect(node, count, count)
+        arguments = [self.evaluate(a) for a in node.arguments]
+
+        def one(*scalars: Scalar) -> Scalar:
+            return jumps.jumping(node.name, scalars, lambda s: self._at_events(s, node))
+
+        if count == 1:
+            return v.elementwise(one, arguments[0])
+        return v.pairwise(one, arguments[0], arguments[1], f"'{node.name}'")
 
     def _construct(self, node: sx.Call) -> list[Value]:
         arguments = [self.evaluate(a) for a in node.arguments]

@@ -29,19 +29,8 @@ _ELEMENTARY: Mapping[str, tuple[Callable[[float], float], Callable[[v.SX], v.SX]
     "log": (math.log, ca.log),
     "log10": (math.log10, ca.log10),
     "abs": (abs, ca.fabs),
-    "sign": (lambda x: float((x > 0) - (x < 0)), ca.sign),
 }
 """Function of a number, function of an expression. ``abs`` has no event: it is continuous."""
-
-ONLY_CONSTANT: Mapping[str, Callable[..., float]] = {
-    "floor": lambda x: float(math.floor(x)),
-    "ceil": lambda x: float(math.ceil(x)),
-    "integer": lambda x: math.floor(x),
-    "div": lambda x, y: type(x)(math.trunc(x / y)),
-    "mod": lambda x, y: x - math.floor(x / y) * y,
-    "rem": lambda x, y: x - math.trunc(x / y) * y,
-}
-"""Functions with events; supported of known numbers only."""
 
 
 def elementary(name: str, argument: Scalar) -> Scalar:
@@ -268,28 +257,10 @@ def _element_function(name: str) -> Builtin:
     return function
 
 
-def _only_constant(name: str) -> Builtin:
-    def function(arguments: Sequence[Value]) -> Value:
-        numbers = [v.plain(a) for a in arguments]
-        if not all(v.is_number(n) for n in numbers):
-            raise Refusal(
-                f"unsupported-{name}",
-                f"'{name}' of an expression that is not constant: its jumps are events",
-            )
-        try:
-            return ONLY_CONSTANT[name](*numbers)
-        except ZeroDivisionError:
-            raise Refusal("division-by-zero", "a division by zero", hint="") from None
-
-    return function
-
-
 Builtin = Callable[[Sequence[Value]], Value]
 
 BUILTINS: Mapping[str, tuple[Builtin, int, int]] = {
     **{name: (_element_function(name), 1, 1) for name in _ELEMENTARY},
-    **{name: (_only_constant(name), 1, 1) for name in ("floor", "ceil", "integer")},
-    **{name: (_only_constant(name), 2, 2) for name in ("div", "mod", "rem")},
     "atan2": (lambda a: v.pairwise(_atan2, a[0], a[1], "'atan2'"), 2, 2),
     "min": (_extreme("min", _minimum), 1, 2),
     "max": (_extreme("max", _maximum), 1, 2),

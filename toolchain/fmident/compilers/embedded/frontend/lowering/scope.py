@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fmident.compilers.embedded.frontend.lowering.events import Events
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 
@@ -47,4 +48,5 @@ class LoweringState:
     enumerators: Mapping[str, int] = field(default_factory=dict)
     time_invariant: frozenset[int] = frozenset()
     assertions: list[AssertValue] = field(default_factory=list)
+    events: Events = field(default_factory=Events)
     passes: int = 0

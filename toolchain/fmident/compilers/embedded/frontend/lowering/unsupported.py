@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
-    "sample": "a clock or sample event",
-    "pre": "the value before an event",
-    "edge": "an event",
-    "change": "an event",
-    "initial": "an event at the start",
-    "terminal": "an event at the end",
     "reinit": "an event",
     "delay": "a delayed signal",
     "spatialDistribution": "a transport delay",

@@ -28,6 +28,7 @@ from fmident.compilers.embedded.frontend.reading.flat_expressions import (
 )
 from fmident.compilers.embedded.frontend.reading.structured import Family, expand
 from fmident.compilers.embedded.frontend.reading.syntax import Span
+from fmident.compilers.embedded.frontend.reading.whens import when_equation
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
@@ -91,6 +92,7 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         functions={key: _function(node) for key, node in flat["functions"].items()},
         records=records,
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
+        whens=tuple(when_equation(node) for node in flat["when_chains"]),
         unsupported=tuple(unsupported),
         enumerators={str(k): int(n) for k, n in flat["enum_literal_ordinals"].items()},
     )
@@ -123,8 +125,6 @@ def _mentions(equation: sx.Equation, name: str) -> bool:
 def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple[str, str, Span]]:
     """Collect the parts of the flat model that have no meaning in the subset."""
     found: list[tuple[str, str, Span]] = []
-    for chain in flat["when_chains"]:
-        found.append(("unsupported-when", "a when-equation", span_of(chain["first"])))
     for key, what in (
         ("algorithms", "an algorithm section"),
         ("initial_algorithms", "an initial algorithm section"),

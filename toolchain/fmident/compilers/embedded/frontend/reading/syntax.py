@@ -317,6 +317,37 @@ class Equation:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class WhenAssignment:
+    """``variable = value`` in a when-equation, or ``reinit(variable, value)``."""
+
+    variable: str
+    value: Expression
+    reinit: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WhenConditional:
+    """An if-equation in a when-equation."""
+
+    branches: tuple[tuple[Expression, tuple[WhenItem, ...]], ...]
+    otherwise: tuple[WhenItem, ...]
+    span: Span
+
+
+WhenItem: TypeAlias = WhenAssignment | WhenConditional
+
+
+@dataclass(frozen=True, slots=True)
+class WhenBranch:
+    """``when condition then`` or ``elsewhen condition then``."""
+
+    condition: Expression
+    body: tuple[WhenItem, ...]
+    span: Span
+
+
 @dataclass(frozen=True)
 class FlatModel:
     """A flat model as the Modelica front end gives it."""
@@ -332,6 +363,8 @@ class FlatModel:
     """Field names of each record type."""
     record_instances: dict[str, str] = field(default_factory=dict)
     """Type name of each record variable."""
+    whens: tuple[tuple[WhenBranch, ...], ...] = ()
+    """When-equations: the first branch and those of ``elsewhen``."""
     unsupported: tuple[tuple[str, str, Span], ...] = ()
     """Constructs found that the subset does not contain: rule, what, where."""
     enumerators: dict[str, int] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from fmident.compilers.embedded.frontend.equations.system import TIME
@@ -75,6 +75,26 @@ class UnitChecker:
         for assertion in self._flat.assertions:
             text = f"assert({expression_text(assertion.condition)}, ...)"
             self._guarded(text, assertion.span, partial(_condition, assertion.condition))
+        for branch in (b for branches in self._flat.whens for b in branches):
+            text = f"when {expression_text(branch.condition)}"
+            self._guarded(text, branch.span, partial(_condition, branch.condition))
+            self._when(branch.body)
+
+    def _when(self, items: Sequence[sx.WhenItem]) -> None:
+        for item in items:
+            if isinstance(item, sx.WhenConditional):
+                for condition, body in item.branches:
+                    text = f"if {expression_text(condition)}"
+                    self._guarded(text, item.span, partial(_condition, condition))
+                    self._when(body)
+                self._when(item.otherwise)
+                continue
+            value = expression_text(item.value)
+            text = f"{item.variable} = {value}"
+            if item.reinit:
+                text = f"reinit({item.variable}, {value})"
+            reference = sx.Reference(item.variable, (), item.span)
+            self._guarded(text, item.span, partial(_same, reference, item.value))
 
     def _guarded(
         self, text: str, span: sx.Span, action: Callable[[DimensionalAnalysis], object]

@@ -1,0 +1,185 @@
+package Events "Models with events, each with a solution that is known"
+  model Ball "bounces: impacts at times in closed form"
+    parameter Real e = 0.7;
+    parameter Real g = 9.81;
+    output Real h(start = 1, fixed = true);
+    Real v(start = 0, fixed = true);
+    output Integer impacts(start = 0, fixed = true);
+    output Boolean low = h <= 0;
+  equation
+    der(h) = v;
+    der(v) = -g;
+    when low then
+      reinit(v, -e*pre(v));
+      impacts = pre(impacts) + 1;
+    end when;
+  end Ball;
+
+  model Thermostat "hysteresis: two exponentials in turns"
+    parameter Real high = 25;
+    parameter Real low = 22;
+    output Real T(start = 20, fixed = true);
+    output Boolean on(start = true, fixed = true);
+    output Integer switches(start = 0, fixed = true);
+  equation
+    der(T) = 0.5*(10 - T) + (if on then 10 else 0);
+    on = if pre(on) then T < high else T < low;
+    when change(on) then
+      switches = pre(switches) + 1;
+    end when;
+  end Thermostat;
+
+  model Controller "a sampled PI controller"
+    parameter Real Ts = 0.05;
+    parameter Real k = 3;
+    parameter Real Ti = 1;
+    input Real w;
+    output Real x(start = 0, fixed = true);
+    Real v(start = 0, fixed = true);
+    output Real u(start = 0, fixed = true);
+    Real i(start = 0, fixed = true);
+  equation
+    der(x) = v;
+    der(v) = u - v;
+    when sample(0, Ts) then
+      i = pre(i) + Ts/Ti*(w - x);
+      u = k*((w - x) + i);
+    end when;
+  end Controller;
+
+  model Times "no states: relations of time, functions that jump"
+    parameter Real T = 0.35;
+    input Real u;
+    output Boolean late = time > T;
+    output Real y = if late then 2 else 1;
+    output Integer n = integer(u);
+    output Real saw = mod(u, 2);
+    output Real remainder = rem(-u, 2);
+    output Real whole = div(-u, 2);
+    output Real up = ceil(u);
+    output Real s = sign(u - 3);
+    output Integer edges(start = 0, fixed = true);
+  equation
+    when {n > 2, late} then
+      edges = pre(edges) + 1;
+    end when;
+  end Times;
+
+  model Switched "the right-hand side switches at given times"
+    parameter Real a = 0.3;
+    parameter Real b = 0.7123;
+    output Real x(start = 0, fixed = true);
+  equation
+    der(x) = if time < a then 1 elseif time < b then -2 else 5;
+  end Switched;
+
+  model Stick "a mass that sliding friction stops and the spring does not move again"
+    parameter Real k = 1;
+    parameter Real Fc = 0.45;
+    output Real x(start = 1, fixed = true);
+    output Real v(start = 0, fixed = true);
+    output Boolean sticks(start = false, fixed = true);
+    Integer direction;
+  equation
+    der(x) = v;
+    der(v) = if sticks then 0 else -k*x - Fc*direction;
+    sticks = pre(sticks) or (change(direction) and abs(k*x) < Fc);
+    direction = if v > 0 then 1 else -1;
+    when sticks then
+      reinit(v, 0);
+    end when;
+  end Stick;
+
+  model Start "what happens at the start, and at the end"
+    output Integer a(start = 1);
+    output Integer b(start = 5, fixed = true);
+    output Real c(start = 2);
+    output Boolean first;
+    output Real x;
+    output Integer ends(start = 0, fixed = true);
+  equation
+    first = initial();
+    when {initial(), time > 0.5} then
+      a = pre(a) + 10;
+    end when;
+    when time >= 0 then
+      b = pre(b) + 100;
+    end when;
+    when sample(0.2, 0.2) then
+      c = pre(c) + 1;
+    end when;
+    when terminal() then
+      ends = pre(ends) + 1;
+    end when;
+    der(x) = 0;
+  initial equation
+    pre(a) = 3;
+    c = 7;
+    x = c + 0.5;
+  end Start;
+
+  model Rectifier "an ideal diode: state of the diode and currents belong together"
+    output Real q(start = 0, fixed = true);
+    Real i;
+    Real u;
+    Real s;
+    Boolean off;
+  equation
+    off = s < 0;
+    u = if off then s else 0;
+    i = if off then 0 else s;
+    sin(10*q1) = u + 2*i + q;
+    der(q) = i;
+    der(q1) = 1;
+  protected
+    Real q1(start = 0, fixed = true);
+  end Rectifier;
+
+  model Chatter
+    output Real x(start = 1, fixed = true);
+  equation
+    der(x) = if x > 0 then -1 else 1;
+  end Chatter;
+
+  model Endless
+    output Real x(start = 0.7, fixed = true);
+  equation
+    der(x) = 1;
+    when x > 1 then
+      reinit(x, 0);
+    elsewhen x < 0.5 then
+      reinit(x, 2);
+    end when;
+  end Endless;
+
+  model Cascade "an event that follows from another at the same instant"
+    output Real x(start = 0, fixed = true);
+    output Integer a(start = 0, fixed = true);
+    output Integer b(start = 0, fixed = true);
+    discrete Real y(start = 0, fixed = true);
+  equation
+    der(x) = 1;
+    when x > 0.5 then
+      a = pre(a) + 1;
+      reinit(x, 2);
+    end when;
+    when {a > 0, x > 1.5} then
+      b = pre(b) + 1;
+      y = a;
+    elsewhen time > 0.1 then
+      b = 10;
+      y = -1;
+    end when;
+  end Cascade;
+
+  model Stiff "stiff between the events"
+    parameter Real fast = 1e6;
+    output Real x(start = 1, fixed = true);
+    Real z(start = 1, fixed = true);
+    output Boolean up(start = false, fixed = true);
+  equation
+    der(z) = -fast*(z - x);
+    der(x) = if up then 1 else -z;
+    up = x < 0.5 or pre(up) and x < 0.8;
+  end Stiff;
+end Events;

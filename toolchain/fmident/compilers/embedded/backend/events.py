@@ -1,0 +1,37 @@
+"""C source of what a model does at events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from fmident.compilers.embedded.backend.derivatives import symbols
+from fmident.compilers.embedded.model import Function, OdeModel
+
+_NAMES = ("live", "samples", "starts", "update")
+
+
+def event_functions(model: OdeModel) -> list[Function]:
+    """Return the functions that the runtime calls at events; none without events."""
+    if model.events is None:
+        return []
+    return [_exported(name, getattr(model.events, name)) for name in _NAMES]
+
+
+def _exported(name: str, function: Function) -> Function:
+    arguments = symbols(function)
+    results = function.call(arguments)
+    return ca.Function(f"fmident_{name}", arguments, ca.cse([ca.densify(r) for r in results]))
+
+
+def event_sizes(model: OdeModel) -> Mapping[str, int]:
+    """Return the macros of ``model_sizes.h`` that count what is held."""
+    events = model.events
+    return {
+        "NH": model.held_count,
+        "NR": len(events.relations) if events else 0,
+        "NS": events.sample_count if events else 0,
+        "ND": events.discrete_count if events else 0,
+        "NDV": len(events.variables) if events else 0,
+    }

@@ -1,0 +1,342 @@
+"""Discrete variables: which equation gives each its value, and when-equations.
+
+At an event every discrete variable has an explicit formula of what the event holds (relations,
+discrete variables, values before the event) and of the continuous variables.
+
+Source: Modelica language specification 3.6, sections 8.3.5 (when-equations) and 8.6
+(initialization).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from fmident.compilers.embedded.frontend.equations.structure import maximum_matching
+from fmident.compilers.embedded.frontend.equations.system import ScalarEquation
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import Events
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
+from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
+from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.reading.printing import expression_text
+from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
+
+AMBIGUOUS = "write it as 'variable = expression', with the values before the event by 'pre'"
+
+
+@dataclass
+class Condition:
+    """One element of the condition of a when-equation; it acts where it becomes true."""
+
+    symbol: v.SX
+    before: v.SX
+    value: Scalar
+
+
+@dataclass
+class DiscreteSolution:
+    """What happens at an event.
+
+    Parameters
+    ----------
+    formulas
+        Discrete variable to its value.
+    conditions
+        Of when-equations, which are discrete variables, too.
+    reinits
+        State to its value after the event.
+    starts
+        Discrete variable to the value that it has before the start.
+    """
+
+    formulas: dict[str, Scalar] = field(default_factory=dict)
+    conditions: list[Condition] = field(default_factory=list)
+    reinits: dict[str, tuple[Scalar, sx.Span]] = field(default_factory=dict)
+    starts: dict[str, Scalar] = field(default_factory=dict)
+
+
+def assigned_names(whens: Sequence[Sequence[sx.WhenBranch]]) -> frozenset[str]:
+    """Return the variables that when-equations give values to."""
+    items = (item for branches in whens for branch in branches for item in _all(branch.body))
+    return frozenset(item.variable for item in items if not item.reinit)
+
+
+def _all(items: Sequence[sx.WhenItem]) -> Iterator[sx.WhenAssignment]:
+    for item in items:
+        if isinstance(item, sx.WhenAssignment):
+            yield item
+        else:
+            for _, body in item.branches:
+                yield from _all(body)
+            yield from _all(item.otherwise)
+
+
+def solve_discrete(
+    flat: sx.FlatModel,
+    equations: Sequence[ScalarEquation],
+    lowering: Lowering,
+    state: LoweringState,
+) -> tuple[DiscreteSolution, list[ScalarEquation]]:
+    """Find the formula of each discrete variable.
+
+    Parameters
+    ----------
+    flat
+        The model.
+    equations
+        All equations of it that are in no when-equation.
+    lowering
+        Evaluates what stands in when-equations.
+    state
+        What the model holds between events.
+
+    Returns
+    -------
+    tuple
+        What happens at events, and the equations that are left for continuous variables.
+
+    Raises
+    ------
+    Refusal
+        A discrete variable without an equation, or with two; a loop of discrete variables.
+    """
+    result = DiscreteSolution()
+    for branches in flat.whens:
+        _when(branches, lowering, state.events, result)
+    free = [n for n in state.events.discretes if n not in result.formulas]
+    index = {state.events.discretes[n].symbol.element_hash(): i for i, n in enumerate(free)}
+    chosen, remaining = [], []
+    for equation in equations:
+        sides = ((equation.left, equation.right), (equation.right, equation.left))
+        candidates = [
+            index[a.element_hash()]
+            for a, b in sides
+            if v.is_symbolic(a)
+            and a.is_symbolic()
+            and a.element_hash() in index
+            and state.events.is_discrete_time(b, state.time_invariant)
+        ]
+        if candidates:
+            chosen.append((equation, candidates))
+            continue
+        if any(isinstance(side, bool) for side in (equation.left, equation.right)):
+            raise Refusal(
+                "type-error", f"a Boolean equation: {equation.text}", equation.span, AMBIGUOUS
+            )
+        remaining.append(equation)
+    matching = maximum_matching([c for _, c in chosen], len(free))
+    for k in matching.unmatched_unknowns:
+        discrete = state.events.discretes[free[k]]
+        raise Refusal(
+            "discrete-variable",
+            f"no equation gives the discrete variable '{free[k]}' its value",
+            discrete.variable.span,
+            AMBIGUOUS,
+        )
+    for k in matching.unmatched_equations:
+        equation = chosen[k][0]
+        raise Refusal(
+            "discrete-variable",
+            f"another equation already gives the discrete variable in '{equation.text}' its value",
+            equation.span,
+            "remove one of them",
+        )
+    for (equation, _), unknown in zip(chosen, matching.unknown_of, strict=True):
+        assert unknown is not None
+        name = free[unknown]
+        symbol = state.events.discretes[name].symbol
+        left = v.is_symbolic(equation.left) and bool(ca.is_equal(equation.left, symbol))
+        result.formulas[name] = equation.right if left else equation.left
+    return result, remaining
+
+
+def _when(
+    branches: Sequence[sx.WhenBranch],
+    lowering: Lowering,
+    events: Events,
+    result: DiscreteSolution,
+) -> None:
+    """Add what one when-equation does."""
+    before: Scalar = False  # an earlier branch acts
+    values: dict[str, Scalar] = {}
+    reinits: dict[str, tuple[Scalar, sx.Span]] = {}
+    actions: list[tuple[Scalar, sx.WhenBranch]] = []
+    for branch in branches:
+        acts = _acts(branch, lowering, events, result)
+        actions.append((v.logical_and(acts, v.logical_not(before)), branch))
+        before = v.logical_or(before, acts)
+    with lowering.without_events():
+        for acts, branch in actions:
+            _body(branch.body, acts, lowering, events, values, reinits)
+    for name, value in values.items():
+        if name in result.formulas:
+            raise Refusal(
+                "discrete-variable",
+                f"two when-equations give '{name}' a value",
+                branches[0].span,
+                "use one when-equation with elsewhen",
+            )
+        result.formulas[name] = value
+    for name, (value, span) in reinits.items():
+        if name in result.reinits:
+            raise Refusal(
+                "reinit",
+                f"two when-equations reinitialise '{name}'",
+                span,
+                "use one when-equation with elsewhen",
+            )
+        result.reinits[name] = (value, span)
+
+
+def _acts(
+    branch: sx.WhenBranch, lowering: Lowering, events: Events, result: DiscreteSolution
+) -> Scalar:
+    """Return whether a branch acts at an event: an element of its condition becomes true."""
+    elements = (
+        branch.condition.elements if isinstance(branch.condition, sx.Array) else (branch.condition,)
+    )
+    acts: Scalar = False
+    for element in elements:
+        for value in v.flat(lowering.evaluate(element)):
+            if isinstance(value, bool):
+                continue  # it never becomes true
+            if not v.is_symbolic(value):
+                raise Refusal(
+                    "type-error", "the condition of 'when' is not Boolean", branch.span, ""
+                )
+            if not events.is_discrete_time(value, lowering.state.time_invariant):
+                raise Refusal(
+                    "unsupported-when",
+                    f"the condition '{expression_text(element)}' varies between events",
+                    branch.span,
+                    "remove noEvent from it",
+                )
+            k = len(result.conditions)
+            condition = Condition(ca.SX.sym(f"when{k}"), ca.SX.sym(f"pre(when{k})"), value)
+            result.conditions.append(condition)
+            rises = v.logical_and(value, v.logical_not(condition.before))
+            # At the start only those act that say initial() themselves.
+            at_start = bool(ca.is_equal(value, events.initial))
+            acts = v.logical_or(acts, v.choose(events.initial, at_start, rises))
+    return acts
+
+
+def _body(
+    items: Sequence[sx.WhenItem],
+    acts: Scalar,
+    lowering: Lowering,
+    events: Events,
+    values: dict[str, Scalar],
+    reinits: dict[str, tuple[Scalar, sx.Span]],
+) -> None:
+    for item in items:
+        if isinstance(item, sx.WhenConditional):
+            reached = acts
+            for node, body in item.branches:
+                condition = lowering.evaluate(node)
+                _body(body, v.logical_and(reached, condition), lowering, events, values, reinits)
+                reached = v.logical_and(reached, v.logical_not(condition))
+            _body(item.otherwise, reached, lowering, events, values, reinits)
+            continue
+        targets = v.flat(lowering.scope.value(item.variable, item.span))
+        given = v.flat(lowering.evaluate(item.value))
+        if len(targets) != len(given):
+            raise Refusal(
+                "shape-mismatch",
+                f"'{item.variable}' has {len(targets)} elements and gets {len(given)}",
+                item.span,
+                "make both sides the same size",
+            )
+        for target, value in zip(targets, given, strict=True):
+            if item.reinit:
+                name = target.name()
+                old, _ = reinits.get(name, (target, item.span))
+                reinits[name] = (v.choose(acts, value, old), item.span)
+                continue
+            discrete = events.of(target)
+            if discrete is None:
+                raise unknown_name(item.variable, item.span, list(events.discretes))
+            old = values.get(discrete.name, discrete.before)
+            values[discrete.name] = v.choose(acts, value, old)
+
+
+def initial_values(
+    equations: Sequence[ScalarEquation], events: Events, solution: DiscreteSolution
+) -> list[ScalarEquation]:
+    """Take the initial equations of discrete variables; return the others.
+
+    ``pre(n) = value``, and ``n = value`` where a when-equation gives n its value, say what n
+    holds before the start.
+    """
+    remaining = []
+    for equation in equations:
+        for side, value in ((equation.left, equation.right), (equation.right, equation.left)):
+            name = _initial_target(side, events)
+            if name is not None and name not in solution.starts:
+                solution.starts[name] = value
+                break
+        else:
+            remaining.append(equation)
+    return remaining
+
+
+def _initial_target(side: Scalar, events: Events) -> str | None:
+    if not v.is_symbolic(side) or not side.is_symbolic():
+        return None
+    for name, discrete in events.discretes.items():
+        if side.element_hash() in (
+            discrete.symbol.element_hash(),
+            discrete.before.element_hash(),
+        ):
+            return name
+    return None
+
+
+def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
+    """Refuse discrete variables that need their own value at the same event.
+
+    Parameters
+    ----------
+    events
+        The discrete variables.
+    formulas
+        Their values, with continuous variables replaced by what they follow from.
+    """
+    hashes = {d.symbol.element_hash(): n for n, d in events.discretes.items()}
+    needs = {
+        name: [
+            hashes[s.element_hash()]
+            for s in (ca.symvar(value) if v.is_symbolic(value) else [])
+            if s.element_hash() in hashes
+        ]
+        for name, value in formulas.items()
+    }
+    done: set[str] = set()
+    for root in needs:
+        way: list[str] = []
+        stack = [(root, iter(needs[root]))] if root not in done else []
+        way = [root] if stack else []
+        while stack:
+            name, others = stack[-1]
+            other = next(others, None)
+            if other is None:
+                done.add(name)
+                stack.pop()
+                way.pop()
+            elif other in way:
+                loop = [*way[way.index(other) :], other]
+                discrete = events.discretes[other]
+                raise Refusal(
+                    "discrete-loop",
+                    "a discrete variable needs its own value at the same event: "
+                    + " <- ".join(f"'{n}'" for n in loop),
+                    discrete.variable.span,
+                    "use the value before the event, 'pre(...)', somewhere",
+                )
+            elif other not in done:
+                stack.append((other, iter(needs.get(other, ()))))
+                way.append(other)

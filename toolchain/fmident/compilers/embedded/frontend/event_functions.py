@@ -1,0 +1,183 @@
+"""What happens at events, as functions of the model's vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import casadi as ca
+
+from fmident.compilers.embedded.frontend.equations.blocks import Substitution
+from fmident.compilers.embedded.frontend.equations.causalize import Solution
+from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, check_no_loop
+from fmident.compilers.embedded.frontend.equations.system import Unknowns
+from fmident.compilers.embedded.frontend.functions import column, model_function
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
+from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import Refusal
+from fmident.compilers.embedded.model import Events as EventModel
+from fmident.compilers.embedded.model import ScalarVariable
+
+
+class EventFunctions:
+    """Builds the part of the model that speaks of events.
+
+    Parameters
+    ----------
+    events
+        What the model holds.
+    at_events
+        What happens at an event.
+    solution
+        The causalised equations.
+    unknowns
+        Symbols.
+    """
+
+    def __init__(
+        self, events: Events, at_events: DiscreteSolution, solution: Solution, unknowns: Unknowns
+    ) -> None:
+        self._events = events
+        self._at_events = at_events
+        self._solution = solution
+        self._unknowns = unknowns
+        self._check_before()
+        # Those that the FMU shows come first.
+        self._discretes = sorted(events.discretes.values(), key=lambda d: d.variable.protected)
+
+    @property
+    def held(self) -> list[v.SX]:
+        """Symbols of what is held, behind the calculated parameters."""
+        if not self._events.any:
+            return []
+        return [
+            *(h.symbol for h in self._events.held),
+            self._events.initial,
+            self._events.terminal,
+            *(s.symbol for s in self._events.samples),
+            *(d.symbol for d in self._discretes),
+            *(c.symbol for c in self._at_events.conditions),
+        ]
+
+    def build(
+        self,
+        full: Sequence[v.SX],
+        substitution: Substitution,
+        lowering: Lowering,
+        describe: Callable[[Discrete], ScalarVariable],
+        flat: sx.FlatModel,
+    ) -> EventModel | None:
+        """Return what happens at events; ``None`` when nothing ever does.
+
+        Parameters
+        ----------
+        full
+            Columns of t, x, u, p and c with what is held.
+        substitution
+            Replaces algebraic variables.
+        lowering
+            Evaluates start values.
+        describe
+            Returns the description of a discrete variable.
+        flat
+            The model.
+        """
+        if not self._events.any:
+            return None
+        names = ["t", "x", "u", "p", "c"]
+        found = self._at_events
+        values = substitution([found.formulas[d.name] for d in self._discretes])
+        check_no_loop(
+            self._events, {d.name: e for d, e in zip(self._discretes, values, strict=True)}
+        )
+        conditions = substitution([c.value for c in found.conditions])
+        states = substitution(self._states_after())
+        before = [*(d.before for d in self._discretes), *(c.before for c in found.conditions)]
+        starts = substitution(
+            [
+                *(found.starts.get(d.name, _start(d, lowering)) for d in self._discretes),
+                *(0 for _ in found.conditions),
+            ]
+        )
+        live = substitution([h.live for h in self._events.held])
+        _, _, _, p, c = full
+        pairs = [(s.start, s.interval) for s in self._events.samples]
+        shown = [d for d in self._discretes if not d.variable.protected]
+        update = ca.Function(
+            "update",
+            [*full, column(before)],
+            [column([*values, *conditions]), column(states)],
+            [*names, "pre"],
+            ["d", "x_after"],
+            {"allow_free": True},
+        )
+        return EventModel(
+            variables=tuple(describe(d) for d in shown),
+            outputs=frozenset(d.name for d in shown if is_output(d.variable, flat)),
+            hidden=len(before) - len(shown),
+            relations=tuple(h.text for h in self._events.held),
+            live=model_function("live", full, names, column(live), "r"),
+            samples=model_function(
+                "samples", [p, c], ["p", "c"], column([e for pair in pairs for e in pair]), "s"
+            ),
+            starts=model_function("starts", full, names, column(starts), "pre"),
+            update=update,
+        )
+
+    def _states_after(self) -> list[Scalar]:
+        """Return the states after an event: as before but for what is reinitialised."""
+        after: dict[str, Scalar] = {n: self._unknowns.variables[n] for n in self._solution.states}
+        for name, (value, span) in self._at_events.reinits.items():
+            state, sign = self._state(name)
+            if state is None:
+                raise Refusal(
+                    "reinit", f"'reinit' of '{name}', which is not a state", span, self._hint()
+                )
+            after[state] = v.plain(sign * value)
+        return list(after.values())
+
+    def _check_before(self) -> None:
+        for name, span in self._events.before.items():
+            if self._state(name)[0] is None:
+                raise Refusal(
+                    "unsupported-pre",
+                    f"'pre({name})': '{name}' is neither a discrete variable nor a state",
+                    span,
+                    f"write '{name}' where its value at the event is meant",
+                )
+
+    def _state(self, name: str) -> tuple[str | None, int]:
+        alias = self._solution.aliases.get(name)
+        other, sign = (alias.representative, alias.sign) if alias else (name, 1)
+        return (other if other in self._solution.states else None), sign
+
+    def _hint(self) -> str:
+        return "the states are: " + (
+            ", ".join(f"'{n}'" for n in self._solution.states) or "there are none"
+        )
+
+
+def _start(discrete: Discrete, lowering: Lowering) -> Scalar:
+    """Return the attribute ``start`` of a discrete variable; 0 or false when there is none."""
+    variable = discrete.variable
+    if variable.start is None:
+        return 0
+    scalars = v.flat(lowering.evaluate(variable.start))
+    value = scalars[discrete.position if len(scalars) > 1 else 0]
+    if isinstance(value, str) or not lowering.is_time_invariant(value):
+        raise Refusal(
+            "variability",
+            f"'start' of '{discrete.name}' is not a parameter expression",
+            variable.span,
+            "use parameters and constants only, or write an initial equation",
+        )
+    return int(value) if isinstance(value, bool) else value
+
+
+def is_output(variable: sx.Variable, flat: sx.FlatModel) -> bool:
+    """Return whether a variable is an output of the exported class itself."""
+    root, *fields = variable.name.split(".")
+    whole = not fields or root in flat.record_instances
+    return whole and variable.causality == "output"

@@ -1,0 +1,307 @@
+/* Events. Between two of them relations, samples and discrete variables are held, so that what is
+ * integrated is smooth. At an event they are found by iteration: first with what was before the
+ * event fixed, then again with the new values as those from before, until nothing changes any
+ * more (Modelica language specification 3.6, section 8.6 and appendix B). */
+#include "instance.h"
+
+#if FMIDENT_NH > 0
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(n) ((n) > 0 ? (n) : 1)
+
+enum {
+  NX = COUNT(FMIDENT_NX),
+  NR = COUNT(FMIDENT_NR),
+  NS = COUNT(FMIDENT_NS),
+  ND = COUNT(FMIDENT_ND),
+  /* One after the other, all may change; more often than that nothing is found. */
+  MOST_PASSES = 20 + 2 * FMIDENT_NH,
+  MOST_ROUNDS = 1000,
+  LOOKS = 4,           /* at the relations within a step */
+  MOST_IN_A_ROW = 1000, /* events that hardly get on */
+  INITIALLY = 1
+};
+
+/* Two that are not a number are the same. */
+static int differ(double a, double b) { return a != b && !(isnan(a) && isnan(b)); }
+
+static int first_difference(const double *a, const double *b, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (differ(a[i], b[i])) return (int)i;
+  }
+  return -1;
+}
+
+/* What is held has changed. */
+static void hold(Instance *m) {
+  memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NH * sizeof(double));
+  m->now.valid &= ~VALID_OF_X_U;
+}
+
+static int cannot(Instance *m, double t, const char *what) {
+  snprintf(m->trouble, sizeof m->trouble, "the %s cannot be evaluated at %.17g", what, t);
+  return 1;
+}
+
+static int live(Instance *m, double since, const double *x, double *relations) {
+  const double t = m->now.t + since;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  m->res[0] = relations;
+  return fmident_live(m->arg, m->res, m->iw, m->work, 0) ? cannot(m, t, "relations") : 0;
+}
+
+/* Values before the start follow from the states. */
+static int starts(Instance *m, double since, const double *x) {
+  const double t = m->now.t + since;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  m->res[0] = m->before;
+  return fmident_starts(m->arg, m->res, m->iw, m->work, 0) ? cannot(m, t, "start values") : 0;
+}
+
+static int update(Instance *m, double since, const double *x, double *d, double *after) {
+  const double t = m->now.t + since;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  m->arg[5] = m->before;
+  m->res[0] = d;
+  m->res[1] = after;
+  if (fmident_update(m->arg, m->res, m->iw, m->work, 0)) return cannot(m, t, "discrete variables");
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    if (!isfinite(after[i])) return cannot(m, t, "states after the event");
+  }
+  for (size_t i = 0; i < FMIDENT_ND; ++i) {
+    if (!isfinite(d[i])) return cannot(m, t, "discrete variables");
+  }
+  return 0;
+}
+
+/* Find what is held where all that was before is fixed; `initially` the states follow, too. */
+static int settle(Instance *m, double since, double *x, double *after, int initially) {
+  double relations[NR], d[ND];
+  int relation = -1, changed;
+  for (int pass = 0; pass < MOST_PASSES; ++pass) {
+    double x_before[NX];
+    if (initially) {
+      memcpy(x_before, x, FMIDENT_NX * sizeof(double));
+      if (fmident_initial_x(m) || starts(m, since, x)) return 1;
+    }
+    if (live(m, since, x, relations)) return 1;
+    relation = first_difference(relations, m->held, FMIDENT_NR);
+    if (relation >= 0) m->row.relation = relation;
+    memcpy(m->held, relations, FMIDENT_NR * sizeof(double));
+    hold(m);
+    if (update(m, since, x, d, after)) return 1;
+    changed = relation >= 0 || first_difference(d, m->held + HELD_D, FMIDENT_ND) >= 0 ||
+              (initially && first_difference(x, x_before, FMIDENT_NX) >= 0);
+    memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
+    hold(m);
+    if (!changed) return 0;
+  }
+  snprintf(m->trouble, sizeof m->trouble, "no consistent values are found at the event at %.17g%s%s%s",
+           m->now.t + since, relation < 0 ? "" : ": '", relation < 0 ? "" : fmident_relations[relation],
+           relation < 0 ? "" : "' switches without end");
+  return 1;
+}
+
+/* initial(), terminal() and samples are true in the first round of an event only. */
+static int end_phases(Instance *m) {
+  int any = 0;
+  for (int i = HELD_INITIAL; i < HELD_D; ++i) {
+    any |= m->held[i] != 0.0;
+    m->held[i] = 0.0;
+  }
+  if (any) hold(m);
+  return any;
+}
+
+static int iterate(Instance *m, double since, double *x) {
+  double after[NX];
+  for (int round = 0; round < MOST_ROUNDS; ++round) {
+    int changed;
+    if (settle(m, since, x, after, 0)) return 1;
+    changed = first_difference(after, x, FMIDENT_NX) >= 0 ||
+              first_difference(m->before, m->held + HELD_D, FMIDENT_ND) >= 0;
+    memcpy(m->before, m->held + HELD_D, FMIDENT_ND * sizeof(double));
+    memcpy(x, after, FMIDENT_NX * sizeof(double));
+    if (!changed && !end_phases(m)) return 0;
+  }
+  snprintf(m->trouble, sizeof m->trouble,
+           "the event at %.17g does not end: each change of a discrete variable or state causes "
+           "another",
+           m->now.t + since);
+  return 1;
+}
+
+static int samples(Instance *m, double *pairs) {
+  if (FMIDENT_NS == 0) return 0;
+  m->arg[0] = m->p;
+  m->arg[1] = m->c;
+  m->res[0] = pairs;
+  return fmident_samples(m->arg, m->res, m->iw, m->work, 0);
+}
+
+/* Hosts add up their steps; what such rounding makes of a communication point still meets it. */
+static double slack(double t, double interval) {
+  return 1e-10 * interval + 4.0 * DBL_EPSILON * fabs(t);
+}
+
+static double due(const double *pair, double tick) { return pair[0] + tick * pair[1]; }
+
+/* Make true the samples that are due. */
+static int sample(Instance *m, double since) {
+  double pairs[2 * NS];
+  const double t = m->now.t + since;
+  if (samples(m, pairs)) return cannot(m, t, "samples");
+  for (size_t k = 0; k < FMIDENT_NS; ++k) {
+    const double *pair = pairs + 2 * k;
+    while (due(pair, m->ticks[k]) <= t + slack(t, pair[1])) {
+      m->held[HELD_SAMPLES + k] = 1.0;
+      m->ticks[k] += 1.0;
+    }
+  }
+  return 0;
+}
+
+double fmident_next_sample(Instance *m, double span) {
+  double pairs[2 * NS], next = INFINITY;
+  if (FMIDENT_NS == 0 || samples(m, pairs)) return next;
+  for (size_t k = 0; k < FMIDENT_NS; ++k) {
+    const double at = due(pairs + 2 * k, m->ticks[k]) - m->now.t;
+    if (at <= span + slack(m->now.t + span, pairs[2 * k + 1])) {
+      next = fmin(next, fmin(fmax(at, 0.0), span));
+    }
+  }
+  return next;
+}
+
+int fmident_event(Instance *m, double since, double *x) {
+  if (sample(m, since)) return 1;
+  hold(m);
+  return iterate(m, since, x);
+}
+
+static int report(Instance *m) {
+  fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
+  return 1;
+}
+
+int fmident_events_start(Instance *m) {
+  double after[NX];
+  m->trouble[0] = '\0';
+  memset(m->held, 0, FMIDENT_NH * sizeof(double));
+  m->held[HELD_INITIAL] = 1.0;
+  hold(m);
+  if (fmident_initial_x(m)) return 1;
+  if (starts(m, 0.0, m->x)) return report(m);
+  memcpy(m->held + HELD_D, m->before, FMIDENT_ND * sizeof(double));
+  hold(m);
+  if (settle(m, 0.0, m->x, after, INITIALLY)) return report(m);
+  memcpy(m->x, after, FMIDENT_NX * sizeof(double));
+  return 0;
+}
+
+int fmident_events_begin(Instance *m) {
+  double pairs[2 * NS];
+  const double t = m->now.t;
+  m->trouble[0] = '\0';
+  memcpy(m->before, m->held + HELD_D, FMIDENT_ND * sizeof(double));
+  m->held[HELD_INITIAL] = 0.0;
+  if (samples(m, pairs)) return cannot(m, t, "samples") | report(m);
+  for (size_t k = 0; k < FMIDENT_NS; ++k) {
+    const double *pair = pairs + 2 * k;
+    if (!(pair[1] > 0.0) || !isfinite(pair[0])) {
+      snprintf(m->trouble, sizeof m->trouble, "a sample has the interval %g: it must be positive",
+               pair[1]);
+      return report(m);
+    }
+    m->ticks[k] = fmax(0.0, ceil((t - slack(t, pair[1]) - pair[0]) / pair[1]));
+  }
+  return fmident_event(m, 0.0, m->x) ? report(m) : 0;
+}
+
+int fmident_events_end(Instance *m) {
+  m->trouble[0] = '\0';
+  m->held[HELD_TERMINAL] = 1.0;
+  hold(m);
+  return iterate(m, 0.0, m->x) ? report(m) : 0;
+}
+
+int fmident_has_switched(Instance *m, double since, const double *x) {
+  double relations[NR];
+  if (FMIDENT_NR == 0) return 0;
+  if (live(m, since, x, relations)) return 0; /* the integrator will say why */
+  return first_difference(relations, m->held, FMIDENT_NR) >= 0;
+}
+
+double fmident_first_switch(Instance *m, double begin, double size, fmident_States *at,
+                            const void *step) {
+  double x[NX], before = 0.0, after = 2.0;
+  if (FMIDENT_NR == 0) return after;
+  for (int look = 1; look <= LOOKS; ++look) {
+    const double fraction = (double)look / LOOKS;
+    at(step, fraction, x);
+    if (fmident_has_switched(m, begin + fraction * size, x)) {
+      after = fraction;
+      break;
+    }
+    before = fraction;
+  }
+  if (after > 1.0) return after;
+  /* Halve until there is no time between. */
+  for (;;) {
+    const double middle = 0.5 * (before + after);
+    const double t0 = m->now.t + (begin + before * size), t1 = m->now.t + (begin + after * size);
+    if (!(middle > before && middle < after) || !(t1 > t0)) break;
+    at(step, middle, x);
+    if (fmident_has_switched(m, begin + middle * size, x)) {
+      after = middle;
+    } else {
+      before = middle;
+    }
+  }
+  return after;
+}
+
+static void no_states(const void *step, double fraction, double *x) {
+  (void)step, (void)fraction, (void)x;
+}
+
+int fmident_event_in_a_row(Instance *m, double since, double span) {
+  Row *row = &m->row;
+  const double t = m->now.t + since;
+  if (row->count == 0 || !(t - row->begin <= 1e-9 * span)) {
+    row->count = 0;
+    row->begin = t;
+  }
+  if (++row->count <= MOST_IN_A_ROW) return 0;
+  snprintf(m->trouble, sizeof m->trouble,
+           "%d events follow each other at %.17g without getting on%s%s%s: give the condition a "
+           "hysteresis, or write noEvent(...)",
+           MOST_IN_A_ROW, t, row->relation < 0 ? "" : "; the last that switched is '",
+           row->relation < 0 ? "" : fmident_relations[row->relation], row->relation < 0 ? "" : "'");
+  return 1;
+}
+
+int fmident_pass_events(Instance *m, double span) {
+  double since = 0.0;
+  m->trouble[0] = '\0';
+  for (;;) {
+    const double next = fmident_next_sample(m, span), end = fmin(next, span);
+    const double fraction =
+        end > since ? fmident_first_switch(m, since, end - since, no_states, NULL) : 2.0;
+    if (fraction <= 1.0) {
+      since += fraction * (end - since);
+    } else {
+      since = end;
+      if (next > span) return 0;
+    }
+    if (fmident_event_in_a_row(m, since, span) || fmident_event(m, since, m->x)) return report(m);
+  }
+}
+
+#else
+typedef int fmident_no_events; /* an empty translation unit is not valid C */
+#endif
