@@ -44,9 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     cache = getattr(config, "cache", None)
     if cache is not None:
         os.environ[VARIABLE] = str(cache.mkdir("fmident-fmus"))
+        os.environ["FMIDENT_CACHE"] = str(cache.mkdir("fmident-kept"))
     elif not hasattr(config, "workerinput"):
         own = tempfile.TemporaryDirectory(prefix="fmident-test-fmus-")
-        os.environ[VARIABLE] = own.name
+        os.environ[VARIABLE] = os.environ["FMIDENT_CACHE"] = own.name
         config.add_cleanup(own.cleanup)
 
 

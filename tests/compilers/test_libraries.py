@@ -185,4 +185,12 @@ def test_single_model_needs_no_class(
     assert Path("Ramp.fmu").exists()
     Path("Two.mo").write_text(Path("Ramp.mo").read_text() + "model Two\nend Two;\n")
     assert main(["build", "Two.mo"]) == 2
-    assert "--class" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "--class Ramp" in told
+    assert "2 models: Ramp, Two" in told
+    Path("Lib.mo").write_text(
+        "package Lib\n  partial model Base\n  end Base;\n  record R\n  end R;\n"
+        "  package Inner\n    block Only\n    end Only;\n  end Inner;\nend Lib;\n"
+    )
+    assert main(["build", "Lib.mo"]) == 2
+    assert "--class Lib.Inner.Only" in capsys.readouterr().err

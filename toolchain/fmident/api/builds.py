@@ -219,14 +219,14 @@ def find_library(
                 packages = expand([place])
                 known |= {name_of(p) for p in packages}
                 if any(name_of(p) == top for p in packages):
-                    return Library(_with_shipped(_needed(top, packages)), folder)
+                    return Library(_with_installed(_with_shipped(_needed(top, packages))), folder)
     shipped = shipped_library()
     if shipped is not None and shipped not in looked:
         looked.append(shipped)
         packages = expand([shipped])
         known |= {name_of(p) for p in packages}
         if any(name_of(p) == top for p in packages):
-            return Library(_needed(top, packages), None)
+            return Library(_with_installed(_needed(top, packages)), None)
     installed = installed_library(top)
     if installed:
         return Library(installed, None)
@@ -422,6 +422,13 @@ def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
     """Add the packages of fmident's own library that the sources need and do not hold."""
     shipped = shipped_library()
     return tuple(sources) if shipped is None else _with_mentioned(sources, expand([shipped]))
+
+
+def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the libraries that the sources use, as they are found for a file of the user."""
+    names = {name_of(source) for source in sources}
+    used = (p for source in sources for p in own_source(source).sources[1:])
+    return (*sources, *{name_of(p): p for p in used if name_of(p) not in names}.values())
 
 
 def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ EXAMPLE = """\
 Without --source, the class is looked for in modelica/ here and in the folders above,
 then in the library that comes with fmident, then where OpenModelica keeps libraries.
 What a file of your own uses is found as OpenModelica finds it: beside it, in
-MODELICAPATH, in OPENMODELICALIBRARY, in ~/.openmodelica/libraries. --all builds the
+MODELICAPATH, in OPENMODELICALIBRARY, in ~/.openmodelica/libraries. Without --class,
+a file with several models lists them. --all builds the
 catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU that is up to
 date is left alone."""
 
@@ -116,18 +118,36 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
             raise UsageError(f"--class requires a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
     from fmident.api.builds import shipped_library
-    from fmident.compilers.libraries import own_source
+    from fmident.compilers.libraries import buildable_classes, own_source
 
     shipped = shipped_library()
     own = own_source(path, more=[] if shipped is None else [shipped])
     tell_all(own.notes)
     if named is None:
-        if len(own.classes) > 1 or own.sources[0].is_dir():
-            raise UsageError(
-                f"'{target}' holds more than one class", hint="say which: --class PACKAGE.MODEL"
-            )
-        named = own.classes[0]
+        known = buildable_classes(own.sources[0], path)
+        of_one_file = own.sources[0].is_dir() and path.suffix == ".mo" and len(known) == 1
+        if len(known) != 1 or (known != own.classes and not of_one_file):
+            raise UsageError(f"'{target}' holds {_listed(known)}", hint=_choice(known))
+        named = known[0]
     return named, (own.sources[0], *arguments.source)
+
+
+_MOST_LISTED = 20
+
+
+def _listed(classes: Sequence[str]) -> str:
+    if not classes:
+        return "no model or block that can be simulated"
+    if len(classes) == 1:
+        return f"the model {classes[0]} beside other classes"
+    more = f" and {len(classes) - _MOST_LISTED} more" if len(classes) > _MOST_LISTED else ""
+    return f"{len(classes)} models: " + ", ".join(classes[:_MOST_LISTED]) + more
+
+
+def _choice(classes: Sequence[str]) -> str:
+    if not classes:
+        return "partial models, packages, records and functions cannot be simulated"
+    return f"say which: --class {classes[0]}"
 
 
 def _build_all(arguments: argparse.Namespace, host: Host) -> int:

@@ -3,7 +3,8 @@
 These are, in this order: the folder that holds the file or package, the folders of
 ``MODELICAPATH`` and ``OPENMODELICALIBRARY``, the user's own ``~/.openmodelica/libraries``
 and those of the installed OpenModelica. In each a library ``Lib`` is a folder ``Lib``, a
-folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo``.
+folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo``. Last come
+the folders of OpenModelica and Dymola where these are installed and not on the path.
 """
 
 from __future__ import annotations
@@ -33,6 +34,17 @@ from fmident.compilers.staleness import source_files
 from fmident.errors import Code, CompilationError, Diagnostic
 
 VARIABLES = ("MODELICAPATH", "OPENMODELICALIBRARY")
+
+DYMOLA = "DYMOLA"
+"""The variable that names the folder of Dymola's installation."""
+_INSTALLATIONS: Sequence[tuple[str, str, str]] = (
+    ("/usr/lib", "omlibrary", ""),
+    ("/opt", "openmodelica*", "lib/omlibrary"),
+    ("/opt", "dymola*", "Modelica/Library"),
+    ("C:/Program Files", "OpenModelica*", "lib/omlibrary"),
+    ("C:/Program Files", "Dymola*", "Modelica/Library"),
+)
+"""Folder, what is in it, and where the libraries are in that."""
 
 _HEAD = re.compile(r"(?<![\w.])\.?([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
@@ -112,6 +124,29 @@ def own_source(
     return OwnSource((own, *found.values()), classes, tuple(notes))
 
 
+def buildable_classes(source: Path, file: Path) -> tuple[str, ...]:
+    """Return the full names of the models and blocks that can be simulated.
+
+    Parameters
+    ----------
+    source
+        A file, or a folder with ``package.mo``.
+    file
+        A file inside that folder, of which the classes are wanted; any other path for all.
+    """
+    # Imported late: it brings all of the embedded compiler with it, which takes a second.
+    from fmident.compilers.embedded.frontend.reading.sources import read_tree
+
+    found = {
+        name: item.file.resolve()
+        for name, item in read_tree(source).classes.items()
+        if item.keyword in ("model", "block", "class")
+        and all(token.text != "partial" for token in item.prefixes)
+    }
+    one = file.resolve() if file.is_file() and file.name != "package.mo" else None
+    return tuple(sorted(n for n, place in found.items() if one is None or place == one))
+
+
 def search_folders(own: Path | None, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the folders in which libraries are looked for, those that exist.
 
@@ -130,8 +165,21 @@ def search_folders(own: Path | None, environment: Mapping[str, str]) -> tuple[Pa
     ]
     beside = [] if own is None else [own.resolve().parent]
     home = HOME_LIBRARIES.expanduser()
-    candidates = [*beside, *named, home, *omc_folders(environment)]
+    candidates = [*beside, *named, home, *omc_folders(environment), *_installed(environment)]
     return tuple(dict.fromkeys(folder for folder in candidates if folder.is_dir()))
+
+
+def _installed(environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders of libraries of OpenModelica and Dymola, the newest version first."""
+    dymola = environment.get(DYMOLA)
+    folders = [Path(dymola) / "Modelica" / "Library"] if dymola else []
+    roaming = environment.get("APPDATA")
+    if roaming:  # OpenModelica's package manager under Windows
+        folders.append(Path(roaming) / ".openmodelica" / "libraries")
+    for place, pattern, inside in _INSTALLATIONS:
+        found = sorted(Path(place).glob(pattern), key=lambda p: version_key(p.name), reverse=True)
+        folders += [folder / inside for folder in found]
+    return folders
 
 
 def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | None:

@@ -118,7 +118,7 @@ def _code_hash() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parent
     for file in sorted(package.rglob("*")):
-        if file.suffix in (".py", ".c", ".h") and file.is_file():
+        if file.suffix in (".py", ".c", ".h", ".mo") and file.is_file():
             digest.update(file.relative_to(package).as_posix().encode() + b"\0")
             digest.update(file.read_bytes() + b"\0")
     for name in _PYTHON_PACKAGES:

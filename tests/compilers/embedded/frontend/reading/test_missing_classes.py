@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.embedded.frontend import load_model
-from fmident.errors import CompilationError
+from fmident.compilers.embedded.frontend.reading.complaints import diagnose
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.sources import read_tree
+from fmident.errors import CompilationError, Location
 
 from ..refusals import refused
 
@@ -58,15 +61,76 @@ def test_model_in_a_file_uses_a_package(tmp_path: Path) -> None:
     assert {v.name: v.start for v in model.parameters} == {"T": 3.0}
 
 
-@pytest.mark.parametrize("statement", ["SI = Modelica.Units.SI", "Modelica.Units.SI"])
-def test_import_of_standard_library_units_is_told_once(tmp_path: Path, statement: str) -> None:
-    source = (
-        f"model M\n  import {statement};\n  parameter SI.Mass m = 1;\n  SI.Force f = 2;\nend M;\n"
-    )
-    (found,) = refused(tmp_path / "M.mo", source).diagnostics
+@pytest.mark.parametrize("statement", ["R = Modelica.Mechanics.Rotational", "Modelica.Mechanics.*"])
+def test_an_import_of_the_standard_library_is_told_once(tmp_path: Path, statement: str) -> None:
+    name = "R" if "=" in statement else "Rotational"
+    source = f"model M\n  import {statement};\n  {name}.A a;\n  {name}.B b;\nend M;\n"
+    (found, *_) = refused(tmp_path / "M.mo", source).diagnostics
     assert found.rule == "unsupported-msl"
+    assert found.location is not None
+    assert found.location.line == 2
     assert found.hint is not None
-    assert "import SI = Mechanisms.Units" in found.hint
+    assert "MODELICAPATH" in found.hint
+
+
+@pytest.mark.parametrize(("error", "panic"), [("", False), ("index out of bounds", True)])
+def test_what_is_compiled_is_named_when_rumoca_says_nothing_of_it(
+    tmp_path: Path, error: str, panic: bool
+) -> None:
+    file = tmp_path / "M.mo"
+    file.write_text("model M\nend M;\n")
+    tree = read_tree(file)
+    (found,) = diagnose("M", error, [], tree, Names([tree]), panic=panic)
+    assert "'M'" in found.message
+    assert found.location == Location(str(file), 1, 7)
+
+
+def test_the_library_that_a_library_lacks_is_named_first(tmp_path: Path) -> None:
+    """Not what follows from it, in the depth of a library that the user did not write."""
+    library = tmp_path / "Lib"
+    library.mkdir()
+    (library / "package.mo").write_text(
+        'package Lib\n  annotation(uses(Machine(version="1.0")));\nend Lib;\n'
+    )
+    (library / "Numbers.mo").write_text(
+        "within Lib;\npackage Numbers\n  constant Real a = Machine.a;\n"
+        "  constant Real b = Machine.b;\nend Numbers;\n"
+    )
+    file = tmp_path / "M.mo"
+    file.write_text(
+        "model M\n  parameter Real a = Lib.Numbers.a, b = Lib.Numbers.b;\n"
+        "  output Real y = a + b;\nend M;\n"
+    )
+    with pytest.raises(CompilationError) as caught:
+        load_model("M", [file, library])
+    (found,) = caught.value.diagnostics
+    assert found.rule == "missing-library"
+    assert "'Lib' needs the library 'Machine'" in found.message
+    assert found.location == Location(str(library / "package.mo"), 2, 19)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_an_unused_import_of_what_is_not_there_does_not_matter(
+    tmp_path: Path, folder: bool
+) -> None:
+    text = (
+        "{within}package Lib\n  import N = No.Such.Thing;\n  model M\n    import Other.Thing;\n"
+        "    output Real y = x;\n  end M;\nend Lib;\n"
+    )
+    place = tmp_path / "Lib" / "package.mo" if folder else tmp_path / "Lib.mo"
+    place.parent.mkdir(exist_ok=True)
+    good = text.format(within="").replace("= x", "= time")
+    place.write_text(good)
+    model, _ = load_model("Lib.M", [place])
+    assert [v.name for v in model.outputs] == ["y"]
+    place.write_text(text.format(within=""))
+    with pytest.raises(CompilationError) as caught:  # at its place in the user's own file
+        load_model("Lib.M", [place])
+    assert caught.value.diagnostics[0].location == Location(str(place), 5, 21)
+    place.write_text(good.replace("y = time", "y = Thing.x"))
+    with pytest.raises(CompilationError) as caught:
+        load_model("Lib.M", [place])
+    assert caught.value.diagnostics[0].rule == "missing-class"
 
 
 def test_consequences_of_a_missing_import_are_left_out(tmp_path: Path) -> None:

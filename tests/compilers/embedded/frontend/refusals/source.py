@@ -79,7 +79,7 @@ SOURCE = {
     "missing package": Case(
         "missing-class", "Foo.Bar b", declarations="Foo.Bar b;", words=("'Foo.Bar'",), hint="'Foo'"
     ),
-    "missing import": Case("missing-class", "Foo.Bar;", declarations="import Foo.Bar;"),
+    "missing import": Case("missing-class", "Foo.Bar;", declarations="import Foo.Bar;\n  Bar b;"),
     "missing base class": Case(
         "missing-class", "Nothing;", declarations="extends Nothing;", words=("'Nothing'",)
     ),
@@ -91,10 +91,17 @@ SOURCE = {
         hint=OTHER,
     ),
     "Modelica Standard Library, function": Case(
-        "unsupported-msl", "Modelica.Math.sin", "y = Modelica.Math.sin(x);", hint=OTHER
+        "unsupported-msl",
+        "Modelica.Math.Vectors",
+        "y = Modelica.Math.Vectors.norm({x});",
+        hint="MODELICAPATH",
     ),
     "Modelica Standard Library, type": Case(
-        "unsupported-msl", "Modelica.Units", "y = x;\n  m = 1;", "Modelica.Units.SI.Mass m;"
+        "unsupported-msl",
+        "Modelica.Media",
+        "y = x;\n  m = 1;",
+        "Modelica.Media.Interfaces.Types.Density m;",
+        hint="installPackage(Modelica)",
     ),
     "sizes": Case(
         "shape-mismatch", "b = a;", "y = x;\n  a = {1, 2, 3};\n  b = a;", "Real a[3];\n  Real b[2];"

@@ -18,7 +18,7 @@ neither does anything inside a function, ``noEvent`` or ``smooth``. Everything e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from fmident.compilers.embedded.frontend.reading.scan_check import (
     check_sources,
     circular_definition,
     component_conditions,
+    involved,
 )
 from fmident.compilers.embedded.frontend.reading.scanner import annotation_arguments
 from fmident.compilers.embedded.frontend.reading.sources import (
@@ -41,6 +42,12 @@ from fmident.compilers.embedded.frontend.reading.sources import (
     offset_location,
     read_tree,
 )
+from fmident.compilers.embedded.frontend.reading.standard_library import (
+    NAME_OF_STANDARD_LIBRARY,
+    STANDARD_LIBRARY,
+    is_stand_in,
+    stand_in,
+)
 from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal, Refusals
 from fmident.compilers.embedded.frontend.units.declared import DeclaredUnits
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
@@ -48,7 +55,6 @@ from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["load_model"]
 
-STANDARD_LIBRARY = "Modelica"
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
 
@@ -80,10 +86,13 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     except CompilationError:
         _raise_syntax_error(class_name, trees)
         raise
-    names = Names([tree, *(t for t in trees if t is not tree)])
+    libraries = [t for t in trees if t is not tree]
+    if STANDARD_LIBRARY not in {t.classes.top_level for t in trees}:
+        libraries.append(stand_in())
+    names = Names([tree, *libraries])
     _raise_circular(class_name, names)
     try:
-        flattened = flatten(class_name, tree, trees)
+        flattened = flatten(class_name, tree, names)
     except CompilationError as error:
         if all(d.rule != "syntax-error" for d in error.diagnostics):
             _raise_dropped(class_name, names)
@@ -100,14 +109,28 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         )
         for rule, text, span in result.warnings
     )
-    return result.model, notes
+    return result.model, (*notes, *_library_used(class_name, tree, names))
+
+
+def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:
+    """Say which standard library the model is made of, when it is made of any."""
+    files = {item.file for item in involved(class_name, names)}
+    for library in names.trees:
+        if library.classes.top_level != STANDARD_LIBRARY or files.isdisjoint(library.files):
+            continue
+        version = _version(library, STANDARD_LIBRARY)
+        what = f"the {NAME_OF_STANDARD_LIBRARY} {version} in '{library.entry.parent}'"
+        if is_stand_in(library):
+            what = f"fmident's stand-in, as there is no {NAME_OF_STANDARD_LIBRARY} here"
+        text = f"'{STANDARD_LIBRARY}' is {what}"
+        yield Diagnostic("note", text, tree.location(class_name), None, "standard-library")
 
 
 def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
     """Refuse a source that cannot be parsed; a class in it may be there and not be seen."""
     for tree in trees:
         try:
-            flatten(class_name, tree, [tree])
+            flatten(class_name, tree, Names([tree]))
         except CompilationError as error:
             if any(d.rule == "syntax-error" for d in error.diagnostics):
                 raise error from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -14,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fmident.compilers.embedded.frontend.kept import kept_folder
 from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
 from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.sources import SourceMap, SourceTree
+from fmident.compilers.embedded.frontend.reading.unused_imports import without_unused_imports
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
 
@@ -32,6 +35,7 @@ PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
 
 _SIGXCPU = int(getattr(signal, "SIGXCPU", 0))
+_NO_IMPORT = "unresolved import"
 _UNREADABLE = "Failed to load source root"
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
@@ -57,8 +61,17 @@ class Flattened:
     unbalanced: str | None = None
 
 
-def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> Flattened:
+def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
     """Parse, resolve, check and flatten a class.
+
+    Parameters
+    ----------
+    class_name
+        The class.
+    tree
+        The sources that hold it.
+    names
+        All sources.
 
     Raises
     ------
@@ -67,8 +80,13 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
     """
     with ScratchFolder("rumoca") as folder:
         scratch = folder.path
-        stage = _Stage(scratch, tree, others)
+        stage = _Stage(scratch / "first", tree, names.trees)
         answer = _run(stage.request(class_name), scratch)
+        if _NO_IMPORT in answer.get("error", ""):
+            trimmed = without_unused_imports(tree, names)
+            if trimmed:
+                stage = _Stage(scratch / "trimmed", tree, names.trees, trimmed)
+                answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
         if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
@@ -83,7 +101,7 @@ def flatten(class_name: str, tree: SourceTree, others: Sequence[SourceTree]) -> 
             stage.in_users_words(answer["error"]),
             [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
             tree,
-            Names([tree, *(other for other in others if other is not tree)]),
+            names,
             panic=bool(answer["panic"]),
         )
         raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
@@ -96,27 +114,45 @@ class _Stage:
     copied into a folder of its own; packages are read where they are.
     """
 
-    def __init__(self, scratch: Path, tree: SourceTree, others: Sequence[SourceTree]) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        tree: SourceTree,
+        others: Sequence[SourceTree],
+        changed: Mapping[Path, str] | None = None,
+    ) -> None:
         self._original: dict[str, str] = {}
         self._scratch = scratch
         self._tree = tree
+        self._changed = changed or {}
+        scratch.mkdir()
         libraries = [other for other in others if other is not tree]
         self._entry = self._staged(tree, "entry")
         self._roots = [
             str(self._staged(other, f"root{i}").parent) for i, other in enumerate(libraries)
         ]
-        inside = [str(file.resolve()) for file in tree.files[1:]]
-        self._files = [str(self._entry), *inside]
+        inside = [self._entry.parent / f.relative_to(tree.entry.parent) for f in tree.files[1:]]
+        self._files = [str(self._entry), *map(str, inside)]
         self._uses = _uses_package(tree, libraries)
 
     def _staged(self, tree: SourceTree, folder: str) -> Path:
-        if tree.entry.name == "package.mo":
+        own = tree is self._tree
+        if tree.entry.name == "package.mo" and not (own and self._changed):
             return tree.entry.resolve()
-        target = self._scratch / folder / tree.entry.name
-        target.parent.mkdir()
-        shutil.copyfile(tree.entry, target)
-        self._original[str(target)] = str(tree.entry)
-        return target
+        base = self._scratch / folder
+        for file in tree.files:
+            target = base / file.relative_to(tree.entry.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if own:
+                target.write_text(self._text(file), encoding="utf-8")
+            else:
+                shutil.copyfile(file, target)
+            self._original[str(target)] = str(file)
+        return base / tree.entry.name
+
+    def _text(self, file: Path) -> str:
+        """Return the text of one of the user's files, as rumoca is to read it."""
+        return self._changed.get(file) or file.read_text(encoding="utf-8")
 
     def request(self, class_name: str) -> dict[str, Any]:
         """Return the request to compile the class with the libraries that it mentions.
@@ -131,7 +167,7 @@ class _Stage:
             request["entry"] = str(self._scratch / "uses" / "uses.mo")
             request["roots"] = [*self._roots, str(self._entry.parent)]
         elif self._uses:
-            request["text"] = self._tree.entry.read_text(encoding="utf-8") + self._uses
+            request["text"] = self._text(self._tree.entry) + self._uses
         return request
 
     def plain_request(self, class_name: str) -> dict[str, Any]:
@@ -158,7 +194,7 @@ class _Stage:
             roots.append(str(self._entry.parent))
         else:
             entry = self._entry
-            text = self._tree.entry.read_text(encoding="utf-8") + text
+            text = self._text(self._tree.entry) + text
         return {
             "entry": str(entry),
             "text": text,
@@ -210,11 +246,13 @@ def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
 def _environment(scratch: Path) -> dict[str, str]:
     """Return the environment of the worker.
 
-    rumoca keeps parsed files in the user's cache: leave nothing behind there. It would also
-    read MODELICAPATH itself: what belongs to a class is decided before, and hashed.
+    rumoca keeps what it has parsed, under the hash of the text: the standard library takes half a
+    minute without. It would also read MODELICAPATH itself: what belongs to a class is decided
+    before, and hashed.
     """
     others = {k: v for k, v in os.environ.items() if k != "MODELICAPATH"}
-    return {**others, "XDG_CACHE_HOME": str(scratch / "cache")}
+    kept = kept_folder("rumoca-" + importlib.metadata.version("rumoca"))
+    return {**others, "XDG_CACHE_HOME": str(kept or scratch / "cache")}
 
 
 def _too_slow(class_name: str, limit: str) -> CompilationError:

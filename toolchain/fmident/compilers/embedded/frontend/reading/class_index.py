@@ -45,6 +45,10 @@ class ClassIndex(Mapping[str, ClassText]):
         own = next((c.name for c in self._found.values() if c.file == entry), "")
         return own.split(".")[0]
 
+    def text(self, file: Path) -> str:
+        """Return the text of one of the files."""
+        return self._texts[file]
+
     def __getitem__(self, name: str) -> ClassText:
         if name not in self._found and self._waiting:
             place = self._place(name)

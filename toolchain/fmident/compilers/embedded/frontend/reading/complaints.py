@@ -9,8 +9,13 @@ from typing import Any
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
 from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.scanner import Token
+from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
 from fmident.compilers.embedded.frontend.reading.sources import SourceTree, offset_location
+from fmident.compilers.embedded.frontend.reading.standard_library import (
+    HOW_TO_GET_IT,
+    STANDARD_LIBRARY,
+    is_stand_in,
+)
 from fmident.compilers.embedded.frontend.reading.syntax_complaints import syntax_errors
 from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, OPENMODELICA
 from fmident.errors import Diagnostic, Location, did_you_mean, nearest
@@ -108,8 +113,9 @@ def diagnose(
     syntax = [d for item in found if item["level"] == "error" for d in syntax_errors(item)]
     if syntax:
         return syntax[:1]
-    messages = _without_consequences(_messages(error, panic))
-    result = [_diagnostic(class_name, message, tree, names) for message in messages]
+    messages = _without_consequences(_messages(class_name, error, panic))
+    absent, messages = _absent_libraries(messages, names)
+    result = [*absent, *(_diagnostic(class_name, message, tree, names) for message in messages)]
     causes = [d for d in result if d.rule == "unsupported-msl"]
     one_per_place = {str(d.location): d for d in reversed(causes or result)}
     return list(reversed(one_per_place.values()))
@@ -127,7 +133,44 @@ def _without_consequences(messages: Sequence[str]) -> list[str]:
     return kept
 
 
-def _messages(error: str, panic: bool) -> list[str]:
+def _absent_libraries(messages: Sequence[str], names: Names) -> tuple[list[Diagnostic], list[str]]:
+    """Name each library that a source asks for and that is not there; return the rest, too."""
+    there = {tree.classes.top_level for tree in names.trees}
+    found: dict[str, Diagnostic] = {}
+    kept = []
+    for message in messages:
+        unknown = "not found" in message or "unresolved" in message
+        quoted = _QUOTED.findall(_PLACE.sub("", message)) if unknown else []
+        heads = [q.split(" = ")[-1].split(".")[0] for q in quoted]
+        absent = next((h for h in heads if h not in there and _asked_for(h, names)), None)
+        if absent is None:
+            kept.append(message)
+        elif absent not in found and (asking := _asked_for(absent, names)) is not None:
+            item, offset = asking
+            found[absent] = Diagnostic(
+                "error",
+                f"'{item.name}' needs the library '{absent}', which is not among the sources",
+                offset_location(item.file, offset),
+                f"put '{absent}' beside '{item.name}', or let MODELICAPATH name the folder that "
+                "holds it; or name it with --source",
+                "missing-library",
+            )
+    return list(found.values()), kept
+
+
+def _asked_for(library: str, names: Names) -> tuple[ClassText, int] | None:
+    """Return the package whose annotation ``uses`` names a library, and where."""
+    for tree in names.trees:
+        item = names.find(tree.classes.top_level)
+        words = [] if item is None else [t.text for t in item.tokens]
+        if item is not None and "uses" in words:
+            offset = find_words(item.tokens[words.index("uses") :], [library])
+            if offset is not None:
+                return item, offset
+    return None
+
+
+def _messages(class_name: str, error: str, panic: bool) -> list[str]:
     """Split an exception's text into its findings, without rumoca's own phases."""
     related = [
         line.split("]: ", 1)[1]
@@ -136,13 +179,13 @@ def _messages(error: str, panic: bool) -> list[str]:
     ]
     if related:
         return list(dict.fromkeys(related))
-    first = error.splitlines()[0] if error else "rumoca gave no message"
+    first = error.splitlines()[0] if error else f"rumoca gave no message about '{class_name}'"
     detail = re.search(r'feature: "([^"]*)", detail: "([^"]*)"', first)
     if detail:  # a panic
         place = _SPAN.search(first)
         return [f"{detail[1]}: {detail[2]}" + (f" ({place[0]})" if place else "")]
     if panic:
-        return [f"rumoca failed inside: {first}"]
+        return [f"rumoca failed inside when it compiled '{class_name}': {first}"]
     first = re.sub(r"^\w+ failed: \S+ failed in \w+: ", "", first)
     return [re.sub(r"^\S+ could not be compiled: ", "", first)]
 
@@ -161,7 +204,7 @@ def _diagnostic(class_name: str, message: str, tree: SourceTree, known: Names) -
     quoted = (n.split(" = ")[-1] for n in _QUOTED.findall(message))  # import A = B.C
     names = [n for n in quoted if n != class_name]
     if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
-        rule, hint = _missing(rule, names[0], class_name, tree)
+        rule, hint = _missing(rule, names[0], class_name, tree, known)
     if place is None:
         place = _search(class_name, [*_keywords(message), *names], tree, known, message)
         message = re.sub(r" \(start: BytePos\(\d+\)\)$", "", message)
@@ -195,10 +238,12 @@ def _plain(message: str) -> str:
     return message.replace("`", "'")
 
 
-def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[str, str]:
+def _missing(
+    rule: str, name: str, class_name: str, tree: SourceTree, sources: Names
+) -> tuple[str, str]:
     """Return rule and hint for a name that nothing defines."""
-    if name.split(".")[0] == "Modelica":
-        return "unsupported-msl", _without_msl(name)
+    if name.split(".")[0] == STANDARD_LIBRARY and any(map(is_stand_in, sources.trees)):
+        return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}"
     if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
     if rule == "unknown-variable":
@@ -214,13 +259,6 @@ def _missing(rule: str, name: str, class_name: str, tree: SourceTree) -> tuple[s
         return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
     package = name.split(".")[0]
     return rule, f"declare it, or add the file or folder of '{package}' to the sources"
-
-
-def _without_msl(name: str) -> str:
-    hint = "the embedded compiler has no Modelica Standard Library; "
-    if re.match(r"Modelica\.(SIunits|Units(\.SI)?)\b", name):
-        hint += "Mechanisms.Units has units under the same names: import SI = Mechanisms.Units; or "
-    return hint + OPENMODELICA
 
 
 def _keywords(message: str) -> list[str]:
@@ -248,9 +286,9 @@ def _search(
     byte = _SPAN.search(message)
     if byte and own is not None and len(tree.files) == 1:
         return offset_location(own.file, int(byte.group(1)))
-    others = [item for item in involved(class_name, known) if item.name != class_name]
+    others = [item for item in _used_and_around(class_name, known) if item.name != class_name]
     for name in names:
-        words = name.split(".")
+        words = name.removesuffix(".*").split(".")
         for item in [own, *others]:
             if item is None:
                 continue
@@ -258,6 +296,19 @@ def _search(
             if offset is not None:
                 return offset_location(item.file, offset)
     return tree.location(class_name)
+
+
+def _used_and_around(class_name: str, known: Names) -> list[ClassText]:
+    """Return the classes that a class uses, and those around them, whose imports hold in them."""
+    used = involved(class_name, known)
+    found = {item.name: item for item in used}
+    for item in used:
+        parts = item.name.split(".")
+        for depth in range(len(parts) - 1, 0, -1):
+            around = known.find(".".join(parts[:depth]))
+            if around is not None:
+                found.setdefault(around.name, around)
+    return list(found.values())
 
 
 def _der_of_expression(tokens: Sequence[Token]) -> int | None:

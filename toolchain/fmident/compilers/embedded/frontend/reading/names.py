@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.scanner import ClassText
 from fmident.compilers.embedded.frontend.reading.sources import SourceTree
 
 _MOST_BASES = 20
@@ -39,11 +38,7 @@ class Import:
 
 def imports(item: ClassText) -> tuple[Import, ...]:
     """Return the import clauses of a class."""
-    return _imports(item.tokens)
-
-
-@lru_cache(maxsize=4096)
-def _imports(tokens: tuple[Token, ...]) -> tuple[Import, ...]:
+    tokens = item.tokens
     result: list[Import] = []
     for i, token in enumerate(tokens):
         if token.text != "import" or token.kind != "word":
@@ -84,6 +79,14 @@ class Names:
     def __init__(self, trees: Sequence[SourceTree]) -> None:
         self._trees = tuple(trees)
         self._members: dict[tuple[str, str], str | None] = {}
+        self._imports: dict[str, tuple[Import, ...]] = {}
+        self.used: dict[str, list[ClassText]] = {}
+        """What :func:`~.scan_check.involved` has found, by class."""
+
+    @property
+    def trees(self) -> tuple[SourceTree, ...]:
+        """The sources, the user's own first."""
+        return self._trees
 
     def find(self, name: str) -> ClassText | None:
         """Return the class of a full name."""
@@ -115,12 +118,17 @@ class Names:
         item = self.find(scope)
         if item is None:
             return None
-        for clause in imports(item):
+        for clause in self._imported(item):
             if clause.alias == name and self.find(clause.package) is not None:
                 return clause.package
             if not clause.alias and self.find(f"{clause.package}.{name}") is not None:
                 return f"{clause.package}.{name}"
         return None
+
+    def _imported(self, item: ClassText) -> tuple[Import, ...]:
+        if item.name not in self._imports:
+            self._imports[item.name] = imports(item)
+        return self._imports[item.name]
 
     def _below(self, full: str, rest: Sequence[str]) -> str:
         for part in rest:
@@ -159,7 +167,7 @@ class Names:
             first = self._in_scope(parts[0], ".".join(scopes[:depth]))
             if first is not None:
                 return self._below(first, parts[1:])
-        for clause in imports(item):
+        for clause in self._imported(item):
             if clause.alias == parts[0] and self.find(clause.package) is not None:
                 return self._below(clause.package, parts[1:])
         return None

@@ -12,6 +12,7 @@ are wanted when this fails, the entry first). Standard output: JSON with either 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -36,15 +37,25 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         else:
             model = session.loads(request["text"], model=class_name, filename=entry)
         answer["flat"] = model.to_dict(stage="flat")
-        answer["files"] = model.to_dict(stage="dae")["source_map"]["files"]
+        answer["files"] = used_files(
+            answer["flat"], model.to_dict(stage="dae")["source_map"]["files"]
+        )
     except BaseException as error:  # a panic of rumoca is not an Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         answer.pop("flat", None)
         answer["error"] = str(error)
         answer["panic"] = not isinstance(error, Exception)
-        answer["diagnostics"] = diagnostics(request)
+        # Later phases name the place themselves, and reading a large library again takes long.
+        later = "unresolved" in str(error) or " failed in " in str(error)
+        answer["diagnostics"] = [] if later else diagnostics(request)
     return answer
+
+
+def used_files(flat: dict[str, Any], files: list[list[Any]]) -> list[list[Any]]:
+    """Return the files that the flat model points to, of all that were read."""
+    used = set(re.findall(r'"source": (\d+)', json.dumps(flat)))
+    return [file for file in files if str(file[0]) in used]
 
 
 def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:

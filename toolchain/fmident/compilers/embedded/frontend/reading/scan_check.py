@@ -92,6 +92,8 @@ def involved(class_name: str, names: Names) -> list[ClassText]:
 
     An import counts where what it imports is named.
     """
+    if class_name in names.used:
+        return names.used[class_name]
     found: dict[str, ClassText] = {}
     waiting = [class_name]
     while waiting:
@@ -101,7 +103,8 @@ def involved(class_name: str, names: Names) -> list[ClassText]:
             continue
         found[name] = item
         waiting += [other for other in _referenced(item, names) if other not in found]
-    return list(found.values())
+    names.used[class_name] = list(found.values())
+    return names.used[class_name]
 
 
 def _referenced(item: ClassText, names: Names) -> Iterator[str]:

@@ -1,0 +1,33 @@
+"""The folder for what the compiler keeps from one build to the next."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+VARIABLE = "FMIDENT_CACHE"
+"""Names another folder; empty for none, so that nothing is kept."""
+
+
+def kept_folder(name: str) -> Path | None:
+    """Return a folder in the user's cache, made when it is not there; ``None`` without one.
+
+    What is in it may be removed at any time.
+    """
+    given = os.environ.get(VARIABLE)
+    if given == "":
+        return None
+    if given:
+        base = Path(given).expanduser()
+    else:
+        home = os.environ.get("XDG_CACHE_HOME", "")
+        try:
+            base = (Path(home) if home else Path.home() / ".cache") / "fmident"
+        except RuntimeError:  # no home
+            return None
+    folder = base.absolute() / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None

@@ -1,0 +1,26 @@
+within Modelica;
+package Constants "Constants of mathematics and physics (CODATA 2018), and of floating-point numbers"
+  extends Modelica.Icons.Package;
+  final constant Real e = 2.718281828459045235;
+  final constant Real pi = 3.141592653589793238;
+  final constant Real D2R = pi/180;
+  final constant Real R2D = 180/pi;
+  final constant Real gamma = 0.57721566490153286061;
+  final constant Real eps = 1e-15;
+  final constant Real small = 1e-60;
+  final constant Real inf = 1e60;
+  final constant Integer Integer_inf = 2147483647;
+  final constant Modelica.Units.SI.Velocity c = 299792458;
+  final constant Modelica.Units.SI.Acceleration g_n = 9.80665;
+  final constant Real G(final unit = "m3/(kg.s2)") = 6.67430e-11;
+  final constant Modelica.Units.SI.ElectricCharge q = 1.602176634e-19;
+  final constant Modelica.Units.SI.FaradayConstant F = q*N_A;
+  final constant Real h(final unit = "J.s") = 6.62607015e-34;
+  final constant Real k(final unit = "J/K") = 1.380649e-23;
+  final constant Real R(final unit = "J/(mol.K)") = k*N_A;
+  final constant Real sigma(final unit = "W/(m2.K4)") = 2*pi^5*k^4/(15*h^3*c^2);
+  final constant Real N_A(final unit = "1/mol") = 6.02214076e23;
+  final constant Real mu_0(final unit = "N/A2") = 4*pi*1.00000000055e-7;
+  final constant Real epsilon_0(final unit = "F/m") = 1/(mu_0*c*c);
+  final constant Modelica.Units.NonSI.Temperature_degC T_zero = -273.15;
+end Constants;
