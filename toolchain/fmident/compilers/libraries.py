@@ -135,7 +135,7 @@ def buildable_classes(source: Path, file: Path) -> tuple[str, ...]:
         A file inside that folder, of which the classes are wanted; any other path for all.
     """
     # Imported late: it brings all of the embedded compiler with it, which takes a second.
-    from fmident.compilers.embedded.frontend.reading.sources import read_tree
+    from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
 
     found = {
         name: item.file.resolve()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmident.compilers.embedded.frontend import load_model
-from fmident.compilers.embedded.frontend.reading.sources import read_tree
+from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
 
 from .conftest import Compiled
 

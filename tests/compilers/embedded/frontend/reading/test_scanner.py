@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.frontend.reading.scanner import (
+from fmident.compilers.embedded.frontend.reading.source.scanner import (
     annotation_arguments,
     classes,
     tokens,
 )
-from fmident.compilers.embedded.frontend.reading.sources import choose_tree, read_tree
+from fmident.compilers.embedded.frontend.reading.source.sources import choose_tree, read_tree
 from fmident.errors import CompilationError
 
 TEXT = """within A.B;

@@ -26,15 +26,15 @@ from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
 from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
 from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
 from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
-from fmident.compilers.embedded.frontend.reading.names import Names
-from fmident.compilers.embedded.frontend.reading.scan_check import (
+from fmident.compilers.embedded.frontend.reading.source.names import Names
+from fmident.compilers.embedded.frontend.reading.source.scan_check import (
     check_sources,
     circular_definition,
     component_conditions,
     involved,
 )
-from fmident.compilers.embedded.frontend.reading.scanner import annotation_arguments
-from fmident.compilers.embedded.frontend.reading.sources import (
+from fmident.compilers.embedded.frontend.reading.source.scanner import annotation_arguments
+from fmident.compilers.embedded.frontend.reading.source.sources import (
     SourceMap,
     SourceTree,
     annotation_numbers,
@@ -42,7 +42,7 @@ from fmident.compilers.embedded.frontend.reading.sources import (
     offset_location,
     read_tree,
 )
-from fmident.compilers.embedded.frontend.reading.standard_library import (
+from fmident.compilers.embedded.frontend.reading.source.standard_library import (
     NAME_OF_STANDARD_LIBRARY,
     STANDARD_LIBRARY,
     is_stand_in,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
-from fmident.compilers.embedded.frontend.reading.names import Names
-from fmident.compilers.embedded.frontend.reading.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
-from fmident.compilers.embedded.frontend.reading.sources import SourceTree, offset_location
-from fmident.compilers.embedded.frontend.reading.standard_library import (
+from fmident.compilers.embedded.frontend.reading.source.names import Names
+from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree, offset_location
+from fmident.compilers.embedded.frontend.reading.source.standard_library import (
     HOW_TO_GET_IT,
     STANDARD_LIBRARY,
     is_stand_in,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fmident.compilers.embedded.frontend.reading.names import Names, bases
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.names import Names, bases
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
 _PREFIXES = frozenset({"input", "output", "flow", "final", "replaceable", "parameter"})
 _MOST_TYPES = 20

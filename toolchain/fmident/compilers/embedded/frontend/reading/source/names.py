@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText
-from fmident.compilers.embedded.frontend.reading.sources import SourceTree
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText
+from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 _MOST_BASES = 20
 """Longest chain of base classes that is followed."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fmident.compilers.embedded.frontend.reading.class_index import ClassIndex
-from fmident.compilers.embedded.frontend.reading.scanner import (
+from fmident.compilers.embedded.frontend.reading.source.class_index import ClassIndex
+from fmident.compilers.embedded.frontend.reading.source.scanner import (
     ClassText,
     annotation_arguments,
 )

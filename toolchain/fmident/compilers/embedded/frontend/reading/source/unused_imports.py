@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fmident.compilers.embedded.frontend.reading.names import Import, Names, imports
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText
-from fmident.compilers.embedded.frontend.reading.sources import SourceTree
+from fmident.compilers.embedded.frontend.reading.source.names import Import, Names, imports
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText
+from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 
 def without_unused_imports(tree: SourceTree, names: Names) -> dict[Path, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from fmident.compilers.embedded.frontend.reading.sources import SourceTree, read_tree
+from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree, read_tree
 
 STANDARD_LIBRARY = "Modelica"
 NAME_OF_STANDARD_LIBRARY = "Modelica Standard Library"
@@ -15,7 +15,7 @@ HOW_TO_GET_IT = (
     "let MODELICAPATH name the folder that holds Modelica, ModelicaServices and Complex.mo"
 )
 
-_FOLDER = Path(__file__).parents[2] / "standin" / STANDARD_LIBRARY
+_FOLDER = Path(__file__).parents[3] / "standin" / STANDARD_LIBRARY
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText, classes
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, classes
 
 SCANNED_AT_ONCE = 1_000_000
 """Characters of a tree up to which all files are scanned. The standard library has ten times that,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fmident.compilers.embedded.frontend.reading.names import Names
-from fmident.compilers.embedded.frontend.reading.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.names import Names
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
 FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
     "inner": ("unsupported-inner-outer", "an 'inner' declaration"),

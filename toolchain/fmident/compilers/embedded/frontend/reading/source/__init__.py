@@ -1,0 +1,1 @@
+"""The text of the user's files: classes, what names mean in them, where libraries are."""
