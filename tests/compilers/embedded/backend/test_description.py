@@ -60,11 +60,11 @@ def test_attributes_of_every_kind(fmus: Builder) -> None:
 
 def test_frozen_parameters_reach_the_host(tmp_path: Path) -> None:
     frozen = FrozenParameter('it is "odd" & <fixed>', "leave it")
-    model = dataclasses.replace(oscillator(), frozen={"n": frozen})
+    model = dataclasses.replace(oscillator(), frozen={"n": frozen, "m": frozen})
     build_fmu(model, tmp_path / "m.fmu", generation_tool="test")
     assert validate_fmu(str(tmp_path / "m.fmu")) == []
     description = read_description(tmp_path / "m.fmu")
-    assert description.frozen == {"n": frozen}
+    assert description.frozen == {"n": frozen, "m": frozen}
     assert description.why_not_settable("n") == ('it is "odd" & <fixed>', "leave it")
     assert description.why_not_settable("m") is None
     assert description.why_not_settable("nothing") is None

@@ -118,6 +118,31 @@ package Events "Models with events, each with a solution that is known"
     x = c + 0.5;
   end Start;
 
+  model InitialAlgorithm "a pulse, and parameters that initial equations give"
+    parameter Real period = 0.5;
+    parameter Real offset(fixed = false);
+    parameter Real t0(fixed = false);
+    parameter Real T = 2;
+    Integer count;
+    discrete Real begin;
+    output Real y;
+    output Real x(start = 3, fixed = true);
+  initial algorithm
+    count := integer(time/period);
+    begin := count*period;
+    assert(period > 0, "no period");
+  initial equation
+    offset = 2*x + 1;
+    t0 = time;
+  equation
+    der(x) = -x/T;
+    when integer(time/period) > pre(count) then
+      count = pre(count) + 1;
+      begin = time;
+    end when;
+    y = offset + t0 + (if time < begin + 0.4*period then 1 else 0);
+  end InitialAlgorithm;
+
   model Rectifier "an ideal diode: state of the diode and currents belong together"
     output Real q(start = 0, fixed = true);
     Real i;

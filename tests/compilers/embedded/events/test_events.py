@@ -168,6 +168,15 @@ def test_start_and_end(compiled: Compiled) -> None:
         simulator.simulate(SimulationSetup(np.array([0.0, 0.1]), output_names=("ends",)))
 
 
+def test_initial_algorithm_and_parameters_that_are_free(compiled: Compiled) -> None:
+    times = 1.21 + np.arange(60) * 0.0237  # from 1.21 s on: the third pulse
+    found = run(compiled("InitialAlgorithm"), times, ["y", "x", "count", "offset"], {"T": 1.0})
+    np.testing.assert_allclose(found["x"], 3.0 * np.exp(-(times - 1.21)), rtol=1e-7)
+    np.testing.assert_array_equal(found["count"], np.floor(times / 0.5))
+    np.testing.assert_array_equal(found["offset"], 7.0)
+    np.testing.assert_allclose(found["y"], 8.21 + (np.mod(times, 0.5) < 0.2), rtol=1e-12)
+
+
 def test_ideal_diode(compiled: Compiled) -> None:
     """The charge grows only while the source is above it: to the largest value it can reach."""
     times = np.linspace(0.0, 3.0, 301)

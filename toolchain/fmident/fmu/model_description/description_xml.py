@@ -137,7 +137,7 @@ class _Reader(Reader):
             input_ramps=self._read_ramps(variables),
             frozen={
                 f.get("name", ""): _frozen(f)
-                for f in root.iterfind("VendorAnnotations/Tool[@name='fmident']/Frozen")
+                for f in root.iterfind("VendorAnnotations/Tool[@name='fmident']//Frozen")
             },
             capabilities=chosen,
             interfaces=interfaces,

@@ -16,7 +16,10 @@ FUNCTIONS = {
         hint="write equations",
     ),
     "initial algorithm": Case(
-        "unsupported-algorithm", "algorithm", after="initial algorithm\n  x := 2;", hint=OTHER
+        "unsupported-algorithm",
+        "algorithm",
+        after="initial algorithm\n  x := 2;\n  x := x + 1;",
+        hint=OTHER,
     ),
     "external function": Case(
         "unsupported-external",

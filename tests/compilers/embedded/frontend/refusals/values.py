@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import OTHER, Case
+from .case import Case
 
 VALUES = {
     # initial values
@@ -63,8 +63,8 @@ VALUES = {
         "Real k",
         "y = k*x;",
         "parameter Real k(fixed=false, start=2);",
-        after="initial equation\n  k = 3;",
-        hint=OTHER,
+        after="initial equation\n  k^3 + k = 3;",
+        hint="solve",
     ),
     "input with a binding": Case(
         "unsupported-input-binding", "Real w = x", "y = w;", "input Real w = x;", words=("'w'",)

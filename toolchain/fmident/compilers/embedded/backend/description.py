@@ -111,9 +111,11 @@ def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
         return
     yield "  <VendorAnnotations>"
     yield "    " + tag("Tool", {"name": "fmident"}, close=False)
+    yield "      <FrozenParameters>"  # the schema wants one element
     for name, one in frozen.items():
         given = {"name": name, "reason": one.reason, "advice": one.advice}
-        yield "      " + tag("Frozen", given)
+        yield "        " + tag("Frozen", given)
+    yield "      </FrozenParameters>"
     yield "    </Tool>"
     yield "  </VendorAnnotations>"
 

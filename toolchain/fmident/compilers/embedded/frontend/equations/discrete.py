@@ -107,6 +107,9 @@ def solve_discrete(
     result = DiscreteSolution()
     for branches in flat.whens:
         _when(branches, lowering, state.events, result)
+    for name, one in state.events.discretes.items():
+        if one.variable.free:
+            result.formulas[name] = one.before
     free = [n for n in state.events.discretes if n not in result.formulas]
     index = {state.events.discretes[n].symbol.element_hash(): i for i, n in enumerate(free)}
     chosen, remaining = [], []
@@ -281,6 +284,15 @@ def initial_values(
                 break
         else:
             remaining.append(equation)
+    for name, one in events.discretes.items():
+        if one.variable.free and name not in solution.starts:
+            raise Refusal(
+                "unsupported-initial-parameter",
+                f"the parameter '{name}' has fixed=false, and no initial equation has the form "
+                f"'{name} = expression'",
+                one.variable.span,
+                "solve the initial equation for it, or give it a value",
+            )
     return remaining
 
 

@@ -26,6 +26,7 @@ from fmident.compilers.embedded.frontend.reading.flat_expressions import (
     span_of,
     subscripts,
 )
+from fmident.compilers.embedded.frontend.reading.initial_algorithms import initial_assignments
 from fmident.compilers.embedded.frontend.reading.structured import Family, expand
 from fmident.compilers.embedded.frontend.reading.syntax import Span
 from fmident.compilers.embedded.frontend.reading.whens import when_equation
@@ -77,7 +78,7 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     equations = _equations(flat["equations"], flat["structured_equations"])
     initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
     assertions = [_assertion(node) for node in flat["assert_equations"]]
-    unsupported = list(_unsupported(flat, assertions))
+    unsupported = list(_unsupported(flat, variables, assertions, initial))
     records = {
         node["name"]: tuple(f["name"] for f in node["fields"])
         for node in flat["record_types"].values()
@@ -122,7 +123,12 @@ def _mentions(equation: sx.Equation, name: str) -> bool:
     return any(isinstance(node, sx.Reference) and node.name == name for node in nodes)
 
 
-def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple[str, str, Span]]:
+def _unsupported(
+    flat: Node,
+    variables: Mapping[str, sx.Variable],
+    assertions: list[sx.AssertStatement],
+    initial: list[sx.Equation],
+) -> list[tuple[str, str, Span]]:
     """Collect the parts of the flat model that have no meaning in the subset."""
     found: list[tuple[str, str, Span]] = []
     for key, what in (
@@ -134,6 +140,10 @@ def _unsupported(flat: Node, assertions: list[sx.AssertStatement]) -> list[tuple
             if key == "algorithms" and all(isinstance(s, sx.AssertStatement) for s in statements):
                 # Nothing but asserts: the order does not matter, they act as equations do.
                 assertions.extend(s for s in statements if isinstance(s, sx.AssertStatement))
+                continue
+            if key == "initial_algorithms" and initial_assignments(
+                statements, variables, initial, assertions
+            ):
                 continue
             found.append(("unsupported-algorithm", what, span_of(section)))
     for node in flat["initial_assert_equations"]:
@@ -265,6 +275,11 @@ def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.V
             raise UnknownNodeError(f"the variability {other}", span)
     if node.get("is_discrete_type") and variability == "continuous":
         variability = "discrete"
+    fixed, binding = optional("fixed"), optional("binding")
+    known = binding is not None or not isinstance(fixed, sx.Boolean) or fixed.value
+    free = variability == "parameter" and not known
+    if free:
+        variability = "discrete"  # it changes at the start only
     causality: sx.Causality = "none"
     match _keyword(node["causality"]):
         case "Input":
@@ -282,9 +297,9 @@ def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.V
         variability=variability,
         causality=causality,
         span=span,
-        binding=optional("binding"),
+        binding=binding,
         start=start,
-        fixed=optional("fixed"),
+        fixed=fixed,
         minimum=optional("min"),
         maximum=optional("max"),
         nominal=optional("nominal"),
@@ -297,6 +312,7 @@ def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.V
         evaluate=bool(node.get("evaluate")) and not final,
         structural=structural,
         stream=bool(node.get("stream")),
+        free=free,
         state_select=_keyword(node.get("state_select", "Default")).lower(),
     )
 

@@ -304,6 +304,8 @@ class Variable:
     structural: bool = False
     """Which equations or components there are depends on its value."""
     stream: bool = False
+    free: bool = False
+    """A parameter with ``fixed = false``: initial equations give it its value."""
     state_select: str = "default"
 
 
