@@ -121,7 +121,10 @@ def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[D
         version = _version(library, STANDARD_LIBRARY)
         what = f"the {NAME_OF_STANDARD_LIBRARY} {version} in '{library.entry.parent}'"
         if is_stand_in(library):
-            what = f"fmident's stand-in, as there is no {NAME_OF_STANDARD_LIBRARY} here"
+            what = (
+                f"fmident's stand-in with names, units and values of version 4.0.0, as there is "
+                f"no {NAME_OF_STANDARD_LIBRARY} here"
+            )
         text = f"'{STANDARD_LIBRARY}' is {what}"
         yield Diagnostic("note", text, tree.location(class_name), None, "standard-library")
 
