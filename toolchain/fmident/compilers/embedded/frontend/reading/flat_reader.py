@@ -95,7 +95,10 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
         whens=tuple(when_equation(node) for node in flat["when_chains"]),
         unsupported=tuple(unsupported),
-        enumerators={str(k): int(n) for k, n in flat["enum_literal_ordinals"].items()},
+        # rumoca gives short names of literals, too: a variable of such a name comes first.
+        enumerators={
+            str(k): int(n) for k, n in flat["enum_literal_ordinals"].items() if k not in variables
+        },
     )
 
 
