@@ -143,6 +143,20 @@ package Events "Models with events, each with a solution that is known"
     y = offset + t0 + (if time < begin + 0.4*period then 1 else 0);
   end InitialAlgorithm;
 
+  model Operators "operators of slopes, with named arguments in their order"
+    Real x(start = 1, fixed = true);
+    Real max(start = 1);
+    output Real y = semiLinear(x, positiveSlope = 2, negativeSlope = 3);
+    output Real z = homotopy(actual = 2*x, simplified = 0);
+    output Integer n(start = 0, fixed = true);
+  equation
+    der(x) = -1;
+    max = x;
+    when sample(start = 0.25, interval = 0.5) then
+      n = pre(n) + 1;
+    end when;
+  end Operators;
+
   model Rectifier "an ideal diode: state of the diode and currents belong together"
     output Real q(start = 0, fixed = true);
     Real i;

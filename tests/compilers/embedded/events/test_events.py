@@ -177,6 +177,15 @@ def test_initial_algorithm_and_parameters_that_are_free(compiled: Compiled) -> N
     np.testing.assert_allclose(found["y"], 8.21 + (np.mod(times, 0.5) < 0.2), rtol=1e-12)
 
 
+def test_named_arguments_of_operators(compiled: Compiled) -> None:
+    times = np.linspace(0.0, 2.0, 21)
+    found = run(compiled("Operators"), times, ["y", "z", "n"])
+    x = 1.0 - times
+    np.testing.assert_allclose(found["y"], np.where(x >= 0, 2 * x, 3 * x), atol=1e-12)
+    np.testing.assert_allclose(found["z"], 2 * x, atol=1e-12)
+    np.testing.assert_array_equal(found["n"], np.floor((times + 0.25) / 0.5))
+
+
 def test_ideal_diode(compiled: Compiled) -> None:
     """The charge grows only while the source is above it: to the largest value it can reach."""
     times = np.linspace(0.0, 3.0, 301)

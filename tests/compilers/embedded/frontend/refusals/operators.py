@@ -14,8 +14,25 @@ OPERATORS = {
         "Real q;",
         hint=OTHER,
     ),
-    "homotopy": Case("unsupported-homotopy", "homotopy(", "y = homotopy(x, 0);", hint=OTHER),
-    "semiLinear": Case("unsupported-semiLinear", "semiLinear(", "y = semiLinear(x, 1, 2);"),
+    "named arguments in another order": Case(
+        "unsupported-named-arguments",
+        "mod(",
+        "y = x + mod(y = 2, x = 7);",
+        words=("'mod'", "x, y"),
+    ),
+    "homotopy with its arguments exchanged": Case(
+        "unsupported-named-arguments",
+        "homotopy(",
+        "y = homotopy(simplified = 0, actual = 2*x);",
+        words=("actual, simplified",),
+    ),
+    "sample with its arguments exchanged": Case(
+        "unsupported-named-arguments",
+        "sample(",
+        "y = x;\n  when sample(interval = 0.5, start = f(0.25)) then\n    z = x;\n  end when;",
+        "discrete Real z;",
+        before="function f\n  input Real a;\n  output Real b = a;\nalgorithm\nend f;\n",
+    ),
     "clock": Case(
         "unsupported-clocked",
         "Clock(",

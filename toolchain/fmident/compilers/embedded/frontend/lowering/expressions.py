@@ -373,6 +373,11 @@ class Lowering:
                     return self.evaluate(node.arguments[1])
             case "string" | "String":
                 return self._message(node)
+            case "homotopy":
+                self._expect(node, 2, 2)
+                return self.evaluate(node.arguments[0])  # what it is in the end
+            case "semiLinear":
+                return self._semi_linear(node)
             case name if name in EVENT_OPERATORS:
                 self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
                 arguments = [self.evaluate(a) for a in node.arguments]
@@ -404,6 +409,15 @@ class Lowering:
         if count == 1:
             return v.elementwise(one, arguments[0])
         return v.pairwise(one, arguments[0], arguments[1], f"'{node.name}'")
+
+    def _semi_linear(self, node: sx.Call) -> Value:
+        self._expect(node, 3, 3)
+        x, positive, negative = (self.evaluate(a) for a in node.arguments)
+        if any(v.shape(a) or isinstance(a, bool | str) for a in (x, positive, negative)):
+            raise Refusal("type-error", "an argument of 'semiLinear' is not a number", hint="")
+        condition = sx.Binary(">=", node.arguments[0], sx.Number(0, node.span), node.span)
+        switch = self._relation(condition, x, 0)
+        return v.choose(switch, v.multiply(positive, x), v.multiply(negative, x))
 
     def _construct(self, node: sx.Call) -> list[Value]:
         arguments = [self.evaluate(a) for a in node.arguments]

@@ -8,8 +8,6 @@ UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
     "reinit": "an event",
     "delay": "a delayed signal",
     "spatialDistribution": "a transport delay",
-    "semiLinear": "a switch with an event",
-    "homotopy": "an initialisation by homotopy",
     "cardinality": "the number of connections",
     "inStream": "a stream connector",
     "actualStream": "a stream connector",

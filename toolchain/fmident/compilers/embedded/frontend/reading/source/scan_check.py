@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fmident.compilers.embedded.frontend.reading.source.named_arguments import ORDER, out_of_order
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
@@ -173,6 +174,14 @@ def _check(item: ClassText) -> Iterator[Found]:
                 yield Found(*FORBIDDEN_WORDS[token.text], item, token)
             elif token.text in FORBIDDEN_CALLS and after == "(":
                 yield Found(*FORBIDDEN_CALLS[token.text], item, token)
+            elif after == "(" and out_of_order(tokens, i):
+                yield Found(
+                    "unsupported-named-arguments",
+                    f"the named arguments of '{token.text}' stand in another order than"
+                    f" {', '.join(ORDER[token.text])}",
+                    item,
+                    token,
+                )
             elif section == "equation" and starts and _is_call_statement(tokens, i):
                 yield Found(
                     "unsupported-call-statement",
