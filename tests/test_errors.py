@@ -44,6 +44,7 @@ from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of
 FOREIGN = {
     "toolchain/fmident/fmu/native_code/library.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/complaints.py",
+    "toolchain/fmident/compilers/embedded/frontend/reading/rumoca_worker.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/syntax_complaints.py",
 }
 """These read what the dynamic loader and rumoca say, which have nothing but prose."""

@@ -38,8 +38,7 @@ def test_there_are_many_kinds() -> None:
 
 def test_several_errors_are_told_at_once(tmp_path: Path) -> None:
     source = (
-        "model M\n  Real x;\n  Real y;\nequation\n  der(x) = delay(x, 0.5);\n"
-        "  y = x/0;\nend M;\n"
+        "model M\n  Real x;\n  Real y;\nequation\n  der(x) = delay(x, 0.5);\n  y = x/0;\nend M;\n"
     )
     rules = [d.rule for d in refused(tmp_path / "M.mo", source).diagnostics]
     assert rules == ["unsupported-delay", "division-by-zero"]

@@ -99,7 +99,7 @@ class ExperimentDefaults:
 class Events:
     """What a model holds between events, and what happens at one.
 
-    What is held stands behind the calculated parameters in the vector ``c``, in this order:
+    What is held is behind the calculated parameters in the vector ``c``, in this order:
     relations, the phases ``initial()`` and ``terminal()``, the samples, discrete variables, the
     conditions of when-equations. The last two are one vector, ``d``; ``pre`` is what it was
     before the event.

@@ -90,7 +90,7 @@ def solve_discrete(
     equations
         All equations of it that are in no when-equation.
     lowering
-        Evaluates what stands in when-equations.
+        Evaluates the contents of when-equations.
     state
         What the model holds between events.
 

@@ -373,7 +373,7 @@ class FlatModel:
     """Full names of the literals of enumerations, with their places from 1 on."""
 
     libraries: frozenset[int] = frozenset()
-    """Source files of libraries, which the user cannot be asked to mend."""
+    """Source files of libraries, which the user cannot be asked to change."""
 
     def is_enumeration(self, type_name: str) -> bool:
         """Return whether a type is an enumeration."""

@@ -97,7 +97,7 @@ class DimensionalAnalysis:
     text
         The equation or statement, for messages.
     remarks
-        Receives findings that are no mistake of declared units: one side holds nothing but
+        Receives findings that do not come from declared units: one side holds nothing but
         ``time``, literals and plain numbers, as in ``x = sin(time)``.
     """
 

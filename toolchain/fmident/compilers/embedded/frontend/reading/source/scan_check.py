@@ -177,7 +177,7 @@ def _check(item: ClassText) -> Iterator[Found]:
             elif after == "(" and out_of_order(tokens, i):
                 yield Found(
                     "unsupported-named-arguments",
-                    f"the named arguments of '{token.text}' stand in another order than"
+                    f"the named arguments of '{token.text}' have another order than"
                     f" {', '.join(ORDER[token.text])}",
                     item,
                     token,

@@ -1,4 +1,4 @@
-"""The Modelica Standard Library, and what stands in for parts of it where it is not found."""
+"""The Modelica Standard Library, and a stand-in for parts of it where it is not found."""
 
 from __future__ import annotations
 
