@@ -289,6 +289,29 @@ def sliding() -> OdeModel:
     )
 
 
+def bends() -> OdeModel:
+    """Friction without a jump: states that turn round within the width of a bend, and a signal."""
+
+    def rhs(t: Any, x: Any, u: Any, p: Any, c: Any) -> Expressions:
+        force, mu, width, instant = (p[k] for k in range(4))
+        exponent = ca.fmax(-300.0, ca.fmin(300.0, -2.0 * x[2] / width))
+        return [
+            force - mu * x[0] / ca.sqrt(x[0] ** 2 + width**2),
+            force - mu * ca.tanh(x[1] / width),
+            force - mu * (2.0 / (1.0 + ca.exp(exponent)) - 1.0),
+            force + mu * ca.tanh((t - instant) / width),
+        ]
+
+    names = ("root", "tanh", "logistic", "driven")
+    values = {"F": -2.0, "mu": 1.0, "width": 1e-7, "T": 0.73}
+    return make_model(
+        "Test.Bends",
+        states=[variable(name, "state", 1.0) for name in names],
+        parameters=[variable(name, "parameter", value) for name, value in values.items()],
+        rhs=rhs,
+    )
+
+
 def together() -> OdeModel:
     """Conditions that switch together: by a signal that jumps, at the same instant, an angle."""
 
@@ -345,7 +368,7 @@ MODELS: dict[str, Callable[[], OdeModel]] = {
     f.__name__: f
     for f in (
         *(oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank),
-        *(relaxation, two_speeds, sliding, together, functions),
+        *(relaxation, two_speeds, sliding, bends, together, functions),
     )
 }
 

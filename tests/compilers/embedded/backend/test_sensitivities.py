@@ -114,6 +114,40 @@ def test_follow_a_kink(fmus: Builder, method: str, tolerance: float) -> None:
     assert found == pytest.approx(-r * change, abs=20 * tolerance)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("tolerance", "width"),
+    [(1e-4, 1e-5), (1e-4, 1e-8), (1e-6, 1e-7), (1e-6, 1e-9), (1e-9, 1e-9)],
+)
+def test_bends_that_one_step_may_pass(
+    fmus: Builder, method: str, tolerance: float, width: float
+) -> None:
+    """With the width 0: v = 1 + (F - mu)*t until it is 0 at t0, and (F + mu)*(t - t0) behind."""
+    speeds, known = ("root", "tanh", "logistic"), ("F", "mu", "T", "root", "tanh", "logistic")
+    setup = replace(setup_of(known, (*speeds, "driven")), tolerance=tolerance)
+    found = simulate(fmus.path("bends", method), setup, width=width)
+    _, by_force, by_mu, by_instant, *by_start = columns(found, 4)
+    force, mu, instant = -2.0, 1.0, 0.73
+    turn = 1.0 / (mu - force)
+    behind, late = turn < TIMES, instant < TIMES
+    allowed = 10 * tolerance + 10 * width
+    expected = np.where(behind, TIMES - turn - (force + mu) * turn**2, TIMES)
+    assert by_force == pytest.approx(np.column_stack([expected] * 3 + [TIMES]), abs=allowed)
+    expected = np.where(behind, TIMES - turn + (force + mu) * turn**2, -TIMES)
+    assert by_mu[:, :3] == pytest.approx(np.column_stack([expected] * 3), abs=allowed)
+    assert by_instant[:, 3] == pytest.approx(np.where(late, -2.0 * mu, 0.0), abs=allowed)
+    for k, values in enumerate(by_start):
+        expected = np.where(behind, -(force + mu) * turn, 1.0)
+        assert values[:, k] == pytest.approx(expected, abs=allowed)
+
+
+def test_a_bend_too_sharp_for_the_time_to_resolve_has_none(fmus: Builder) -> None:
+    with open_fmu(fmus.path("bends")) as fmu, fmu.simulator() as simulator:
+        with pytest.raises(SimulationError, match=r"(at|near) 0\.3333") as raised:
+            simulator.simulate(setup_of(("mu",), ("root",)), {"width": 1e-30})
+        assert raised.value.code == Code.NOT_DIFFERENTIABLE
+
+
 def test_where_the_solution_stays_on_a_jump_there_are_none(fmus: Builder) -> None:
     path = fmus.path("sliding")
     early = setup_of((), ("v",), TIMES[:10])

@@ -205,7 +205,7 @@ def _sizes(
         "NW": len(model.locals),
         "NA": len(model.asserts),
         **event_sizes(model),
-        "SZ_ARG": max(9, *(f.sz_arg() for f in functions)),
+        "SZ_ARG": max(11, *(f.sz_arg() for f in functions)),
         "SZ_RES": max(2, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
         "SZ_W": max(f.sz_w() for f in functions),

@@ -115,13 +115,14 @@ class ModelDerivatives:
 
     @cached_property
     def along(self) -> tuple[Function, Function]:
-        """State derivatives and outputs along ``(sx, sp, sc)``, behind their arguments."""
+        """State derivatives along ``(sx, sp, sc, st, su)`` and outputs along ``(sx, sp, sc)``."""
         found = self.switches
+        time, _, inputs, *_ = found.arguments
         output = self._model.output_values
         arguments = tuple(symbols(output))
         value = ca.vec(output(*arguments))
         return (
-            _tangent("fmident_rhs_along", found.arguments, found.modes, found.result),
+            _tangent("fmident_rhs_along", found.arguments, found.modes, found.result, time, inputs),
             _tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value),
         )
 
@@ -132,8 +133,12 @@ def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
     return ca.sparsify(ca.jacobian(value, argument))
 
 
-def _tangent(name: str, arguments: tuple[ca.SX, ...], modes: ca.SX, value: ca.SX) -> Function:
+def _tangent(
+    name: str, arguments: tuple[ca.SX, ...], modes: ca.SX, value: ca.SX, *more: ca.SX
+) -> Function:
+    """Return the derivative along states, parameters, what is calculated from them, and more."""
     _, x, _, p, c = arguments
-    seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, p, c))]
-    result = along(value, [x, p, c], seeds)
+    directions = [x, p, c, *more]
+    seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate(directions)]
+    result = along(value, directions, seeds)
     return ca.Function(name, [*arguments, modes, *seeds], ca.cse([result]))

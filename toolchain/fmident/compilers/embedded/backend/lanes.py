@@ -1,7 +1,8 @@
 """C code for functions that are linear in some arguments, for several of these side by side.
 
-What does not depend on these arguments is computed once; what does is computed in vectors of
-:data:`LANES` numbers, which the C compiler maps to the registers that a processor has.
+What does not depend on these arguments is computed once, and so is the reciprocal of a divisor;
+what does is computed in vectors of :data:`LANES` numbers, which the C compiler maps to the
+registers that a processor has.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def linear_code(function: Function, scalars: int) -> str:
     lines: list[str] = []
     names: dict[int, str] = {}
     vectors: set[str] = set()
+    reciprocals: set[str] = set()
     starts = {k: function.sparsity_out(k).find() for k in range(function.n_out())}
     for k in range(function.n_instructions()):
         operation = function.instruction_id(k)
@@ -86,6 +88,13 @@ def linear_code(function: Function, scalars: int) -> str:
         else:
             operands = [names[s] for s in sources]
             kind = "vec" if vectors.intersection(operands) else "double"
+            if operation == ca.OP_DIV and operands[1] not in vectors:
+                # A division takes as long as ten multiplications, in vectors even longer.
+                operation, divisor = ca.OP_MUL, operands[1]
+                operands[1] = f"per_{divisor}"
+                if divisor not in reciprocals:
+                    reciprocals.add(divisor)
+                    lines.append(f"const double {operands[1]} = 1.0 / {divisor};")
             if kind == "vec":
                 vectors.add(name)
             lines.append(f"const {kind} {name} = {_expression(operation, operands, vectors)};")
@@ -101,22 +110,7 @@ def linear_code(function: Function, scalars: int) -> str:
     )
 
 
-PREAMBLE = f"""\
-#include <math.h>
-#include <string.h>
-
-typedef double vec __attribute__((vector_size({8 * LANES})));
-#define ZERO ((vec){{0.0}})
-#define GET(from) ({{ vec v_; memcpy(&v_, from, sizeof v_); v_; }})
-#define PUT(to, value) \\
-  do {{ const vec v_ = (value); memcpy(to, &v_, sizeof v_); }} while (0)
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \\
-    __GNUC__ >= 12
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-"""
+PREAMBLE = '#include <math.h>\n\n#include "lanes.h"\n'
 
 
 def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:

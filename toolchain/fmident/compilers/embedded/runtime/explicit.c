@@ -46,19 +46,28 @@ int fmident_explicit_step(Instance *m, Explicit *e, Path *s, double size) {
 }
 
 /* The continuous extension of order 4 (Hairer, Norsett and Wanner, Solving ODEs I, section II.6). */
-void fmident_explicit_between(const Explicit *e, const Path *s, double size, double fraction,
-                              double *x) {
+void fmident_explicit_extend(Explicit *e, const Path *s, double size) {
   static const double d[7] = {-12715105075.0 / 11282082432, 0.0,
                               87487479700.0 / 32700410799,  -10690763975.0 / 1880347072,
                               701980252875.0 / 199316789632, -1453857185.0 / 822651844,
                               69997945.0 / 29380423};
+  EACH {
+    const double change = s->next[i] - s->x[i], begin = size * s->slope[i] - change;
+    e->extension[0][i] = change;
+    e->extension[1][i] = begin;
+    e->extension[2][i] = change - size * e->k[6][i] - begin;
+    e->extension[3][i] = size * (d[0] * s->slope[i] + d[2] * e->k[2][i] + d[3] * e->k[3][i] +
+                                 d[4] * e->k[4][i] + d[5] * e->k[5][i] + d[6] * e->k[6][i]);
+  }
+}
+
+void fmident_explicit_between(const Explicit *e, const Path *s, double fraction, double *x) {
   const double rest = 1.0 - fraction;
   EACH {
-    const double change = s->next[i] - s->x[i];
-    const double begin = size * s->slope[i] - change, end = change - size * e->k[6][i] - begin;
-    double bend = d[0] * s->slope[i];
-    for (int k = 2; k < 7; ++k) bend += d[k] * e->k[k][i];
-    x[i] = s->x[i] + fraction * (change + rest * (begin + fraction * (end + rest * size * bend)));
+    x[i] = s->x[i] +
+           fraction * (e->extension[0][i] +
+                       rest * (e->extension[1][i] +
+                               fraction * (e->extension[2][i] + rest * e->extension[3][i])));
   }
 }
 

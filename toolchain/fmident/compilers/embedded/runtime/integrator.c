@@ -209,9 +209,8 @@ static int reject(Instance *m, int rejections, int failures, double size) {
 static void follow(Instance *m, double size, int implicit) {
   const Integrator *s = m->integrator;
   const Taken taken = {&s->path, size, implicit ? NULL : &s->explicit, s->rosenbrock};
-  if (m->sensitivities->count > 0 && !m->sensitivities->lost[0]) {
-    fmident_variational_step(m, &taken);
-  }
+  if (m->sensitivities->count == 0 || m->sensitivities->lost[0]) return;
+  fmident_variational_step(m, &taken);
 }
 
 #if FMIDENT_NH > 0
@@ -280,6 +279,9 @@ static int step(Instance *m, double span) {
       if (!(factor > least_factor)) factor = least_factor; /* the error may be NaN */
       if (reject(m, ++rejections, failures, factor * size)) return 1;
       continue;
+    }
+    if (!implicit && (FMIDENT_NH > 0 || m->sensitivities->count > 0)) {
+      fmident_explicit_extend(&s->explicit, path, size);
     }
 #if FMIDENT_NH > 0
     if (end_at_event(m, size, implicit)) return 0;

@@ -27,6 +27,7 @@ typedef struct {
 typedef struct {
   double k[7][FMIDENT_NX]; /* slopes of the stages; the first one is not used */
   double at[FMIDENT_NX];
+  double extension[4][FMIDENT_NX]; /* what the states between are calculated with */
 } Explicit;
 int fmident_explicit_step(Instance *instance, Explicit *explicit, Path *path, double size);
 
@@ -54,8 +55,10 @@ double fmident_rosenbrock_radius(Instance *instance, Rosenbrock *rosenbrock, Pat
 /* The states at a fraction of the step that was taken last. */
 void fmident_rosenbrock_between(const Rosenbrock *rosenbrock, const Path *path, double fraction,
                                 double *x);
-void fmident_explicit_between(const Explicit *explicit, const Path *path, double size,
-                              double fraction, double *x);
+/* The same after this has been called for the step. */
+void fmident_explicit_extend(Explicit *explicit, const Path *path, double size);
+void fmident_explicit_between(const Explicit *explicit, const Path *path, double fraction,
+                              double *x);
 
 /* The step that the states have taken last, from `path->x` to `path->next`. */
 typedef struct {
@@ -68,12 +71,17 @@ typedef struct {
 /* The states at a fraction of it. */
 void fmident_states_between(const Taken *taken, double fraction, double *x);
 
-/* variational.c: the sensitivities take it, too. What cannot be evaluated is noted, see
+/* motion.c: the sensitivities take it, too. What cannot be evaluated is noted, see
  * `Sensitivities`; the states go on. */
 void fmident_variational_step(Instance *instance, const Taken *taken);
 
-/* switching.c: whether a condition switches within it; the sensitivities have then taken it. */
-int fmident_switching_step(Instance *instance, const Taken *taken);
+/* switching.c: if a condition switches within it, the sensitivities take it. */
+typedef enum {
+  NOTHING_SWITCHES, /* and nothing is done */
+  PASSED,
+  MISSED /* the sensitivities are wrong */
+} Switching;
+Switching fmident_switching_step(Instance *instance, const Taken *taken);
 /* variational.c: a part of it, between two switches */
 void fmident_variational_part(Instance *instance, const Taken *taken, double begin, double end);
 

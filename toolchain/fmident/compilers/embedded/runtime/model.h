@@ -71,8 +71,9 @@ typedef struct {
 } Elements;
 extern const Elements fmident_calculated_elements, fmident_switched_elements;
 
-/* (t, x, u, p, c, modes, sx, sp, sc) -> derivative along (sx, sp, sc) in FMIDENT_LANES lanes:
- * element i of the last three and of the result begins at i * stride. */
+/* (t, x, u, p, c, modes, sx, sp, sc, st, su) -> derivative along (sx, sp, sc, st, su) in
+ * FMIDENT_LANES lanes: element i of the last five and of the result begins at i * stride. Outputs
+ * are differentiated along the first three only. */
 typedef int fmident_Lanes(const double **arg, double **res, long stride);
 fmident_Lanes fmident_rhs_along;
 fmident_Lanes fmident_outputs_along;

@@ -1,8 +1,4 @@
 /* What is known of an instance's sensitivities, and how outputs follow by the chain rule. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC optimize("O3") /* vectors for the loops over columns; others have them anyway */
-#endif
-
 #include "sensitivities.h"
 
 #include <math.h>
@@ -17,12 +13,19 @@ enum { N = FMIDENT_NX };
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
+/* The states are known to their tolerance times their size or nominal value. So that is enough of
+ * a sensitivity times the size of the known, or this part of it, since it is the local one. */
+static const double least_part = 0.01;
+
 Sensitivities *fmident_sensitivities_new(void) { return calloc(1, sizeof(Sensitivities)); }
 
 static void release(Sensitivities *s) {
   free(s->known);
   free(s->block);
   free(s->pivots);
+#if FMIDENT_NX > 0
+  fmident_refined_delete(s->refined);
+#endif
   memset(s, 0, sizeof *s);
 }
 
@@ -33,10 +36,11 @@ void fmident_sensitivities_delete(Sensitivities *s) {
 }
 
 int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned *known) {
-  const size_t stride = (count + FMIDENT_LANES - 1) / FMIDENT_LANES * FMIDENT_LANES;
+  const size_t columns = count + (N > 0); /* without states there is no motion */
+  const size_t stride = (columns + FMIDENT_LANES - 1) / FMIDENT_LANES * FMIDENT_LANES;
   const size_t matrix = N * stride, outputs = FMIDENT_NY * stride;
   const size_t stages = LARGER(8 * matrix, 5 * matrix + 9 * N * N + N) + outputs;
-  const size_t total = 3 * matrix + (FMIDENT_NP + FMIDENT_NC + 1) * stride + N + stages +
+  const size_t total = 6 * matrix + (1 + FMIDENT_NU + FMIDENT_NP + FMIDENT_NC) * stride + 2 * N + stages +
                        4 * FMIDENT_MODES + FMIDENT_SWITCHED_ELEMENTS;
   if (count != s->count) {
     double *next;
@@ -58,16 +62,21 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     TAKE(slope, matrix);
     TAKE(along_p, FMIDENT_NP * stride);
     TAKE(along_c, FMIDENT_NC * stride);
-    TAKE(per_known, stride);
+    TAKE(along_t, stride);
+    TAKE(along_u, FMIDENT_NU * stride);
+    TAKE(floors, matrix);
+    TAKE(before, 2 * matrix);
     TAKE(stages, stages);
     TAKE(elements, FMIDENT_SWITCHED_ELEMENTS);
     TAKE(vector, N);
+    TAKE(motion, N);
     TAKE(modes, FMIDENT_MODES);
     TAKE(modes_after, FMIDENT_MODES);
     TAKE(modes_between, FMIDENT_MODES);
     TAKE(indicators, FMIDENT_MODES);
 #undef TAKE
   }
+  if (N > 0 && count > 0) s->along_t[count] = 1.0;
   if (known && count > 0) memcpy(s->known, known, count * sizeof *known);
   s->lost[0] = '\0';
   fmident_sensitivities_restart(s);
@@ -75,9 +84,12 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
 }
 
 void fmident_sensitivities_restart(Sensitivities *s) {
-  s->slope_known = s->modes_known = 0;
+  s->slope_known = s->modes_known = s->modes_ahead = s->apart = 0;
   s->error_before = s->part = s->radius = 0.0;
-  for (int i = 0; s->count > 0 && i < N; ++i) s->vector[i] = fabs(fmident_nominals[i]);
+  for (int i = 0; s->count > 0 && i < N; ++i) {
+    s->vector[i] = fabs(fmident_nominals[i]);
+    s->sizes[(size_t)i * s->stride + s->count] = 0.0;
+  }
 }
 
 void fmident_sensitivities_lose(Sensitivities *s, const char *format, ...) {
@@ -110,10 +122,11 @@ static int ensure_directions(Instance *m) {
   m->res[0] = elements;
   if (fmident_calculated_derivatives(m->arg, m->res, m->iw, m->work, 0)) return 1;
 #endif
-  for (size_t j = s->count; j < s->stride; ++j) s->per_known[j] = 1.0;
+  for (size_t k = 0; k < N * s->stride; ++k) s->floors[k] = INFINITY; /* no known's */
   for (size_t j = 0; j < s->count; ++j) {
     const unsigned q = s->known[j] - FMIDENT_VR_P;
-    s->per_known[j] = 1.0 / size_of_known(m, s->known[j]);
+    const double least = least_part / size_of_known(m, s->known[j]);
+    for (int i = 0; i < N; ++i) s->floors[(size_t)i * s->stride + j] = least * fabs(fmident_nominals[i]);
     if (q >= FMIDENT_NP) continue;
     s->along_p[q * s->stride + j] = 1.0;
 #if FMIDENT_CALCULATED_ELEMENTS > 0
@@ -137,6 +150,8 @@ int fmident_along(Instance *m, fmident_Lanes *function, double since, const doub
     m->arg[6] = states + lane;
     m->arg[7] = s->along_p + lane;
     m->arg[8] = s->along_c + lane;
+    m->arg[9] = s->along_t + lane;
+    m->arg[10] = s->along_u + lane;
     m->res[0] = result + lane;
     if (function(m->arg, m->res, (long)s->stride)) return 1;
   }
@@ -177,6 +192,7 @@ int fmident_sensitivities_start(Instance *m) {
   if (fmident_ensure(m, VALID_C | VALID_X)) return 1;
 #if FMIDENT_NX > 0
   memset(s->states, 0, N * s->stride * sizeof *s->states);
+  memset(s->along_u, 0, FMIDENT_NU * s->stride * sizeof *s->along_u);
   memset(m->seed_u, 0, FMIDENT_NU * sizeof(double));
   for (size_t j = 0; j < s->count; ++j) {
     const unsigned q = s->known[j] - FMIDENT_VR_P, start = s->known[j] - FMIDENT_VR_X;

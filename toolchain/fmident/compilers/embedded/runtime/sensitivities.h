@@ -1,5 +1,6 @@
 /* Derivatives with respect to parameters and start values: an extension of FMI 2.0, specified in
- * docs/sensitivities.md. Matrices have a row for each state and a column for each known; a row has
+ * docs/sensitivities.md. Matrices have a row for each state and a column for each known; behind them
+ * there is one for dx/dt, which tells whether a step has missed something (motion.c). A row has
  * room for as many as fill the lanes. */
 #ifndef FMIDENT_SENSITIVITIES_H
 #define FMIDENT_SENSITIVITIES_H
@@ -8,7 +9,7 @@
 
 struct Sensitivities {
   size_t count;    /* of knowns; 0: nobody asks */
-  size_t stride;   /* of the rows: `count` filled up to the lanes */
+  size_t stride;   /* of the rows: `count` and one more, filled up to the lanes */
   unsigned *known; /* value references */
   char lost[256];  /* why they are not known any more; empty: they are */
 
@@ -18,18 +19,25 @@ struct Sensitivities {
   double *slope;       /* their derivative in time, where `slope_known` */
   double *modes;       /* of the conditions, where `modes_known` */
   int slope_known, modes_known;
+  int refines;     /* a step of the states is taken in parts */
+  int apart;       /* they follow the states of `refined` */
+  int modes_ahead; /* `modes` need not be those of the states of the next step */
+  double step;         /* size of the step of the states, s */
   double part;         /* size of the part that is tried next, s; 0: not known */
   double radius;       /* of the spectrum of the Jacobian, as estimated last */
   double error_before; /* of the part before, as estimated */
 
-  double *along_p, *along_c; /* d p / d known, d c / d known */
-  double *per_known;         /* 1 over the size of each known, 1 behind the last */
+  double *along_t, *along_u, *along_p, *along_c; /* d t / d known, ... */
+  double *motion;            /* dx/dt where the last column began */
+  double *floors;            /* what is enough of the error of a small one */
   double *elements;          /* of the Jacobian; scratch, as all that follow */
   double *vector;            /* of the radius, from one place to the next */
   double *modes_after, *modes_between, *indicators;
-  double *stages; /* EXPLICIT_STAGES matrices and one more, or those of an implicit step */
+  double *before; /* `states` and `sizes` where a step began */
+  double *stages; /* EXPLICIT_STAGES matrices and two more, or those of an implicit step */
   int *pivots;    /* 3 N */
   double *block;  /* that all these are in */
+  struct Refined *refined; /* states of parts of a step; NULL: not needed yet */
 };
 
 /* The functions of the extension. */
@@ -62,6 +70,15 @@ int fmident_along(Instance *instance, fmident_Lanes *function, double since, con
 
 /* The elements of the Jacobian, between two switches: 0 on success. */
 int fmident_elements_at(Instance *instance, double since, const double *x);
+
+/* motion.c: the last column follows inputs whose slopes have changed: 0 on success */
+int fmident_motion_turn(Instance *instance, double since, const double *x);
+/* It begins with the state derivatives. */
+void fmident_motion_start(Sensitivities *sensitivities, const double *derivatives);
+/* Whether it has become what the state derivatives are at the end of a part of a size. */
+int fmident_motion_agrees(Instance *instance, double since, const double *x,
+                          const double *derivatives, double size, int is_explicit);
+void fmident_refined_delete(struct Refined *refined);
 
 /* Of the spectrum of the Jacobian whose elements were evaluated last. */
 double fmident_sensitivities_radius(Sensitivities *sensitivities);

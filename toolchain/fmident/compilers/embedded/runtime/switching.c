@@ -183,10 +183,34 @@ static void jump_all(Instance *m, const Taken *taken, double low, double high) {
   memcpy(s->states, first, length * sizeof *first);
 }
 
+/* The motion that the sensitivities are compared with begins anew behind a switch. */
+static int start_motion(Instance *m, double since, const double *x) {
+  double derivatives[N];
+  if (evaluate(m, fmident_switched_rhs, since, x, m->sensitivities->modes, derivatives, NULL)) {
+    return 1;
+  }
+  fmident_motion_start(m->sensitivities, derivatives);
+  return 0;
+}
+
+/* Up to a switch; whether nothing was missed. */
+static int reach(Instance *m, const Taken *taken, double begin, double end) {
+  const double since = taken->path->t + end * taken->size, size = (end - begin) * taken->size;
+  double x[N], derivatives[N];
+  if (!(end > begin)) return 1;
+  fmident_variational_part(m, taken, begin, end);
+  if (m->sensitivities->lost[0]) return 1;
+  fmident_states_between(taken, end, x);
+  return !evaluate(m, fmident_switched_rhs, since, x, m->sensitivities->modes, derivatives,
+                   NULL) &&
+         fmident_motion_agrees(m, since, x, derivatives, size, taken->explicit != NULL);
+}
+
 /* Pass through one switch after the other, from the modes at the beginning to those at the end. */
-static void pass(Instance *m, const Taken *taken) {
+static Switching pass(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
   double x[N], found[MODES > 0 ? MODES : 1], begin = 0.0;
+  if (start_motion(m, taken->path->t, taken->path->x)) return MISSED;
   for (int count = 0; count < MOST_SWITCHES && !same(s->modes, s->modes_after); ++count) {
     double low = begin, high = 1.0;
     memcpy(s->modes_between, s->modes_after, MODES * sizeof(double));
@@ -200,11 +224,13 @@ static void pass(Instance *m, const Taken *taken) {
         memcpy(s->modes_between, found, sizeof found);
       }
     }
-    if (high > begin) fmident_variational_part(m, taken, begin, high);
+    if (!reach(m, taken, begin, high)) return MISSED;
     if (!s->lost[0]) jump_all(m, taken, low, high);
     s->slope_known = 0;
     begin = high;
-    if (s->lost[0]) return;
+    if (s->lost[0]) return PASSED;
+    fmident_states_between(taken, begin, x);
+    if (start_motion(m, taken->path->t + begin * taken->size, x)) return MISSED;
   }
   if (!same(s->modes, s->modes_after)) {
     fmident_sensitivities_lose(s, "conditions switch again and again at %.17g",
@@ -212,24 +238,23 @@ static void pass(Instance *m, const Taken *taken) {
   } else if (begin < 1.0) {
     fmident_variational_part(m, taken, begin, 1.0);
   }
+  return PASSED;
 }
 
-int fmident_switching_step(Instance *m, const Taken *taken) {
+Switching fmident_switching_step(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
   const Path *path = taken->path;
-  if (MODES == 0) return 0;
+  if (MODES == 0) return NOTHING_SWITCHES;
   if (!s->modes_known &&
       evaluate(m, fmident_switches, path->t, path->x, NULL, s->indicators, s->modes)) {
-    return 0;
+    return NOTHING_SWITCHES;
   }
   s->modes_known = 1;
   if (evaluate(m, fmident_switches, path->t + taken->size, path->next, NULL, s->indicators,
                s->modes_after)) {
-    return 0;
+    return NOTHING_SWITCHES;
   }
-  if (same(s->modes, s->modes_after)) return 0;
-  pass(m, taken);
-  return 1;
+  return same(s->modes, s->modes_after) ? NOTHING_SWITCHES : pass(m, taken);
 }
 
 #else

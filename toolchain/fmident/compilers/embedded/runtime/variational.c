@@ -2,12 +2,8 @@
  * S' = J(t, x) S + F(t, x). It is linear, and x is known by then, so that nothing is iterated, and
  * no step is refused for its sake: the states keep their bits. Where the step is too long for the
  * sensitivities, they take it in parts. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC optimize("O3") /* vectors for the loops over columns; others have them anyway */
-#endif
-
+#include "columns.h"
 #include "integrator.h"
-#include "linear.h"
 #include "sensitivities.h"
 
 #if FMIDENT_NX > 0
@@ -17,13 +13,10 @@
 
 enum { N = FMIDENT_NX, MOST_REJECTIONS = 25, MOST_PARTS = 10000 };
 
-/* Of the tolerance: what one part may add to the error of the sensitivities. */
-static const double local_share = 1.0;
+/* Of the tolerance: what one part may add to the error of the sensitivities, and what it may
+ * where a step is refined, which takes many. */
+static const double local_share = 1.0, share_where_refined = 0.05;
 static const double smallest_local_tolerance = 1e-13;
-
-/* The states are known to their tolerance times their size or nominal value. So that is enough of
- * a sensitivity times the size of the known, or this part of it, since it is the local one. */
-static const double least_part = 0.01;
 
 static const double safety = 0.9, least_factor = 0.1, largest_factor = 5.0;
 
@@ -55,59 +48,14 @@ static int slope_at_start(Instance *m, double since, const double *x) {
 }
 
 static double tolerance_of(const Instance *m) {
-  return fmax(local_share * m->now.tolerance, smallest_local_tolerance);
+  const double share = m->sensitivities->refines ? share_where_refined : local_share;
+  return fmax(share * m->now.tolerance, smallest_local_tolerance);
 }
 
 /* In terms of the error that is allowed. */
 static double error_of(const Instance *m, const double *errors, const double *next) {
   const Sensitivities *s = m->sensitivities;
-  double worst[FMIDENT_LANES] = {0.0}, sum = 0.0, most = 0.0;
-  for (int i = 0; i < N; ++i) {
-    const double least = least_part * fabs(fmident_nominals[i]);
-    for (size_t begin = 0; begin < s->stride; begin += FMIDENT_LANES) {
-      const size_t first = (size_t)i * s->stride + begin;
-      for (int lane = 0; lane < FMIDENT_LANES; ++lane) {
-        const double after = fabs(next[first + lane]), before = s->sizes[first + lane];
-        const double nominal = least * s->per_known[begin + lane];
-        const double larger = after > before ? after : before;
-        const double error =
-            fabs(errors[first + lane]) / (larger > nominal ? larger : nominal);
-        worst[lane] = error > worst[lane] ? error : worst[lane];
-        sum += error;
-      }
-    }
-  }
-  if (!(sum <= 1e300)) return INFINITY; /* or not a number, which is not larger than anything */
-  for (int lane = 0; lane < FMIDENT_LANES; ++lane) most = fmax(most, worst[lane]);
-  return most / tolerance_of(m);
-}
-
-static void accept(Sensitivities *s, const double *next) {
-  const size_t length = N * s->stride;
-  for (size_t k = 0; k < length; ++k) {
-    const double size = fabs(next[k]);
-    s->states[k] = next[k];
-    s->sizes[k] = size > s->sizes[k] ? size : s->sizes[k];
-  }
-}
-
-/* Of the spectrum of the Jacobian, from two slopes at the same time (Hairer and Wanner, Solving
- * ODEs II, section IV.2), in the column that says most. */
-static double radius_between(const Sensitivities *s, const double *slope, const double *slope_next,
-                             const double *at, const double *at_next) {
-  double radius = 0.0;
-  for (size_t j = 0; j < s->count; ++j) {
-    double slopes = 0.0, states = 0.0;
-    for (int i = 0; i < N; ++i) {
-      const size_t k = (size_t)i * s->stride + j;
-      const double scale = 1.0 / fabs(fmident_nominals[i]);
-      const double dk = (slope_next[k] - slope[k]) * scale, dx = (at_next[k] - at[k]) * scale;
-      slopes += dk * dk;
-      states += dx * dx;
-    }
-    if (states > 0.0) radius = fmax(radius, slopes / states);
-  }
-  return sqrt(radius);
+  return fmident_worst(errors, next, s->sizes, s->floors, N * s->stride) / tolerance_of(m);
 }
 
 /* By the explicit pair. Returns the error in terms of what is allowed; above 1 it has changed
@@ -117,37 +65,39 @@ static double try_explicit(Instance *m, const Taken *taken, double begin, double
   Sensitivities *s = m->sensitivities;
   const double size = (end - begin) * taken->size;
   const size_t length = N * s->stride;
-  double *k[EXPLICIT_STAGES + 1], *at = s->stages + EXPLICIT_STAGES * length, *before = at + length;
-  double x[N], error;
-  k[0] = s->slope;
+  double *const slopes = s->stages, *const spare = slopes + EXPLICIT_STAGES * length;
+  double *const at = spare + length, *const errors = slopes; /* the first is not needed any more */
+  const double *k[EXPLICIT_STAGES + 1] = {s->slope}, *terms[EXPLICIT_STAGES + 1];
+  double factors[EXPLICIT_STAGES + 1], x[N], error;
+  int count;
   for (int stage = 1; stage <= EXPLICIT_STAGES; ++stage) {
-    const double *weights = explicit_weights[stage];
     const int last = stage == EXPLICIT_STAGES;
     const double node = begin + (last ? 1.0 : explicit_nodes[stage]) * (end - begin);
-    k[stage] = s->stages + (size_t)(stage - 1) * length;
-    if (last) memcpy(before, at, length * sizeof *at);
-    for (size_t i = 0; i < length; ++i) at[i] = weights[0] * k[0][i];
-    for (int j = 1; j < stage; ++j) {
-      const double weight = weights[j];
-      if (weight == 0.0) continue;
-      for (size_t i = 0; i < length; ++i) at[i] += weight * k[j][i];
+    double *const states = stage == EXPLICIT_STAGES - 1 ? spare : at; /* kept for the radius */
+    double *const slope = slopes + (size_t)(stage - 1) * length;
+    count = 0;
+    for (int j = 0; j < stage; ++j) {
+      if (explicit_weights[stage][j] == 0.0) continue;
+      terms[count] = k[j];
+      factors[count++] = size * explicit_weights[stage][j];
     }
-    for (size_t i = 0; i < length; ++i) at[i] = s->states[i] + size * at[i];
-    fmident_states_between(taken, node, x);
-    if (slope_at(m, taken->path->t + node * taken->size, x, at, k[stage])) return 0.0;
+    fmident_combine(states, s->states, terms, factors, count, length);
+    if (stage < EXPLICIT_STAGES) fmident_states_between(taken, node, x); /* the last two are one */
+    if (slope_at(m, taken->path->t + node * taken->size, x, states, slope)) return 0.0;
+    k[stage] = slope;
   }
-  s->radius = radius_between(s, k[EXPLICIT_STAGES - 1], k[EXPLICIT_STAGES], before, at);
-  {
-    double *errors = k[1]; /* not needed any more */
-    for (size_t i = 0; i < length; ++i) {
-      double sum = explicit_errors[0] * k[0][i];
-      for (int j = 2; j <= EXPLICIT_STAGES; ++j) sum += explicit_errors[j] * k[j][i];
-      errors[i] = size * sum;
-    }
-    error = error_of(m, errors, at);
+  s->radius = fmident_column_radius(k[EXPLICIT_STAGES - 1], k[EXPLICIT_STAGES], spare, at,
+                                    s->count, s->stride);
+  count = 0;
+  for (int j = 0; j <= EXPLICIT_STAGES; ++j) {
+    if (explicit_errors[j] == 0.0) continue;
+    terms[count] = k[j];
+    factors[count++] = size * explicit_errors[j];
   }
+  fmident_combine(errors, NULL, terms, factors, count, length);
+  error = error_of(m, errors, at);
   if (!(error <= 1.0)) return error;
-  accept(s, at);
+  fmident_advance(s->states, s->sizes, at, length);
   memcpy(s->slope, k[EXPLICIT_STAGES], length * sizeof(double));
   s->error_before = 0.0;
   return error;
@@ -186,51 +136,44 @@ static double singular(Instance *m, double since) {
 static double try_implicit(Instance *m, const Taken *taken, double begin, double end, int must) {
   Sensitivities *s = m->sensitivities;
   const size_t length = N * s->stride;
-  const int order = NODES * N, columns = (int)s->stride;
+  const int order = NODES * N;
   const double t = taken->path->t, size = (end - begin) * taken->size;
   double *changes = s->stages, *slope = changes + NODES * length, *errors = slope + length;
   double *matrix = errors + length, *x = matrix + order * order, *next = changes + 2 * length;
-  double error, likely;
-  memset(changes, 0, NODES * length * sizeof *changes);
+  const double *terms[NODES];
+  double factors[NODES], error, likely;
   memset(matrix, 0, (size_t)(order * order) * sizeof *matrix);
   for (int i = 0; i < order; ++i) matrix[i + order * i] = 1.0;
   for (int node = 0; node < NODES; ++node) {
     const double at = begin + nodes[node] * (end - begin), since = t + at * taken->size;
+    const double *const term = slope;
     fmident_states_between(taken, at, x);
     if (slope_at(m, since, x, s->states, slope)) return 0.0;
     if (fmident_elements_at(m, since, x)) return singular(m, since);
     for (int stage = 0; stage < NODES; ++stage) {
       const double weight = size * weights[stage][node];
       double *change = changes + (size_t)stage * length;
-      for (size_t i = 0; i < length; ++i) change[i] += weight * slope[i];
+      fmident_combine(change, node > 0 ? change : NULL, &term, &weight, 1, length);
       subtract_jacobian(s, weight, matrix + stage * N + order * node * N, order);
     }
   }
-  if (factorise(matrix, s->pivots, order)) return singular(m, t);
-  solve(matrix, s->pivots, order, changes, columns);
-  for (size_t i = 0; i < length; ++i) {
-    double sum = 0.0;
-    for (int k = 0; k < NODES; ++k) sum += embedded[k] * changes[k * length + i];
-    errors[i] = s->slope[i] + sum / size;
+  if (fmident_factorise(matrix, s->pivots, order)) return singular(m, t);
+  fmident_solve(matrix, s->pivots, order, changes, s->stride);
+  for (int node = 0; node < NODES; ++node) {
+    terms[node] = changes + (size_t)node * length;
+    factors[node] = embedded[node] / size;
   }
+  fmident_combine(errors, s->slope, terms, factors, NODES, length);
   memset(matrix, 0, N * N * sizeof *matrix);
   for (int i = 0; i < N; ++i) matrix[i + N * i] = diagonal / size;
   subtract_jacobian(s, 1.0, matrix, N);
-  if (factorise(matrix, s->pivots, N)) return singular(m, t);
-  solve(matrix, s->pivots, N, errors, columns);
+  if (fmident_factorise(matrix, s->pivots, N)) return singular(m, t);
+  fmident_solve(matrix, s->pivots, N, errors, s->stride);
   /* The slope at the end: that with the sensitivities at the beginning, and what these change. */
-  memset(matrix, 0, N * N * sizeof *matrix);
-  subtract_jacobian(s, -1.0, matrix, N);
-  for (int i = 0; i < N; ++i) {
-    for (int k = 0; k < N; ++k) {
-      const double factor = matrix[i + N * k];
-      if (factor == 0.0) continue;
-      for (int j = 0; j < columns; ++j) {
-        slope[i * columns + j] += factor * next[k * columns + j];
-      }
-    }
-  }
-  for (size_t i = 0; i < length; ++i) next[i] += s->states[i];
+  fmident_add_product(slope, s->elements, &fmident_switched_elements, next, s->stride);
+  terms[0] = s->states;
+  factors[0] = 1.0;
+  fmident_combine(next, next, terms, factors, 1, length);
   error = likely = error_of(m, errors, next);
   /* The formula itself is of order 5: its error is smaller by far where the sensitivities are
    * smooth, and they are as long as the estimate does not grow all of a sudden. */
@@ -238,7 +181,7 @@ static double try_implicit(Instance *m, const Taken *taken, double begin, double
   if (likely > 1.0 && !must) return likely;
   s->error_before = error;
   s->radius = fmident_sensitivities_radius(s);
-  accept(s, next);
+  fmident_advance(s->states, s->sizes, next, length);
   memcpy(s->slope, slope, length * sizeof(double));
   return likely;
 }
@@ -261,7 +204,7 @@ void fmident_variational_part(Instance *m, const Taken *taken, double begin, dou
     if (slope_at_start(m, taken->path->t + begin * taken->size, x)) return;
     error = is_explicit ? try_explicit(m, taken, begin, to)
                         : try_implicit(m, taken, begin, to, must);
-    factor = safety * pow(fmax(error, 1e-10), is_explicit ? -0.2 : -0.25);
+    factor = error < 1e-4 ? largest_factor : safety * pow(error, is_explicit ? -0.2 : -0.25);
     factor = fmin(largest_factor, factor > least_factor ? factor : least_factor);
     if (must && !(error <= 1e300)) {
       fmident_sensitivities_lose(s, "a derivative is not finite near %.17g",
@@ -288,14 +231,10 @@ void fmident_variational_part(Instance *m, const Taken *taken, double begin, dou
 
 void fmident_states_between(const Taken *taken, double fraction, double *x) {
   if (taken->explicit) {
-    fmident_explicit_between(taken->explicit, taken->path, taken->size, fraction, x);
+    fmident_explicit_between(taken->explicit, taken->path, fraction, x);
   } else {
     fmident_rosenbrock_between(taken->rosenbrock, taken->path, fraction, x);
   }
-}
-
-void fmident_variational_step(Instance *m, const Taken *taken) {
-  if (!fmident_switching_step(m, taken)) fmident_variational_part(m, taken, 0.0, 1.0);
 }
 
 #else

@@ -1,0 +1,310 @@
+/* Whether sensitivities have missed something within a step of the states. Where the right-hand
+ * side has a smooth but sharp bend, such as v/sqrt(v^2 + 1e-14), a step may pass all of it with
+ * little error of the states, while the Jacobian is never seen to have been large.
+ *
+ * The derivative dx/dt of a trajectory obeys the same equation as the sensitivities,
+ * d/dt f = J f + f_t + f_u u', and what it has to become is known: f at the end of the step. So it
+ * is integrated as one more column. Where it has become anything else, the states take the step once
+ * more in such small parts, for the sensitivities alone, that it does not. Within a bend, the end of
+ * these parts and that of the step are not the same to the sensitivities: they follow the former until
+ * they are. */
+#include "columns.h"
+#include "integrator.h"
+#include "linear.h"
+#include "sensitivities.h"
+
+#if FMIDENT_NX > 0
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = FMIDENT_NX, MOST_PARTS = 5000 };
+
+/* Of the tolerance: what is allowed in one step, and in one of many parts of a bend, relative to
+ * the largest derivative so far. */
+static const double local_share = 1.0, share_of_part = 0.01;
+
+/* Where all is at rest, derivatives are nothing but rounding. So that is enough of them times the
+ * step, in nominal values of the states: far less than a step may pass without notice. */
+static const double least_part = 1e-6;
+
+/* Fast parts decay, and with them what is wrong of the sensitivities; but not where they are fast
+ * for a moment only, within a bend. There, the state derivatives change by more than this. */
+static const double steady = 0.1;
+
+/* And parts where they change by less than this are no part of a bend. */
+static const double little = 0.01;
+
+/* How exact the time is. */
+static const double rounding = 16.0 * DBL_EPSILON;
+
+/* The same step by parts: its path ends where the sensitivities are. */
+struct Refined {
+  Path path;
+  Explicit explicit;
+  Rosenbrock *rosenbrock;
+};
+
+void fmident_refined_delete(struct Refined *refined) {
+  if (!refined) return;
+  free(refined->rosenbrock);
+  free(refined);
+}
+
+int fmident_motion_turn(Instance *m, double since, const double *x) {
+  Sensitivities *s = m->sensitivities;
+  const size_t column = s->count;
+  int turns = 0;
+  for (size_t i = 0; i < FMIDENT_NU; ++i) turns |= s->along_u[i * s->stride + column] != m->du[i];
+  if (!turns) return 0;
+  if (s->slope_known) { /* by what the slopes have changed */
+    static const double sign[2] = {-1.0, 1.0};
+    const double t = m->now.t + since;
+    for (int after = 0; after < 2; ++after) {
+      for (size_t i = 0; i < FMIDENT_NU; ++i) {
+        m->seed_u[i] = after ? m->du[i] : s->along_u[i * s->stride + column];
+      }
+      fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+      m->arg[5] = m->seed_u;
+      m->res[0] = m->seed_dx;
+      if (fmident_time_derivative(m->arg, m->res, m->iw, m->work, 0)) return 1;
+      for (int i = 0; i < N; ++i) {
+        s->slope[(size_t)i * s->stride + column] += sign[after] * m->seed_dx[i];
+      }
+    }
+  }
+  for (size_t i = 0; i < FMIDENT_NU; ++i) s->along_u[i * s->stride + column] = m->du[i];
+  return 0;
+}
+
+void fmident_motion_start(Sensitivities *s, const double *derivatives) {
+  for (int i = 0; i < N; ++i) {
+    const size_t k = (size_t)i * s->stride + s->count;
+    s->states[k] = s->motion[i] = derivatives[i];
+    s->sizes[k] = fmax(s->sizes[k], fabs(derivatives[i]));
+  }
+}
+
+/* The state derivatives with the modes that are held. */
+static int derivatives_at(Instance *m, double since, const double *x, double *derivatives) {
+  const double t = m->now.t + since;
+  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  m->arg[5] = m->sensitivities->modes;
+  m->res[0] = derivatives;
+  return fmident_switched_rhs(m->arg, m->res, m->iw, m->work, 0);
+}
+
+/* What rounding leaves of the state derivatives: by how much they change with the last digits of the
+ * states. */
+static int add_rounding(Instance *m, double since, const double *x, const double *derivatives,
+                        double *allowed) {
+  double near[N], found[N];
+  for (int side = 0; side < 2; ++side) {
+    for (int i = 0; i < N; ++i) near[i] = x[i] * (1.0 + ((i + side) % 2 ? 4.0 : -4.0) * DBL_EPSILON);
+    if (derivatives_at(m, since, near, found)) return 1;
+    for (int i = 0; i < N; ++i) allowed[i] += 16.0 * fabs(found[i] - derivatives[i]);
+  }
+  return 0;
+}
+
+/* What of the differences remains where fast parts decay, and what rounding may have to do with
+ * it; `allowed` grows by that. */
+static int discount(Instance *m, double since, const double *x, const double *derivatives,
+                    double size, int decays, double *differences, double *allowed) {
+  Sensitivities *s = m->sensitivities;
+  const Elements *places = &fmident_switched_elements;
+  const double t = m->now.t + since;
+  double *matrix = s->stages, in_time[N];
+  if (fmident_elements_at(m, since, x) || fmident_time_derivative_at(m, since, x, in_time)) return 1;
+  memset(matrix, 0, (size_t)(N * N) * sizeof *matrix);
+  for (int column = 0; column < N; ++column) {
+    for (int e = places->starts[column]; e < places->starts[column + 1]; ++e) {
+      matrix[places->rows[e] + N * column] -= size * s->elements[e];
+    }
+  }
+  for (int i = 0; i < N; ++i) {
+    matrix[i + N * i] += 1.0;
+    allowed[i] += rounding * fabs(t * in_time[i]);
+  }
+  if (add_rounding(m, since, x, derivatives, allowed)) return 1;
+  if (!decays) return 0;
+  if (factorise(matrix, s->pivots, N)) return 1;
+  solve(matrix, s->pivots, N, differences, 1);
+  return 0;
+}
+
+int fmident_motion_agrees(Instance *m, double since, const double *x, const double *derivatives,
+                          double size, int is_explicit) {
+  const Sensitivities *s = m->sensitivities;
+  double differences[N], allowed[N], tolerance;
+  double change = 0.0; /* of the state derivatives, over their largest so far */
+  int agree = 1;
+  for (int i = 0; i < N; ++i) {
+    const double largest = s->sizes[(size_t)i * s->stride + s->count];
+    const double own = fabs(derivatives[i] - s->motion[i]);
+    if (own > change * largest) change = own / largest;
+  }
+  tolerance = (s->refines && change > little ? share_of_part : local_share) * m->now.tolerance;
+  tolerance = fmax(tolerance, 1e-13);
+  for (int i = 0; i < N; ++i) {
+    const size_t k = (size_t)i * s->stride + s->count;
+    differences[i] = s->states[k] - derivatives[i];
+    allowed[i] = tolerance * fmax(s->sizes[k], least_part * fabs(fmident_nominals[i]) / s->step);
+    agree &= fabs(differences[i]) <= allowed[i];
+  }
+  if (agree) return 1;
+  if (discount(m, since, x, derivatives, size, change <= steady && !is_explicit, differences, allowed)) {
+    return 0;
+  }
+  for (int i = 0; i < N; ++i) {
+    if (!(fabs(differences[i]) <= allowed[i])) return 0;
+  }
+  return 1;
+}
+
+static void keep(Sensitivities *s, double *modes) {
+  const size_t length = N * s->stride;
+  memcpy(s->before, s->states, length * sizeof *s->before);
+  memcpy(s->before + length, s->sizes, length * sizeof *s->before);
+  memcpy(modes, s->modes, FMIDENT_MODES * sizeof *modes);
+}
+
+static void restore(Sensitivities *s, const double *modes) {
+  const size_t length = N * s->stride;
+  memcpy(s->states, s->before, length * sizeof *s->before);
+  memcpy(s->sizes, s->before + length, length * sizeof *s->before);
+  memcpy(s->modes, modes, FMIDENT_MODES * sizeof *modes);
+  s->slope_known = 0;
+}
+
+/* Take a step; whether all agrees at its end, or there are no sensitivities any more. */
+static int take(Instance *m, const Taken *taken) {
+  Sensitivities *s = m->sensitivities;
+  const Path *path = taken->path;
+  const double end = path->t + taken->size;
+  double found[N];
+  const double *start = path->slope, *derivatives = found;
+  if (s->modes_ahead) {
+    if (derivatives_at(m, path->t, path->x, found)) return 0;
+    start = found;
+  }
+  fmident_motion_start(s, start);
+  if (fmident_motion_turn(m, path->t, path->x)) s->slope_known = 0;
+  switch (fmident_switching_step(m, taken)) {
+    case NOTHING_SWITCHES: fmident_variational_part(m, taken, 0.0, 1.0); break;
+    case PASSED: break;
+    case MISSED: return 0;
+  }
+  if (s->lost[0]) return 1;
+  if (taken->explicit && !s->modes_ahead) {
+    derivatives = taken->explicit->k[EXPLICIT_STAGES];
+  } else if (derivatives_at(m, end, path->next, found)) {
+    return 0;
+  }
+  return fmident_motion_agrees(m, end, path->next, derivatives, taken->size,
+                               taken->explicit != NULL);
+}
+
+/* The states take a part of their step once more. */
+static int repeat(Instance *m, struct Refined *r, double size, int is_explicit) {
+  if (!is_explicit) return fmident_rosenbrock_step(m, r->rosenbrock, &r->path, size);
+  if (fmident_explicit_step(m, &r->explicit, &r->path, size)) return 1;
+  fmident_explicit_extend(&r->explicit, &r->path, size);
+  return 0;
+}
+
+static int go_on(Instance *m, struct Refined *r, double to, int is_explicit) {
+  Path *path = &r->path;
+  path->t = to;
+  path->linearised = 0;
+  memcpy(path->x, path->next, sizeof path->x);
+  if (is_explicit) {
+    memcpy(path->slope, r->explicit.k[EXPLICIT_STAGES], sizeof path->slope);
+    return 0;
+  }
+  return fmident_rhs_at(m, path->t, path->x, path->slope);
+}
+
+static struct Refined *refined_of(Sensitivities *s) {
+  struct Refined *r = s->refined;
+  if (r) return r;
+  r = calloc(1, sizeof *r);
+  if (r) r->rosenbrock = fmident_rosenbrock_new();
+  if (r && r->rosenbrock) return s->refined = r;
+  fmident_refined_delete(r);
+  fmident_sensitivities_lose(s, "there is no memory for them");
+  return NULL;
+}
+
+static void refine(Instance *m, const Taken *taken) {
+  Sensitivities *s = m->sensitivities;
+  struct Refined *r = refined_of(s);
+  const int is_explicit = taken->explicit != NULL;
+  const double end = taken->path->t + taken->size;
+  double size = s->apart ? taken->size : 0.5 * taken->size, found[N];
+  double modes[FMIDENT_MODES > 0 ? FMIDENT_MODES : 1];
+  int grows = 1;
+  if (!r) return;
+  if (!s->apart) r->path = *taken->path;
+  s->refines = 1;
+  r->path.t = taken->path->t;
+  r->path.linearised = 0;
+  for (int count = 0; r->path.t < end; ++count) {
+    const double left = end - r->path.t, t = m->now.t + r->path.t;
+    const int last = size * (1.0 + 1e-7) >= left;
+    const Taken part = {&r->path, last ? left : size, is_explicit ? &r->explicit : NULL,
+                        r->rosenbrock};
+    keep(s, modes);
+    if (count < MOST_PARTS && !repeat(m, r, part.size, is_explicit) && take(m, &part)) {
+      if (s->lost[0]) break;
+      if (go_on(m, r, last ? end : r->path.t + part.size, is_explicit)) break;
+      if (grows) size *= 2.0;
+      grows = 1;
+      continue;
+    }
+    restore(s, modes);
+    size = 0.25 * part.size;
+    grows = 0;
+    if (count < MOST_PARTS && size > 8.0 * DBL_EPSILON * fabs(t) && r->path.t + size > r->path.t) {
+      continue;
+    }
+    if (!s->refines) break;
+    s->refines = 0; /* the parts cannot be as exact as that */
+    size = 0.01 * taken->size;
+    count = 0;
+  }
+  m->trouble[0] = '\0';
+  s->refines = s->slope_known = 0;
+  s->part = 0.0;
+  s->modes_ahead = 1;
+  if (r->path.t >= end) {
+    s->apart = derivatives_at(m, end, taken->path->next, found) ||
+               !fmident_motion_agrees(m, end, taken->path->next, found, taken->size, is_explicit);
+    return;
+  }
+  fmident_sensitivities_lose(s, /* unless there is a reason already */
+                             "the state derivatives bend too sharply at %.17g: their own derivative "
+                             "in time does not say how they change",
+                             m->now.t + r->path.t);
+}
+
+void fmident_variational_step(Instance *m, const Taken *taken) {
+  Sensitivities *s = m->sensitivities;
+  double modes[FMIDENT_MODES > 0 ? FMIDENT_MODES : 1];
+  s->step = taken->size;
+  if (!s->apart) {
+    keep(s, modes);
+    if (take(m, taken)) {
+      s->modes_ahead = 0;
+      return;
+    }
+    restore(s, modes);
+  }
+  refine(m, taken);
+}
+
+#else
+typedef int fmident_no_motion; /* an empty translation unit is not valid C */
+#endif
