@@ -132,27 +132,19 @@ def test_only_the_fall_of_the_curve_at_low_speed_acts_on_the_published_run(
     assert np.linalg.norm(fs) > 10 * np.linalg.norm(fc)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "most"),
-    [
-        pytest.param(2, 500, id="2 below 500"),
-        pytest.param(3, 500, id="3 below 500"),
-        pytest.param(4, 500, id="4 below 500"),
-    ],
-)
+@pytest.mark.parametrize("seed", [2, 12, 14])
 def test_a_run_that_breaks_away_shows_all_parameters(
-    study: ModuleType, generate: ModuleType, folder: Path, seed: int, most: int | None
+    study: ModuleType, generate: ModuleType, folder: Path, seed: int
 ) -> None:
     """From random starts in the bounds, a decade or a factor of two to either side.
 
-    The README has more starts: three of 20 take more than 500 simulations.
+    The first stage of 12 ends in a local minimum, which is good enough for a start; the last one of
+    14 ends in another, and goes on from candidates.
     """
     problem = fmident.load_problem(folder / "break-away.toml", overrides=INLINE)
     result = fmident.estimate(study.random_start(problem, seed=seed))
     assert errors(generate, result.parameters).max() < ONE_TENTH_OF_A_PERCENT
-    if most is not None:
-        assert result.simulations < most
+    assert result.simulations < 200
 
 
 @pytest.mark.slow

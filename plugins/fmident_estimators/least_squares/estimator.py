@@ -14,6 +14,7 @@ from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
+from fmident_estimators.least_squares.candidates import MOST_SEARCHES, search_with_candidates
 from fmident_estimators.least_squares.events import breaks_at_start, past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
@@ -44,9 +45,11 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
-        """Refuse several starts where parameters have no finite bounds."""
+        """Refuse several starts, or candidates, where parameters have no finite bounds."""
         if options.starts > 1:
-            _refuse_open_bounds(problem, options.starts)
+            _refuse_open_bounds(problem, f"starts = {options.starts}")
+        if options.candidates:
+            _refuse_open_bounds(problem, f"candidates = {options.candidates}")
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the steps of the differences and some iterations per start."""
@@ -60,7 +63,9 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         moved = sum(q.variable is not None for q in problem.free)
         columns = moved * (2 if problem.evaluation.difference == "central" else 1)
         search = min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns) + _REFINED * moved
-        return len(problem.experiments) * (7 + 5 * moved + options.starts * search)
+        searches = options.starts + min(options.candidates, MOST_SEARCHES)
+        single = 7 + 5 * moved + options.candidates
+        return len(problem.experiments) * (single + searches * search)
 
     def estimate(
         self,
@@ -83,7 +88,11 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         progress = Progress(monitor, options.starts)
         points = starting_points(problem, evaluator, options)
         breaks = breaks_at_start(problem, evaluator)
-        costs = _costs(evaluator, points, options)
+
+        def cost_of(points: F64) -> F64:
+            return _costs(evaluator, points, options)
+
+        costs = cost_of(points)
         if len(points) > 1:
             for k in np.flatnonzero(np.isfinite(costs)):
                 progress.report(points[k], float(costs[k]), int(k) + 1)
@@ -96,7 +105,12 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
 
         searches = [search_from(k) for k, cost in enumerate(costs, 1) if np.isfinite(cost)]
         skipped = len(points) - len(searches)
-        if len(points) == 1:
+        if options.candidates and searches:
+            more = np.vstack([points, hypercube(problem, evaluator, options.candidates, options)])
+            results = search_with_candidates(
+                problem, evaluator, options, progress, solve, cost_of, more
+            )
+        elif len(points) == 1:
             results = [search(evaluator) for search in searches]
         else:
             # Those that give up leave the others alone; what they found was reported.
@@ -162,18 +176,26 @@ def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquare
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
-    _refuse_open_bounds(problem, options.starts)
+    _refuse_open_bounds(problem, f"starts = {options.starts}")
+    return np.vstack([problem.initial, hypercube(problem, evaluator, options.starts - 1, options)])
+
+
+def hypercube(
+    problem: Problem, evaluator: Evaluator, count: int, options: LeastSquaresOptions
+) -> F64:
+    """Return points of a Latin hypercube in the bounds, physical, shape (count, n)."""
     space = evaluator.space
-    unit = _latin_hypercube(options.starts - 1, len(problem.free), options.seed)
+    unit = _latin_hypercube(count, len(problem.free), options.seed)
     points = space.to_physical(space.lower + unit * (space.upper - space.lower))
-    return np.vstack([problem.initial, np.clip(points, problem.lower, problem.upper)])
+    inside: F64 = np.clip(points, problem.lower, problem.upper)
+    return inside
 
 
-def _refuse_open_bounds(problem: Problem, starts: int) -> None:
+def _refuse_open_bounds(problem: Problem, option: str) -> None:
     if open_ones := without_bounds(problem):
         raise ProblemError(
-            f"starts = {starts} needs finite bounds, but these have none: " + ", ".join(open_ones),
-            hint="give each of them bounds = [low, high], or set starts = 1",
+            f"{option} needs finite bounds, but these have none: " + ", ".join(open_ones),
+            hint=f"give each of them bounds = [low, high], or leave out {option}",
             code=Code.MISSING_BOUNDS,
         )
 

@@ -102,7 +102,8 @@ def past_events(
     """Return the best of all searches, with one more where events move with the parameters.
 
     Costs nothing, and changes nothing, for models without events, nor where the search has ended
-    by a limit of the user's own: a first stage, say, that need not be exact.
+    by a limit of the user's own, nor where a stage with such a limit is there for the start of a
+    later one: that looks past events itself.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ def past_events(
     """
     best = min(results, key=lambda r: r.cost)
     matching = EventMatching(problem)
-    if not matching.usable or (best.status == "limit" and _is_short(options)):
+    unfinished = best.status == "limit" or problem.preliminary
+    if not matching.usable or (unfinished and _is_short(options)):
         return best
     if matching.exact(evaluator.residuals(best.parameters), evaluator.tolerance):
         return best

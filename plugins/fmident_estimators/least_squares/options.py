@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range, Requires
+from fmident.options import NOT_NEGATIVE, POSITIVE, OptionError, Options, Range, Requires
 from fmident_estimators.least_squares.losses import LossName
 
 
@@ -36,6 +36,10 @@ class LeastSquaresOptions(Options):
         Searches from the initial point (first) and Latin hypercube points in the bounds.
     seed
         Of the Latin hypercube.
+    candidates
+        Where the search from the initial point takes long, or does not explain the data: Latin
+        hypercube points in the bounds whose costs show where other searches start, one after the
+        other, until one does.
     initial_trust_region
         Radius of Ceres' first trust region; its own default if absent.
     """
@@ -50,4 +54,14 @@ class LeastSquaresOptions(Options):
     gradient_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
     starts: Annotated[int, Range(least=1)] = 1
     seed: Annotated[int, NOT_NEGATIVE] = 0
+    candidates: Annotated[int, NOT_NEGATIVE] = 0
     initial_trust_region: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.candidates and self.starts > 1:
+            raise OptionError(
+                f"candidates = {self.candidates} and starts = {self.starts} are two ways to start"
+                " elsewhere: leave one of them out",
+                "candidates",
+            )

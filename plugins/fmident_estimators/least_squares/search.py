@@ -36,6 +36,9 @@ _LAST_EXACT_STEPS = 40
 """The same with exact derivatives, which take a simulation each and show the minimum to the last
 digits. They shrink by a constant factor, which is near one where the residuals are large."""
 
+_ROUNDINGS = 1e2
+"""Rounding in the formulas of a model, in that of its outputs."""
+
 _FINEST = 1e-10
 """Step relative to the size of a parameter below which nothing is left in double precision."""
 
@@ -216,7 +219,8 @@ class LocalSearch:
             assert self._rest is not None
             length = self._rest[1].length
             new = np.clip(z + self._rest[1].step, self.space.lower, self.space.upper)
-            if not self.cost(new) <= self.cost(z) + self._blur(z):
+            blur = self._blur(z) * (_ROUNDINGS if exact else 1.0)
+            if not self.cost(new) <= self.cost(z) + blur:
                 break
             try:
                 self.jacobian(new)

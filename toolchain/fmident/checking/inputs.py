@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from fmident.arrays import F64
@@ -169,6 +171,7 @@ def _derivatives(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
     return findings
 
 
+@functools.cache
 def _rate(low: str | None, high: str | None) -> float | None:
     """Return the derivative of a value in one unit in terms of the other, if it is its rate."""
     if low is None or high is None:

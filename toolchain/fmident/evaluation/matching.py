@@ -141,11 +141,12 @@ class EventMatching:
         for experiment in self._problem.experiments:
             times = experiment.times
             at = [times[changes(times, x)] for x in experiment.inputs.values()]
-            instants = np.concatenate([np.empty(0), *at])
+            instants = np.unique(np.concatenate([np.empty(0), *at]))
             for _ in experiment.measurements:
                 series = self._series[len(found)]
                 k = np.searchsorted(series.times, instants, side="right") - 1
-                found.append(frozenset(int(i) + d for i in k for d in (-1, 0, 1)))
+                around = np.unique(np.concatenate([k - 1, k, k + 1]))
+                found.append(frozenset(around.tolist()))
         return tuple(found)
 
     def breaks(self, residuals: F64, *, faint: bool = False) -> tuple[npt.NDArray[np.intp], ...]:

@@ -29,7 +29,7 @@ from fmident.evaluation.memory import (
     root_mean_square,
 )
 from fmident.evaluation.sensitive import Sensitive
-from fmident.evaluation.setups import output_variables, own_tolerance
+from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.residuals import (
@@ -178,6 +178,11 @@ class Runs:
     def tolerance(self) -> float | None:
         """Relative tolerance of the simulations; ``None`` where it is not known."""
         return own_tolerance(self.problem)
+
+    @cached_property
+    def without_integration(self) -> bool:
+        """Whether nothing is integrated, so that outputs are exact whatever the tolerance."""
+        return without_integration(self.problem)
 
     def linearised(self, point: F64, tolerance: float | None = None) -> list[F64] | None:
         """Return outputs with their sensitivities, an item per experiment.

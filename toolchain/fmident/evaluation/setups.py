@@ -35,6 +35,21 @@ def own_tolerance(problem: Problem) -> float | None:
     return read_description(problem.fmu).default_tolerance
 
 
+def without_integration(problem: Problem) -> bool:
+    """Return whether the FMU is known to have no continuous states, so that no tolerance matters.
+
+    A Co-Simulation FMU need not name its states, unless it offers their sensitivities.
+    """
+    if not is_zipfile(problem.fmu):
+        return False
+    from fmident.fmu.fmu import read_description
+    from fmident.fmu.sensitivities import differentiable
+
+    interface = problem.evaluation.interface
+    description = read_description(problem.fmu).with_interface(interface)
+    return description.state_count == 0 and bool(differentiable(problem.fmu, interface))
+
+
 def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:
     """Return one setup per experiment.
 

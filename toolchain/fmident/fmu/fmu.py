@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -234,4 +235,10 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
 
 def _describe(archive: Archive) -> ModelDescription:
     place = f"{archive.path}/{DESCRIPTION}"
-    return parse_description(archive.read_description(), file=place, platforms=archive.platforms)
+    return _parsed(archive.read_description(), place, archive.platforms)
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(xml: bytes, place: str, platforms: tuple[str, ...]) -> ModelDescription:
+    """Return a description, which several parts of one run ask for, parsed once."""
+    return parse_description(xml, file=place, platforms=platforms)

@@ -191,6 +191,9 @@ class Problem:
         If there are any, they are solved one after the other in place of the whole.
     constraints
         Between parameters.
+    preliminary
+        Whether a later stage searches all of its parameters again, so that what it finds is no more
+        than a start.
     """
 
     fmu: Path
@@ -205,6 +208,7 @@ class Problem:
     notes: tuple[Diagnostic, ...] = ()
     stages: tuple[Stage, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    preliminary: bool = False
 
     @property
     def sigma_known(self) -> bool:

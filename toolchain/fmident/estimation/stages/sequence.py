@@ -97,6 +97,7 @@ def run_stages(
         known = {n: v for d in done for n, v in d.found.items()} if stage.separate else values
         staged, remarks = continued(stage, known)
         staged = suited(staged, estimator_of(staged.estimator.name))
+        staged = dataclasses.replace(staged, preliminary=not propagation.wanted[number])
         if stage.separate:
             base, places = executor_of(staged), _indices(staged, staged)
         else:

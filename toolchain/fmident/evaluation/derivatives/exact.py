@@ -185,6 +185,8 @@ class Exact:
     @cached_property
     def _predicted(self) -> F64:
         """Relative errors of the columns before any was measured, shape (c,)."""
+        if self._runs.without_integration:
+            return np.full(len(self.columns), _ROUNDING)
         tolerance = self._runs.tolerance
         each = _UNKNOWN if tolerance is None else _TIMES_TOLERANCE * tolerance
         return np.array([each if j in self._acting else _ROUNDING for j in self.columns])

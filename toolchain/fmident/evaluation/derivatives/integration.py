@@ -38,7 +38,7 @@ class Integration:
     def __init__(self, runs: Runs, exact: Exact) -> None:
         self._runs, self._exact = runs, exact
         self._known: tuple[bytes, F64] | None = None
-        self._ignores_tolerance = False
+        self._ignores_tolerance = runs.without_integration
 
     def take_over(self, other: Integration) -> None:
         """Go on with what another of the same problem knows."""
