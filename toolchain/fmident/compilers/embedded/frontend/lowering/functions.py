@@ -9,6 +9,7 @@ import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
+from fmident.compilers.embedded.frontend.lowering.known_functions import KNOWN
 from fmident.compilers.embedded.frontend.lowering.subscripts import region, replaced
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
@@ -89,6 +90,9 @@ class FunctionInliner:
                 call.span,
                 did_you_mean(call.name, self._functions, kind="function"),
             )
+        known = KNOWN.get(call.name) if function.external else None
+        if known is not None:
+            return known(call, arguments, caller)
         if function.external:
             raise Refusal(
                 "unsupported-external",

@@ -18,6 +18,9 @@ from typing import Any
 from fmident.compilers.embedded.frontend.kept import kept_folder
 from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
+from fmident.compilers.embedded.frontend.reading.source.known_functions import (
+    without_known_bodies,
+)
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
 from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
@@ -80,12 +83,14 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
     """
     with ScratchFolder("rumoca") as folder:
         scratch = folder.path
-        stage = _Stage(scratch / "first", tree, names.trees)
+        changed = without_known_bodies(class_name, names)
+        stage = _Stage(scratch / "first", tree, names.trees, changed)
         answer = _run(stage.request(class_name), scratch)
         if _NO_IMPORT in answer.get("error", ""):
             trimmed = without_unused_imports(tree, names)
             if trimmed:
-                stage = _Stage(scratch / "trimmed", tree, names.trees, trimmed)
+                both = {**changed, **trimmed}
+                stage = _Stage(scratch / "trimmed", tree, names.trees, both)
                 answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
@@ -137,13 +142,14 @@ class _Stage:
 
     def _staged(self, tree: SourceTree, folder: str) -> Path:
         own = tree is self._tree
-        if tree.entry.name == "package.mo" and not (own and self._changed):
+        changed = any(file in self._changed for file in tree.files)
+        if tree.entry.name == "package.mo" and not changed:
             return tree.entry.resolve()
         base = self._scratch / folder
         for file in tree.files:
             target = base / file.relative_to(tree.entry.parent)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if own:
+            if own or file in self._changed:
                 target.write_text(self._text(file), encoding="utf-8")
             else:
                 shutil.copyfile(file, target)
