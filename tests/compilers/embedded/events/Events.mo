@@ -221,4 +221,42 @@ package Events "Models with events, each with a solution that is known"
     der(x) = if up then 1 else -z;
     up = x < 0.5 or pre(up) and x < 0.8;
   end Stiff;
+
+  model Flat "it jumps up by almost nothing, after long steps"
+    output Real h(start = 1000, fixed = true);
+    output Real v(start = 0, fixed = true);
+    output Integer impacts(start = 0, fixed = true);
+  equation
+    der(h) = v;
+    der(v) = -9.81;
+    when h < 0 then
+      reinit(v, 0.01);
+      impacts = pre(impacts) + 1;
+    end when;
+  end Flat;
+
+  model Reading "what is read belongs to what was set"
+    type Level = enumeration(low, high);
+    input Real u;
+    parameter Real limit = 0.5;
+    parameter Real T = 0.1;
+    output Real y;
+    output Boolean above;
+    output Integer rises(start = 0, fixed = true);
+    output Integer ticks(start = 0, fixed = true);
+    output Level level "starts with the first";
+    Real x(start = 0, fixed = true);
+  equation
+    above = u > limit;
+    y = if u > limit then 2*u else u;
+    der(x) = if above then 1 else 0;
+    when above then
+      rises = pre(rises) + 1;
+      level = Level.high;
+      reinit(x, 10);
+    end when;
+    when sample(0, T) then
+      ticks = pre(ticks) + 1;
+    end when;
+  end Reading;
 end Events;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fmpy import read_model_description
+from fmpy import extract, instantiate_fmu, read_model_description
 from fmpy.validation import validate_fmu
 from scipy.linalg import expm
 
@@ -244,8 +244,6 @@ def test_events_without_end_are_refused(
 
 
 def test_restored_state_goes_on_with_the_same_bits(compiled: Compiled) -> None:
-    from fmpy import extract, instantiate_fmu
-
     path = compiled("Controller")
     description = read_model_description(path)
     reference = {v.name: v.valueReference for v in description.modelVariables}
@@ -267,6 +265,72 @@ def test_restored_state_goes_on_with_the_same_bits(compiled: Compiled) -> None:
     expected = steps(20)
     slave.setFMUstate(slave.deSerializeFMUstate(slave.serializeFMUstate(state)))
     assert steps(20) == expected
+    slave.terminate()
+    slave.freeInstance()
+
+
+def test_a_moment_after_long_steps_is_seen(compiled: Compiled) -> None:
+    """It goes up for 1 ms after a fall in steps of seconds, and does not fall on."""
+    fall, flight = math.sqrt(2000 / 9.81), 0.02 / 9.81
+    found = run(compiled("Flat"), np.array([0.0, fall + 3.5 * flight]), ["h", "impacts"])
+    assert found["impacts"][-1] == 4
+    assert found["h"][-1] == pytest.approx(0.005**2 * 2 / 9.81, rel=1e-3)
+
+
+def test_what_is_read_belongs_to_what_was_set(compiled: Compiled) -> None:
+    """Events of what the host sets are seen at once, and happen when it steps."""
+    path = compiled("Reading")
+    description = read_model_description(path)
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    slave = instantiate_fmu(extract(path), description, "CoSimulation")
+    slave.setupExperiment(startTime=0.0, tolerance=1e-8)
+    slave.enterInitializationMode()
+    slave.exitInitializationMode()
+    names = ("above", "rises", "level")
+
+    def put(name: str, value: float) -> None:
+        slave.setReal([reference[name]], [value])
+
+    def read() -> tuple[float, ...]:
+        reals = slave.getReal([reference["y"], reference["x"]])
+        above = slave.getBoolean([reference["above"]])
+        return (*reals, *above, *slave.getInteger([reference[n] for n in names[1:]]))
+
+    before, after = (0.0, 0.0, False, 0, 1), (2.0, 10.0, True, 1, 2)
+    slave.doStep(0.0, 0.05)
+    assert read() == before
+    for _ in range(3):
+        put("u", 1.0)
+        assert read() == after
+        put("u", 0.0)
+        assert read() == before
+    put("u", 1.0)
+    state = slave.getFMUstate()
+    assert read() == after
+    put("limit", 2.0)
+    assert read() == (1.0, 0.0, False, 0, 1)
+    slave.setFMUstate(state)
+    assert read() == after
+    slave.doStep(0.05, 0.05)
+    assert read() == (2.0, pytest.approx(10.05), True, 1, 2)
+    slave.terminate()
+    slave.freeInstance()
+
+
+def test_samples_after_a_new_interval_are_multiples_of_it(compiled: Compiled) -> None:
+    path = compiled("Reading")
+    description = read_model_description(path)
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    slave = instantiate_fmu(extract(path), description, "CoSimulation")
+    slave.setupExperiment(startTime=0.0, tolerance=1e-8)
+    slave.enterInitializationMode()
+    slave.exitInitializationMode()
+    found = []
+    for step, interval in ((1.0, 0.1), (1.0, 0.5), (0.05, 0.1), (0.1, 0.1)):
+        slave.setReal([reference["T"]], [interval])
+        slave.doStep(sum(s for s, _ in found), step)
+        found.append((step, slave.getInteger([reference["ticks"]])[0]))
+    assert [n for _, n in found] == [11, 13, 13, 14]
     slave.terminate()
     slave.freeInstance()
 

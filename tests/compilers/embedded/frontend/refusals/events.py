@@ -47,6 +47,22 @@ EVENTS = {
         "discrete Real z;",
         words=("'z'",),
     ),
+    "initial equation of what an equation gives already": Case(
+        "initial-equation",
+        "b = true",
+        "y = x;\n  b = x > 0.5;\ninitial equation\n  b = true;",
+        "Boolean b;",
+        words=("'b'",),
+        hint="pre(b)",
+    ),
+    "initial equation of what is fixed": Case(
+        "initial-equation",
+        "Integer n",
+        "y = x;\n  when x > 0.5 then\n    n = pre(n) + 1;\n  end when;\n"
+        "initial equation\n  pre(n) = 7;",
+        "Integer n(start = 3, fixed = true);",
+        words=("'n'", "fixed=true"),
+    ),
     "terminate": Case(
         "unsupported-terminate", "terminate(", 'y = x;\n  terminate("end");', hint=OTHER
     ),

@@ -11,6 +11,7 @@ from fmident.compilers.embedded.frontend.equations.causalize import Solution
 from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, check_no_loop
 from fmident.compilers.embedded.frontend.equations.system import Unknowns
 from fmident.compilers.embedded.frontend.functions import column, model_function
+from fmident.compilers.embedded.frontend.initial import is_fixed
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
@@ -97,7 +98,7 @@ class EventFunctions:
         before = [*(d.before for d in self._discretes), *(c.before for c in found.conditions)]
         starts = substitution(
             [
-                *(found.starts.get(d.name, _start(d, lowering)) for d in self._discretes),
+                *(self._before_start(d, lowering, flat) for d in self._discretes),
                 *(0 for _ in found.conditions),
             ]
         )
@@ -125,6 +126,22 @@ class EventFunctions:
             starts=model_function("starts", full, names, column(starts), "pre"),
             update=update,
         )
+
+    def _before_start(self, discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
+        """Return the value of a discrete variable before the start."""
+        start = _start(discrete, lowering, flat)
+        given = self._at_events.starts.get(discrete.name)
+        if given is None:
+            return start
+        fixed = is_fixed(discrete.variable, discrete.position, lowering) is True
+        if fixed and not ca.is_equal(ca.SX(given), ca.SX(start)):
+            raise Refusal(
+                "initial-equation",
+                f"'{discrete.name}' has fixed=true, and an initial equation gives it a value, too",
+                discrete.variable.span,
+                "remove one of them",
+            )
+        return given
 
     def _states_after(self) -> list[Scalar]:
         """Return the states after an event: as before but for what is reinitialised."""
@@ -159,11 +176,14 @@ class EventFunctions:
         )
 
 
-def _start(discrete: Discrete, lowering: Lowering) -> Scalar:
-    """Return the attribute ``start`` of a discrete variable; 0 or false when there is none."""
+def _start(discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
+    """Return the attribute ``start`` of a discrete variable.
+
+    Without it that is 0, false, or the first literal of an enumeration.
+    """
     variable = discrete.variable
     if variable.start is None:
-        return 0
+        return 1 if flat.is_enumeration(variable.type_name) else 0
     scalars = v.flat(lowering.evaluate(variable.start))
     value = scalars[discrete.position if len(scalars) > 1 else 0]
     if isinstance(value, str) or not lowering.is_time_invariant(value):

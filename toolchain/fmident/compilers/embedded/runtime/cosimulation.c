@@ -145,6 +145,7 @@ fmi2Status fmi2Terminate(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
 #if FMIDENT_NH > 0
+  fmident_undo_reading(m);
   if (fmident_ensure(m, VALID_C) || fmident_events_end(m)) return enter_error(m);
 #endif
   m->now.state = STATE_TERMINATED;
@@ -285,18 +286,6 @@ static int bad_step(const Instance *m, double current, double size) {
   return 0;
 }
 
-#if FMIDENT_NH > 0
-/* What the host has set since the last step may switch a relation. */
-static int input_event(Instance *m) {
-  if (!(m->change & (CHANGE_JUMP | CHANGE_RESTART)) && !fmident_has_switched(m, 0.0, m->x)) return 0;
-  m->trouble[0] = '\0';
-  m->change |= CHANGE_RESTART;
-  if (!fmident_event(m, 0.0, m->x)) return 0;
-  fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
-  return 1;
-}
-#endif
-
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Boolean no_set_prior) {
   Instance *m = c;
   const double t_end = current + size;
@@ -304,9 +293,13 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   if (fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
     return fmi2Error;
   }
+#if FMIDENT_NH > 0
+  fmident_undo_reading(m);
+#endif
   if (fmident_ensure(m, VALID_C)) return enter_error(m);
 #if FMIDENT_NH > 0
-  if (input_event(m)) return enter_error(m);
+  if (fmident_input_event(m)) return enter_error(m);
+  m->reading = READ_IS_CURRENT;
 #endif
   if (fmident_check_asserts(m)) return enter_error(m);
 #if FMIDENT_NX > 0
@@ -320,6 +313,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   m->last_step = t_end - m->now.t;
   m->now.t = t_end;
   m->now.valid &= ~VALID_OF_X_U;
+#if FMIDENT_NH > 0
+  /* The end may lie a rounding error after where the step has ended. */
+  if (fmident_has_switched(m, 0.0, m->x) && fmident_input_event(m)) return enter_error(m);
+#endif
 #if FMIDENT_NX > 0
   if (fmident_check_asserts(m)) return enter_error(m);
 #endif

@@ -22,6 +22,7 @@ enum {
   MOST_PASSES = 20 + 2 * FMIDENT_NH,
   MOST_ROUNDS = 1000,
   LOOKS = 4,           /* at the relations within a step */
+  EARLY_LOOKS = 16,    /* before them in the first step after an event, each twice as late */
   MOST_IN_A_ROW = 1000, /* events that hardly get on */
   INITIALLY = 1
 };
@@ -178,6 +179,7 @@ double fmident_next_sample(Instance *m, double span) {
 }
 
 int fmident_event(Instance *m, double since, double *x) {
+  m->has_happened = 1;
   if (sample(m, since)) return 1;
   hold(m);
   return iterate(m, since, x);
@@ -185,6 +187,12 @@ int fmident_event(Instance *m, double since, double *x) {
 
 static int report(Instance *m) {
   fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
+  return 1;
+}
+
+static int no_interval(Instance *m, double interval) {
+  snprintf(m->trouble, sizeof m->trouble, "a sample has the interval %g: it must be positive",
+           interval);
   return 1;
 }
 
@@ -213,13 +221,75 @@ int fmident_events_begin(Instance *m) {
   for (size_t k = 0; k < FMIDENT_NS; ++k) {
     const double *pair = pairs + 2 * k;
     if (!(pair[1] > 0.0) || !isfinite(pair[0])) {
-      snprintf(m->trouble, sizeof m->trouble, "a sample has the interval %g: it must be positive",
-               pair[1]);
-      return report(m);
+      return no_interval(m, pair[1]) | report(m);
     }
     m->ticks[k] = fmax(0.0, ceil((t - slack(t, pair[1]) - pair[0]) / pair[1]));
   }
   return fmident_event(m, 0.0, m->x) ? report(m) : 0;
+}
+
+/* A host may change the interval of a sample: those that follow are multiples of the new one. */
+static int count_anew(Instance *m) {
+  double pairs[2 * NS];
+  const double t = m->now.t;
+  if (samples(m, pairs)) return cannot(m, t, "samples");
+  for (size_t k = 0; k < FMIDENT_NS; ++k) {
+    const double *pair = pairs + 2 * k;
+    const double until = t + slack(t, pair[1]);
+    double tick;
+    if (!(pair[1] > 0.0) || !isfinite(pair[0])) return no_interval(m, pair[1]);
+    tick = fmax(0.0, floor((until - pair[0]) / pair[1]));
+    while (due(pair, tick) <= until) tick += 1.0;
+    while (tick > 0.0 && due(pair, tick - 1.0) > until) tick -= 1.0;
+    m->ticks[k] = tick;
+  }
+  return 0;
+}
+
+int fmident_input_event(Instance *m) {
+  const int changed = m->change;
+  if (!(changed & (CHANGE_JUMP | CHANGE_RESTART)) && !fmident_has_switched(m, 0.0, m->x)) return 0;
+  m->trouble[0] = '\0';
+  m->change |= CHANGE_RESTART;
+  if ((changed & CHANGE_RESTART) && count_anew(m)) return report(m);
+  return fmident_event(m, 0.0, m->x) ? report(m) : 0;
+}
+
+/* Move what an event changes to where it is kept, or back. */
+static void keep(Instance *m, int back) {
+  double *at = m->kept;
+#define KEEP(values, count)                                    \
+  (back ? memcpy(values, at, (size_t)(count) * sizeof(double)) \
+        : memcpy(at, values, (size_t)(count) * sizeof(double)), at += (count))
+  KEEP(m->x, FMIDENT_NX);
+  KEEP(m->held, FMIDENT_NH);
+  KEEP(m->before, FMIDENT_ND);
+  KEEP(m->ticks, FMIDENT_NS);
+#undef KEEP
+}
+
+void fmident_undo_reading(Instance *m) {
+  if (m->reading == READ_IS_TRIAL) {
+    keep(m, 1);
+    hold(m);
+  }
+  if (m->reading != READ_IS_CURRENT) m->reading = READ_LOOKS_FIRST;
+}
+
+int fmident_prepare_reading(Instance *m) {
+  const int change = m->change, has_happened = m->has_happened;
+  const Row row = m->row;
+  int failed;
+  if (m->reading != READ_LOOKS_FIRST || m->now.state != STATE_STEP_COMPLETE) return 0;
+  if (fmident_ensure(m, VALID_C)) return 1;
+  keep(m, 0);
+  m->reading = READ_IS_TRIAL;
+  failed = fmident_input_event(m);
+  m->change = change;
+  m->has_happened = has_happened;
+  m->row = row;
+  if (failed) fmident_undo_reading(m);
+  return failed;
 }
 
 int fmident_events_end(Instance *m) {
@@ -240,8 +310,10 @@ double fmident_first_switch(Instance *m, double begin, double size, fmident_Stat
                             const void *step) {
   double x[NX], before = 0.0, after = 2.0;
   if (FMIDENT_NR == 0) return after;
-  for (int look = 1; look <= LOOKS; ++look) {
-    const double fraction = (double)look / LOOKS;
+  /* What an event has made of a relation may last for a moment only: a ball that has lost most of
+   * its speed is below the ground again after a small part of a step. */
+  for (int look = m->has_happened ? -EARLY_LOOKS : 1; look <= LOOKS; ++look) {
+    const double fraction = (look < 1 ? ldexp(1.0, look - 1) : look) / LOOKS;
     at(step, fraction, x);
     if (fmident_has_switched(m, begin + fraction * size, x)) {
       after = fraction;
@@ -249,7 +321,10 @@ double fmident_first_switch(Instance *m, double begin, double size, fmident_Stat
     }
     before = fraction;
   }
-  if (after > 1.0) return after;
+  if (after > 1.0) {
+    m->has_happened = 0;
+    return after;
+  }
   /* Halve until there is no time between. */
   for (;;) {
     const double middle = 0.5 * (before + after);

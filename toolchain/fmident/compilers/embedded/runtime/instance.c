@@ -28,7 +28,8 @@ Instance *fmident_new(const char *name) {
                        + FMIDENT_NX + FMIDENT_NY + FMIDENT_NW + FMIDENT_NC + FMIDENT_NH + FMIDENT_NA
                        + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
                        + FMIDENT_NY + FMIDENT_NX + FMIDENT_NW + FMIDENT_NC
-                       + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W;
+                       + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W
+                       + FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS; /* kept while reading */
   if (!m) return NULL;
   m->name = malloc(strlen(name) + 1);
   m->doubles = calloc(COUNT(total), sizeof(double));
@@ -65,6 +66,7 @@ Instance *fmident_new(const char *name) {
   TAKE(seed_dx, FMIDENT_NX);
   TAKE(seed_w, FMIDENT_NW);
   TAKE(seed_c, FMIDENT_NC);
+  TAKE(kept, FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS);
   TAKE(jacobian, FMIDENT_JACOBIAN_ELEMENTS);
   TAKE(work, FMIDENT_SZ_W);
 #undef TAKE
@@ -105,5 +107,7 @@ void fmident_set_defaults(Instance *m) {
   m->interpolating = 0;
   m->trouble[0] = '\0';
   m->row.count = 0;
+  m->has_happened = 0;
+  m->reading = READ_IS_CURRENT;
   m->row.relation = -1;
 }

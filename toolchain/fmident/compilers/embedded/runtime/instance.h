@@ -70,6 +70,9 @@ typedef struct {
   int relation; /* the last that switched; -1 for none */
 } Row;
 
+/* Events of what the host has set since the last step. It may set it again before the next one. */
+enum { READ_IS_CURRENT, READ_LOOKS_FIRST, READ_IS_TRIAL };
+
 typedef struct Integrator Integrator;
 typedef struct Sensitivities Sensitivities;
 
@@ -83,6 +86,8 @@ typedef struct {
   double last_step;  /* size of the last communication step */
   int interpolating; /* some input has a time derivative that is not zero */
   Row row;
+  int has_happened; /* an event, and no step has passed since */
+  int reading;      /* whether what is read has to follow what the host has set */
   char trouble[512]; /* why the right-hand side could not be evaluated last */
 
   /* Kept in a snapshot (one block, SNAPSHOT_DOUBLES long) ... */
@@ -92,6 +97,7 @@ typedef struct {
   /* Follow from the former. */
   double *dx, *y, *w, *c, *a;
   /* Scratch. */
+  double *kept; /* x, held, before and ticks, while others are there for reading only */
   double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx, *seed_w, *seed_c, *jacobian;
   const double **arg;
   double **res;
@@ -171,6 +177,12 @@ int fmident_events_begin(Instance *instance);
 /* Let happen what happens at an event; `x` are the states before and after it. */
 int fmident_event(Instance *instance, double since, double *x);
 int fmident_events_end(Instance *instance);
+/* The event of what the host has set since the last step. */
+int fmident_input_event(Instance *instance);
+/* Before the host sets something, steps or takes a snapshot: nothing has happened by reading. */
+void fmident_undo_reading(Instance *instance);
+/* Before something is read: the values belong to what the host has set. Logs why if it fails. */
+int fmident_prepare_reading(Instance *instance);
 /* When the next sample is due; INFINITY if none is until `span`. */
 double fmident_next_sample(Instance *instance, double span);
 /* Whether a relation has switched since the last event. */

@@ -68,6 +68,9 @@ static int foreign(const Head *head) { return strcmp(head->guid, fmident_guid) !
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
   Instance *m = c;
   Snapshot *s = *state; /* an existing one is written over */
+#if FMIDENT_NH > 0
+  fmident_undo_reading(m);
+#endif
   if (s && s->head.count != m->sensitivities->count) {
     free_snapshot(s);
     *state = s = NULL;
@@ -100,6 +103,7 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
   memcpy(m->flags, s->body + SNAPSHOT_DOUBLES * sizeof(double), SNAPSHOT_FLAGS);
   m->now.valid &= VALID_X; /* all else follows */
   m->change = CHANGE_RESTART;
+  m->reading = READ_LOOKS_FIRST;
   m->interpolating = 0;
   for (size_t i = 0; i < FMIDENT_NU; ++i) m->interpolating |= m->du[i] != 0.0;
   return fmi2OK;

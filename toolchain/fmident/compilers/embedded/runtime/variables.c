@@ -14,8 +14,29 @@ static int is_jump(const Instance *m, unsigned i, double after) {
   return !(fabs(after - before) <= 1e-12 * scale);
 }
 
+/* What the host sets can cause an event, which happens when it steps; what it reads before already
+ * belongs to it. */
+static void touched(Instance *m) {
+#if FMIDENT_NH > 0
+  fmident_undo_reading(m);
+  if (m->now.state == STATE_STEP_COMPLETE) m->reading = READ_LOOKS_FIRST;
+#else
+  (void)m;
+#endif
+}
+
+static int prepare_reading(Instance *m) {
+#if FMIDENT_NH > 0
+  return fmident_prepare_reading(m);
+#else
+  (void)m;
+  return 0;
+#endif
+}
+
 static void set_input(Instance *m, unsigned i, double value) {
   if (same_bits(m->u[i], value)) return;
+  touched(m);
   m->change |= is_jump(m, i, value) ? CHANGE_JUMP : CHANGE_SLOPE;
   m->u[i] = value;
   m->now.valid &= ~VALID_OF_X_U;
@@ -24,6 +45,7 @@ static void set_input(Instance *m, unsigned i, double value) {
 
 static void set_parameter(Instance *m, unsigned i, double value) {
   if (same_bits(m->p[i], value)) return;
+  touched(m);
   m->p[i] = value;
   m->change |= CHANGE_RESTART;
   m->now.valid &= ~(VALID_C | VALID_DC | VALID_OF_X_U);
@@ -83,6 +105,7 @@ static fmi2Status get_computed(Instance *m, int group, const double *values, uns
                 fmident_names[reference]);
     return fmi2Error;
   }
+  if (prepare_reading(m)) return fmi2Error;
   if ((m->now.valid & group) != group) {
     if (fmident_ensure(m, group)) return fmi2Error;
     /* An output must not come from a point at which the model does not hold. */
@@ -107,7 +130,7 @@ fmi2Status fmident_get_discrete(Instance *m, const char *function, unsigned refe
                 function, fmident_names[reference]);
     return fmi2Error;
   }
-  if (fmident_ensure(m, VALID_X)) return fmi2Error;
+  if (fmident_ensure(m, VALID_X) || prepare_reading(m)) return fmi2Error;
   *value = m->held[HELD_D + (reference - FMIDENT_VR_D)];
   return fmi2OK;
 }
@@ -205,7 +228,7 @@ fmi2Status fmident_directional_derivative(Instance *m, const unsigned *unknown_,
                                           const double *seed, double *result) {
   double t = m->now.t;
   if (read_seeds(m, known, n_known, seed) != fmi2OK) return fmi2Error;
-  if (fmident_ensure(m, VALID_X)) return fmi2Error;
+  if (fmident_ensure(m, VALID_X) || prepare_reading(m)) return fmi2Error;
   if (m->now.state == STATE_INITIALIZATION && add_initial_states(m)) return fmi2Error;
   fmident_arguments(m, &t, m->x, m->u);
   m->arg[5] = m->seed_x;

@@ -51,12 +51,15 @@ class DiscreteSolution:
         State to its value after the event.
     starts
         Discrete variable to the value that it has before the start.
+    assigned
+        Discrete variables that when-equations give values to.
     """
 
     formulas: dict[str, Scalar] = field(default_factory=dict)
     conditions: list[Condition] = field(default_factory=list)
     reinits: dict[str, tuple[Scalar, sx.Span]] = field(default_factory=dict)
     starts: dict[str, Scalar] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
 
 
 def assigned_names(whens: Sequence[Sequence[sx.WhenBranch]]) -> frozenset[str]:
@@ -184,6 +187,7 @@ def _when(
                 "use one when-equation with elsewhen",
             )
         result.formulas[name] = value
+    result.assigned |= set(values)
     for name, (value, span) in reinits.items():
         if name in result.reinits:
             raise Refusal(
@@ -274,14 +278,30 @@ def initial_values(
 
     ``pre(n) = value``, and ``n = value`` where a when-equation gives n its value, say what n
     holds before the start.
+
+    Raises
+    ------
+    Refusal
+        Another equation says already what a variable is at the start.
     """
     remaining = []
     for equation in equations:
         for side, value in ((equation.left, equation.right), (equation.right, equation.left)):
             name = _initial_target(side, events)
-            if name is not None and name not in solution.starts:
-                solution.starts[name] = value
-                break
+            if name is None or name in solution.starts:
+                continue
+            one = events.discretes[name]
+            of_before = bool(ca.is_equal(side, one.before))
+            if not (of_before or one.variable.free or name in solution.assigned):
+                raise Refusal(
+                    "initial-equation",
+                    f"the initial equation '{equation.text}' gives '{name}' a value, and an "
+                    "equation gives it one at the start already",
+                    equation.span,
+                    f"remove it, or write 'pre({name})' where the value before the start is meant",
+                )
+            solution.starts[name] = value
+            break
         else:
             remaining.append(equation)
     for name, one in events.discretes.items():
