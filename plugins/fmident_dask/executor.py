@@ -23,7 +23,7 @@ from fmident.evaluation import (
     simulation_setup,
     simulation_setups,
 )
-from fmident.evaluation.executors.processes.executor import processors
+from fmident.evaluation.executors.processes.machine import processors
 from fmident.fmu.sensitivities import differentiable
 from fmident.toml_file import Source
 from fmident_dask.batch import Batch

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.evaluation import Executor, InProcessExecutor, ProcessExecutor
-from fmident.evaluation.executors.processes.executor import processes_available
+from fmident.evaluation.executors.processes.machine import processes_available
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

@@ -14,6 +14,7 @@ import numpy as np
 from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
+from fmident.fmu.batches import SideBySide
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.drivers import make_driver
 from fmident.fmu.failure import (
@@ -72,7 +73,7 @@ class OpenFmu(Protocol):
         """Note that a simulator was closed."""
 
 
-class Simulator(Closes):
+class Simulator(SideBySide, Closes):
     """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
 
     The instance is made once and reset before each run, if that has proven to be as good as a
@@ -162,8 +163,6 @@ class Simulator(Closes):
         except BaseException:
             self.close()
             raise
-
-    # ------------------------------------------------------------------ the run
 
     def simulate(
         self,

@@ -11,7 +11,8 @@ from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.kind import ExecutorKind, Warn
-from fmident.evaluation.executors.processes.executor import ProcessExecutor, processes_available
+from fmident.evaluation.executors.processes.executor import ProcessExecutor
+from fmident.evaluation.executors.processes.machine import processes_available
 from fmident.fmu.fmu import read_description
 
 if TYPE_CHECKING:

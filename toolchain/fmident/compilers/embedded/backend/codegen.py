@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import casadi as ca
 
+from fmident.compilers.embedded.backend.batches import batch_code
 from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
@@ -22,6 +23,7 @@ SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
 LANES_FILE = "model_lanes.c"
+BATCH_FILE = "model_batch.h"
 
 _TYPES = ("Real", "Integer", "Boolean")
 """In the order of the runtime's ``model.h``."""
@@ -31,6 +33,17 @@ _SAME_IN_LANES = 6
 
 LARGEST_ROSENBROCK = 100
 """Number of states up to which factors of a full Jacobian in each step are worth it."""
+
+LARGEST_BATCH = 20_000
+"""Operations of a model's functions up to which batches are worth the time to compile them."""
+
+_ELEMENTARY = """\
+#include <math.h>
+#include "elementary.h"
+#define exp fmident_exp
+#define tanh fmident_tanh
+"""
+"""These functions give the same bits on every machine and in batches."""
 
 
 def generate(
@@ -53,13 +66,14 @@ def generate(
     """
     derivatives = ModelDerivatives(model)
     functions = _functions(model, derivatives)
+    lanes = [linear_code(function, _SAME_IN_LANES) for function in derivatives.along]
+    batch = _of_batches(model, functions, integrator)
     return {
-        SIZES_FILE: _sizes(model, functions, derivatives, integrator),
+        SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
+        BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
         FUNCTIONS_FILE: _function_code(functions),
-        LANES_FILE: "\n".join(
-            [PREAMBLE, *(linear_code(function, _SAME_IN_LANES) for function in derivatives.along)]
-        ),
+        LANES_FILE: "\n".join([_ELEMENTARY, PREAMBLE, *lanes]),
     }
 
 
@@ -91,6 +105,16 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         *derivatives.switching,
         *event_functions(model),
     ]
+
+
+def _of_batches(model: OdeModel, functions: Sequence[Function], integrator: str) -> list[Function]:
+    """Return the functions that several simulations evaluate side by side; none without batches."""
+    names = ["fmident_rhs", "fmident_outputs", "fmident_asserts", "fmident_locals"]
+    names += ["fmident_jacobian", "fmident_time_derivative"] if model.states else []
+    found = [function for function in functions if function.name() in names]
+    operations = sum(function.n_instructions() for function in found)
+    small = len(model.states) <= LARGEST_ROSENBROCK and operations <= LARGEST_BATCH
+    return found if small and integrator != "cvode" and model.events is None else []
 
 
 def _jacobian(model: OdeModel) -> Function:
@@ -156,7 +180,7 @@ def _function_code(functions: Iterable[Function]) -> str:
     )
     for function in functions:
         generator.add(function)
-    return str(generator.dump())
+    return _ELEMENTARY + str(generator.dump())
 
 
 _CHEAP = {
@@ -183,6 +207,8 @@ def _sizes(
     functions: Sequence[Function],
     derivatives: ModelDerivatives,
     integrator: str,
+    *,
+    batches: bool,
 ) -> str:
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
@@ -196,6 +222,7 @@ def _sizes(
         "CALCULATED_ELEMENTS": len(derivatives.calculated.rows),
         "SWITCHED_ELEMENTS": len(derivatives.jacobian.rows),
         "LANES": LANES,
+        "BATCHES": int(batches),
         "MODES": derivatives.switches.count,
         "NX": len(model.states),
         "NU": len(model.inputs),

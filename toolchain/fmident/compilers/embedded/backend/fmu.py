@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fmident.compilers.embedded.backend.archive import write_archive
-from fmident.compilers.embedded.backend.codegen import generate
+from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate
 from fmident.compilers.embedded.backend.description import (
     GUID_PLACEHOLDER,
     model_identifier,
@@ -22,6 +22,7 @@ from fmident.compilers.embedded.backend.toolchain import (
 )
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import CompilationError
+from fmident.fmu.batches import MEMBER as BATCHES_MEMBER
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.fmu.sensitivities import MEMBER
 
@@ -34,6 +35,15 @@ SENSITIVITIES = """{
 }
 """
 """The file of the extension that docs/sensitivities.md specifies."""
+
+BATCHES = """{
+  "version": 1,
+  "start": "fmidentStartBatch",
+  "advance": "fmidentAdvanceBatch",
+  "end": "fmidentEndBatch"
+}
+"""
+"""The file of the extension that docs/batches.md specifies."""
 
 
 def content_guid(*texts: str) -> str:
@@ -109,6 +119,8 @@ def build_fmu(
     }
     if integrator != "cvode" and model.events is None:
         members[MEMBER] = SENSITIVITIES.encode()
+    if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
+        members[BATCHES_MEMBER] = BATCHES.encode()
     if model.states and toolchain.sundials:
         for licence in toolchain.sundials.licences:
             members[f"documentation/licenses/SUNDIALS-{licence.name}.txt"] = licence.read_bytes()

@@ -35,7 +35,7 @@ _BINARY = {
     ca.OP_OR: "{0} || {1}",
     ca.OP_IF_ELSE_ZERO: "{0} ? {1} : 0.0",
 }
-_CALLS = {
+CALLS = {
     getattr(ca, f"OP_{name.upper()}"): name
     for name in (
         *("exp", "log", "pow", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "floor"),
@@ -43,6 +43,7 @@ _CALLS = {
         *("asinh", "acosh", "atanh", "atan2", "log1p", "expm1", "hypot", "remainder"),
     )
 } | {ca.OP_CONSTPOW: "pow"}
+"""Operations that are functions of C."""
 
 _LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN}
 """Operations that the C compiler has for vectors, also with a number as one of the operands."""
@@ -84,7 +85,7 @@ def linear_code(function: Function, scalars: int) -> str:
                 lines.append(f"const vec {name} = GET(arg[{argument}] + {element} * stride);")
                 vectors.add(name)
         elif operation == ca.OP_CONST:
-            lines.append(f"const double {name} = {_number(function.instruction_constant(k))};")
+            lines.append(f"const double {name} = {number(function.instruction_constant(k))};")
         else:
             operands = [names[s] for s in sources]
             kind = "vec" if vectors.intersection(operands) else "double"
@@ -115,8 +116,8 @@ PREAMBLE = '#include <math.h>\n\n#include "lanes.h"\n'
 
 def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:
     if not vectors.intersection(operands):
-        if operation in _CALLS:
-            return f"{_CALLS[operation]}({', '.join(operands[: _arity(operation)])})"
+        if operation in CALLS:
+            return f"{CALLS[operation]}({', '.join(operands[: arity(operation)])})"
         template = _UNARY.get(operation) or _BINARY.get(operation)
         if template is None:
             raise NotImplementedError(f"operation {operation} of CasADi")
@@ -129,7 +130,8 @@ def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:
     return template.format(*operands)
 
 
-def _arity(operation: int) -> int:
+def arity(operation: int) -> int:
+    """Return the number of arguments of one of :data:`CALLS`."""
     two = (ca.OP_POW, ca.OP_CONSTPOW, ca.OP_FMOD, ca.OP_COPYSIGN, ca.OP_FMIN, ca.OP_FMAX)
     return 2 if operation in (*two, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_REMAINDER) else 1
 
@@ -138,7 +140,8 @@ def _as_vector(name: str, vectors: set[str]) -> str:
     return name if name in vectors else f"ZERO + {name}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a number in C, with all its bits."""
     if value != value:
         return "NAN"
     if value in (float("inf"), float("-inf")):

@@ -34,7 +34,14 @@ MEMORY_BYTES = 4 * 10**9
 TIME_LIMIT_S = 1800.0
 
 _COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
-EXPORTED = ("fmi2*", "fmidentSetSensitivityVariables", "fmidentGetSensitivities")
+EXPORTED = (
+    "fmi2*",
+    "fmidentSetSensitivityVariables",
+    "fmidentGetSensitivities",
+    "fmidentStartBatch",
+    "fmidentAdvanceBatch",
+    "fmidentEndBatch",
+)
 """Functions of the library that can be called."""
 
 _QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall

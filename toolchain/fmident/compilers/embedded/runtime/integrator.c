@@ -1,7 +1,7 @@
 /* Steps without history, explicit or implicit, whichever costs less; CVODE in place of the implicit
  * ones where the Jacobian is large. What they cost is counted in operations, not in seconds, so
  * that a simulation gives the same bits wherever it runs. */
-#include "integrator.h"
+#include "control.h"
 #include "sensitivities.h"
 
 #if FMIDENT_NX > 0
@@ -11,45 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { N = FMIDENT_NX, MAXIMUM_STEPS = 1000000, MAXIMUM_REJECTIONS = 60, SWITCH_AFTER = 8 };
-
-/* Which changes of the right-hand side begin a new integration: over a kink, the slope is the
- * one before, and so is CVODE's history; over a jump neither is. */
-enum { RESTART_ON = CHANGE_RESTART | CHANGE_JUMP };
-
-/* The error of a step is controlled; those of whole trajectories come to lie below the tolerance
- * where earlier errors decay. */
-static const double local_share = 0.01;
-static const double smallest_local_tolerance = 1e-15;
-
-/* Step sizes follow the error of this step and, weakly, of the one before (Gustafsson). */
-static const double safety = 0.9, exponent = 0.17, exponent_before = 0.04;
-static const double least_factor = 0.2, largest_factor = 5.0, first_error = 1e-4;
-
-/* Explicit steps are stable up to about this size times the radius of the spectrum. */
-static const double stable = 3.25;
-
-/* Operations of a step: evaluations, the sums of the stages, factors of the matrix. */
-static const double cost_explicit = 6.0 * FMIDENT_COST_RHS + 60.0 * N;
-static const double cost_rosenbrock = 8.0 * FMIDENT_COST_RHS + FMIDENT_COST_JACOBIAN +
-                                      FMIDENT_COST_TIME + 120.0 * N + 20.0 * N * N +
-                                      0.67 * N * N * N;
-
-/* At least; it has its own count. */
-static const double cost_cvode = 6000.0 + FMIDENT_COST_RHS + 40.0 * N + 2.0 * N * N;
-
-/* When the other method is tried: where the present one costs so many times more than the other
- * may, after so many steps. A trial that was for nothing doubles how long to stay. */
-static const double worth_trying = 1.2, worth_returning = 1.5;
-enum { FIRST_STAY = 30, LONGEST_STAY = 4000, SETTLED = 4, TRIAL = 14, FIRST_TRIAL = 60, LOOK = 16 };
-
-enum {
-  use_rosenbrock = FMIDENT_INTEGRATOR == INTEGRATOR_ROSENBROCK ||
-                   (FMIDENT_INTEGRATOR != INTEGRATOR_CVODE && N <= FMIDENT_LARGEST_ROSENBROCK)
-};
-
-static double cost_implicit(void) { return use_rosenbrock ? cost_rosenbrock : cost_cvode; }
 
 struct Integrator {
   Path path;
@@ -132,72 +93,15 @@ static double error_of_step(const Integrator *s) {
   return sqrt(sum / N);
 }
 
-static void change_method(Control *c, int implicit) {
-  c->other = c->span > 0.0 ? c->cost / c->span : INFINITY; /* not known at the start */
-  c->implicit = implicit;
-  c->steps = 0;
-  c->cost = c->span = 0.0;
-  if (!implicit) c->stay = 2 * c->stay < LONGEST_STAY ? 2 * c->stay : LONGEST_STAY;
-}
-
-/* Whether explicit steps are worse than implicit ones might be. Explicit steps excite what decays
- * slowly as soon as they are too long for it, and then all have to follow: it is best to see it
- * before, from the Jacobian. `longest`: the longest step that is possible. */
-static int implicit_is_worth_trying(const Control *c, double size, double radius, double longest) {
-  const double rate = c->span > 0.0 ? c->cost / c->span : 0.0;
-  return fmin(size, longest) * radius > 1.0 &&
-         fmax(rate, cost_explicit * radius / stable) > worth_trying * cost_implicit() / longest;
-}
-
-/* Before an explicit step: at the start, and now and then. */
 static void look_ahead(Instance *m, double longest) {
   Control *c = &m->now.control;
-  double radius;
-  if (FMIDENT_INTEGRATOR != INTEGRATOR_AUTO || !use_rosenbrock || c->implicit) return;
-  if (c->stay > 0 && (c->steps < c->stay || c->steps % LOOK != 0)) return;
-  if (c->stay == 0) c->stay = FIRST_STAY;
-  c->cost += FMIDENT_COST_JACOBIAN + FMIDENT_COST_TIME;
-  radius = fmident_rosenbrock_radius(m, m->integrator->rosenbrock, &m->integrator->path);
-  if (implicit_is_worth_trying(c, c->size, radius, longest)) change_method(c, 1);
+  if (!looks_ahead(c)) return;
+  decide(c, fmident_rosenbrock_radius(m, m->integrator->rosenbrock, &m->integrator->path), longest);
 }
 
-/* After a step of a size: go on with the method that costs less per time, as far as can be seen. */
-static void choose(Control *c, double size, double radius, double longest) {
-  if (FMIDENT_INTEGRATOR != INTEGRATOR_AUTO) return;
-  if (c->stay == 0) c->stay = FIRST_STAY;
-  if (++c->steps == SETTLED) c->cost = c->span = 0.0;
-  if (c->steps <= SETTLED) return;
-  if (!c->implicit) {
-    if (c->steps > 20 * c->stay) c->stay = FIRST_STAY;
-    if (!use_rosenbrock && c->steps >= c->stay &&
-        implicit_is_worth_trying(c, size, radius, longest)) {
-      change_method(c, 1);
-    }
-  } else {
-    const double rate = c->cost / c->span;
-    const double other = cost_explicit * fmax(radius / stable, 1.0 / size);
-    const int least = isinf(c->other) ? FIRST_TRIAL : TRIAL;
-    const int trial = c->stay / 8 > least ? c->stay / 8 : least;
-    if (c->steps >= trial &&
-        ((c->steps < 2 * trial && rate > c->other) || rate > worth_returning * other)) {
-      change_method(c, 0);
-    }
-  }
-  /* What is long ago counts less. */
-  c->cost *= 0.95;
-  c->span *= 0.95;
-}
-
-/* Go on with a shorter step, or give up. Explicit stages may lie where there is no right-hand
- * side however short the step is, such as below the bottom of an empty tank. */
 static int reject(Instance *m, int rejections, int failures, double size) {
   const double t = m->integrator->path.t;
-  Control *c = &m->now.control;
-  c->size = size;
-  if (failures == SWITCH_AFTER && FMIDENT_INTEGRATOR == INTEGRATOR_AUTO && use_rosenbrock) {
-    change_method(c, !c->implicit);
-  }
-  if (rejections <= MAXIMUM_REJECTIONS && t + size > t) return 0;
+  if (shorten(&m->now.control, rejections, failures, size, t)) return 0;
   if (!m->trouble[0]) {
     snprintf(m->trouble, sizeof m->trouble, "the step size became too small at %.17g",
              m->now.t + t);
@@ -259,13 +163,9 @@ static int step(Instance *m, double span) {
   for (;;) {
     const double left = span - path->t;
     const int implicit = control->implicit;
-    const int last = control->size * (1.0 + 1e-7) >= left;
-    double size = control->size, error, factor;
-    if (last) {
-      size = left;
-    } else if (2.0 * size > left) {
-      size = 0.5 * left; /* two equal steps rather than a sliver */
-    }
+    const int last = is_last(control, left);
+    const double size = size_of_step(control, left, last);
+    double error, factor;
     control->cost += implicit ? cost_rosenbrock : cost_explicit;
     if (implicit ? fmident_rosenbrock_step(m, s->rosenbrock, path, size)
                  : fmident_explicit_step(m, &s->explicit, path, size)) {
@@ -275,9 +175,7 @@ static int step(Instance *m, double span) {
     m->trouble[0] = '\0';
     error = error_of_step(s);
     if (!(error <= 1.0)) {
-      factor = safety * pow(error, -0.2);
-      if (!(factor > least_factor)) factor = least_factor; /* the error may be NaN */
-      if (reject(m, ++rejections, failures, factor * size)) return 1;
+      if (reject(m, ++rejections, failures, factor_of_rejected(error) * size)) return 1;
       continue;
     }
     if (!implicit && (FMIDENT_NH > 0 || m->sensitivities->count > 0)) {
@@ -292,16 +190,9 @@ static int step(Instance *m, double span) {
     path->slope_known = !implicit;
     path->linearised = 0;
     if (!implicit) memcpy(path->slope, s->explicit.k[6], sizeof path->slope);
-    error = fmax(error, 1e-10);
     if (control->error_before == 0.0) control->error_before = first_error;
-    factor = safety * pow(error, -exponent) * pow(control->error_before, exponent_before);
-    factor = fmin(largest_factor, fmax(least_factor, factor));
-    if (rejections) factor = fmin(factor, 1.0);
-    control->error_before = fmax(error, first_error);
-    /* A step that the communication point has cut says little of a longer one. */
-    if (size * factor > control->size || size > 0.9 * control->size) control->size = size * factor;
-    control->span += size;
-    choose(control, size, path->radius, span);
+    factor = FACTOR(fmident_exp, fmident_ln, fmax(error, least_error), control->error_before);
+    accept(control, size, error, factor, rejections, path->radius, span);
     return 0;
   }
 }
@@ -403,6 +294,8 @@ int fmident_integrate(Instance *m, double t_end) {
   m->change = CHANGE_NONE;
   return 0;
 }
+
+const Path *fmident_path(const Instance *m) { return &m->integrator->path; }
 
 #else
 typedef int fmident_no_integrator; /* an empty translation unit is not valid C */

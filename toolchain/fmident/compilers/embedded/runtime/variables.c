@@ -8,9 +8,8 @@ static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0;
 
 /* After a communication step an interpolated input stands at its extrapolated value; the
  * caller then sets what it holds for the same number. A difference of rounding is not a jump. */
-static int is_jump(const Instance *m, unsigned i, double after) {
-  const double before = m->u[i];
-  const double scale = fabs(before) + fabs(after) + fabs(m->du[i] * m->last_step);
+int fmident_is_jump(double before, double after, double change) {
+  const double scale = fabs(before) + fabs(after) + fabs(change);
   return !(fabs(after - before) <= 1e-12 * scale);
 }
 
@@ -37,7 +36,7 @@ static int prepare_reading(Instance *m) {
 static void set_input(Instance *m, unsigned i, double value) {
   if (same_bits(m->u[i], value)) return;
   touched(m);
-  m->change |= is_jump(m, i, value) ? CHANGE_JUMP : CHANGE_SLOPE;
+  m->change |= fmident_is_jump(m->u[i], value, m->du[i] * m->last_step) ? CHANGE_JUMP : CHANGE_SLOPE;
   m->u[i] = value;
   m->now.valid &= ~VALID_OF_X_U;
   if (m->now.state != STATE_STEP_COMPLETE) m->now.valid &= ~VALID_X;

@@ -15,7 +15,9 @@ from fmident.evaluation.executors.base import Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.processes.batch import Batch
 from fmident.evaluation.executors.processes.failures import End, crash, failure_of
+from fmident.evaluation.executors.processes.machine import processes_available, processors
 from fmident.evaluation.executors.processes.protocol import Command, Reply
+from fmident.evaluation.executors.processes.shares import Shares, time_of
 from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
 from fmident.evaluation.executors.resident import GROWTH_LIMIT
 from fmident.evaluation.setups import Prepared
@@ -105,6 +107,7 @@ class ProcessExecutor(PreparedExecutor):
         self._failed_starts = self._started = 0
         self._renewals = self._crashes = self._timeouts = 0
         self._duration = 0.0
+        self._shares = Shares(self._path, self._settings, self.simultaneous)
         self._folder: ScratchFolder | None = None
 
     # ------------------------------------------------------------- the interface
@@ -167,12 +170,14 @@ class ProcessExecutor(PreparedExecutor):
         for worker in [w for w in self._workers if w.dead]:
             self._workers.remove(worker)
             worker.finish()
+        for worker in self._workers:
+            worker.reserved.clear()
         try:
             while batch.unfinished:
                 self._start_worker(batch)
                 self._feed(batch)
                 self._wait(batch)
-                self._look_after()
+                self._look_after(batch)
         except BaseException:
             self._abandon()
             raise
@@ -214,7 +219,8 @@ class ProcessExecutor(PreparedExecutor):
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
             for worker in able:
-                if not batch.waiting and not batch.for_fresh_worker:
+                waiting = batch.waiting or batch.for_fresh_worker
+                if not waiting and not any(w.reserved for w in able):
                     return
                 if len(worker.outstanding) == held and not self._spent(worker):
                     self._assign(worker, batch)
@@ -225,7 +231,7 @@ class ProcessExecutor(PreparedExecutor):
 
     def _assign(self, worker: Worker, batch: Batch) -> None:
         """Give the next task to a worker, or teach it what it lacks for that."""
-        index = batch.first(fresh=not worker.runs)
+        index = worker.reserved[0] if worker.reserved else batch.first(fresh=not worker.runs)
         if index is None:
             return
         prepared, values = batch.work[index]
@@ -237,9 +243,15 @@ class ProcessExecutor(PreparedExecutor):
         if prepared.number not in worker.known:
             self._send_setup(worker, prepared, index)
             return
-        # A power of two, so that the memory is not mapped anew for each setup a little larger.
-        worker.make_room(1 << max(room - 1, 4095).bit_length())
-        batch.withdraw(index)
+        if not worker.outstanding:
+            # A power of two: the memory is not mapped anew for each setup a little larger.
+            worker.make_room(1 << max(room - 1, 4095).bit_length())
+            if not worker.reserved and not others:
+                self._shares.give(worker, batch, names, self._verdict)
+        if index in worker.reserved:
+            worker.reserved.remove(index)
+        else:
+            batch.withdraw(index)
         more = pickle.dumps(others) if others else b""
         worker.run(index, prepared.number, names, numbers, more)
 
@@ -301,6 +313,8 @@ class ProcessExecutor(PreparedExecutor):
                 for other in self._workers:
                     if other.ready and other is not worker:
                         other.tell(Command.NEVER_RESET)
+        elif sent.command is Command.BATCH:
+            self._shares.learn(sent, json.loads(body))
         elif sent.command is Command.RUN:
             assert sent.index is not None
             took = time.monotonic() - sent.begun
@@ -377,6 +391,8 @@ class ProcessExecutor(PreparedExecutor):
         head, limit = worker.outstanding[0], self._settings.timeout
         if head.command is Command.RUN:
             return head.begun + limit + _GRACE
+        if head.command is Command.BATCH:
+            return head.begun + time_of(head, limit) + 10.0 * _GRACE
         if head.command is Command.TRY_RESET:
             # Each of its simulations has the time of any other; between two of them the FMU may
             # be instantiated, which is loading.
@@ -390,15 +406,15 @@ class ProcessExecutor(PreparedExecutor):
     def _start_limit(self) -> float:
         return max(START_LIMIT, self._settings.timeout)
 
-    def _look_after(self) -> None:
+    def _look_after(self, batch: Batch) -> None:
         """Kill workers that hang or hold too much; let go those that are done."""
         now, limit = time.monotonic(), self._settings.memory_limit
         for worker in self._workers:
             if not worker.outstanding or worker.killed is not None:
                 continue
             if now > self._deadline(worker):
-                self._timeouts += 1
                 head = worker.outstanding[0].command
+                self._timeouts += head is not Command.BATCH  # whose tasks will run alone
                 allowed = self._settings.timeout if head is Command.RUN else self._start_limit
                 worker.kill(End(f"did not answer within {allowed:g} s", "timeout"))
             elif limit is not None and worker.ready and worker.memory() > limit:
@@ -407,6 +423,7 @@ class ProcessExecutor(PreparedExecutor):
         for worker in [w for w in self._workers if w.retiring and not w.outstanding]:
             self._workers.remove(worker)
             self._renewals += 1
+            batch.put_back_all(worker.reserved)
             worker.dismiss()
             self._leaving.append(worker)
         self._leaving = [w for w in self._leaving if not w.gone()]
@@ -418,11 +435,19 @@ class ProcessExecutor(PreparedExecutor):
         step = worker.step()
         end = worker.finish()
         head = worker.outstanding.popleft() if worker.outstanding else None
-        for sent in reversed(worker.outstanding):
-            if sent.index is not None and sent.command is Command.RUN:
-                batch.put_back(sent.index)
+        batch.put_back_all(worker.reserved)
+        batch.put_back_all(
+            [
+                s.index
+                for s in worker.outstanding
+                if s.command is Command.RUN and s.index is not None
+            ]
+        )
         worker.outstanding.clear()
         if head is None:
+            return
+        if head.command is Command.BATCH:
+            self._shares.end()  # alone they can report what has happened
             return
         lost = crash(end, records, bytes(printed), self._description)
         if head.command is Command.OPEN:
@@ -472,16 +497,3 @@ class ProcessExecutor(PreparedExecutor):
             worker.finish()
             self._workers.remove(worker)
         self._trying = False
-
-
-def processes_available() -> bool:
-    """Return whether this system can run worker processes."""
-    return os.name == "posix"
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
