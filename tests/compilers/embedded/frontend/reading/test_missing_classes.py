@@ -162,3 +162,16 @@ def test_library_that_no_annotation_names(tmp_path: Path) -> None:
     with pytest.raises(CompilationError) as caught:
         load_model("Lib.M", [tmp_path / n for n in ("Lib", "Units")])
     assert caught.value.diagnostics[0].rule == "too-many-equations"
+
+
+def test_a_folder_without_package_mo_inside_a_package_does_not_matter(tmp_path: Path) -> None:
+    """Nor does it when another class of the package mentions a library."""
+    package = tmp_path / "Lib"
+    (package / "Rest").mkdir(parents=True)
+    (package / "package.mo").write_text(
+        "package Lib\n  model M\n    output Real y = time;\n  end M;\n"
+        "  model N\n    Modelica.Units.SI.Mass m;\n  end N;\nend Lib;\n"
+    )
+    (package / "Rest" / "Old.mo").write_text("within Lib.Rest;\nmodel Old\nend Old;\n")
+    model, _ = load_model("Lib.M", [package])
+    assert [v.name for v in model.outputs] == ["y"]

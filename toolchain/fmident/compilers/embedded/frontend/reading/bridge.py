@@ -96,6 +96,8 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             return Flattened(answer["flat"], stage.sources(answer))
         if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
             answer = _run(stage.plain_request(class_name), scratch)
+            if "flat" in answer:  # of the file that it is given the layout matters less
+                return Flattened(answer["flat"], stage.sources(answer))
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
             probed = _run(stage.probe(class_name, int(unbalanced.group(1))), scratch)
