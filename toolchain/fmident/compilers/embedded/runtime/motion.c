@@ -34,7 +34,7 @@ static const double least_part = 1e-6;
  * for a moment only, within a bend. There, the state derivatives change by more than this. */
 static const double steady = 0.1;
 
-/* And parts where they change by less than this are no part of a bend. */
+/* And parts where they change by less than this are outside bends. */
 static const double little = 0.01;
 
 /* How exact the time is. */
