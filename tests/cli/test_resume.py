@@ -1,4 +1,7 @@
-"""``fmident estimate --resume``."""
+"""``fmident estimate --resume``.
+
+More than 500 lines: all of it interrupts the same command through the one script below.
+"""
 
 from __future__ import annotations
 

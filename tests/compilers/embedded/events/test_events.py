@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,18 @@ def run(
     with open_fmu(path) as fmu, fmu.simulator() as simulator:
         table = simulator.simulate(setup, values or {})
     return dict(zip(outputs, table.T, strict=True))
+
+
+def started(path: Path, **values: float) -> tuple[Any, dict[str, int]]:
+    """Return an instance behind initialization mode, and its value references by name."""
+    description = read_model_description(path)
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    slave = instantiate_fmu(extract(path), description, "CoSimulation")
+    slave.setupExperiment(startTime=0.0, tolerance=1e-8)
+    slave.enterInitializationMode()
+    slave.setReal([reference[n] for n in values], list(values.values()))
+    slave.exitInitializationMode()
+    return slave, reference
 
 
 def ball(times: F64, e: float, g: float = 9.81) -> tuple[F64, F64]:
@@ -244,14 +257,7 @@ def test_events_without_end_are_refused(
 
 
 def test_restored_state_goes_on_with_the_same_bits(compiled: Compiled) -> None:
-    path = compiled("Controller")
-    description = read_model_description(path)
-    reference = {v.name: v.valueReference for v in description.modelVariables}
-    slave = instantiate_fmu(extract(path), description, "CoSimulation")
-    slave.setupExperiment(startTime=0.0, tolerance=1e-6)
-    slave.enterInitializationMode()
-    slave.setReal([reference["w"]], [1.0])
-    slave.exitInitializationMode()
+    slave, reference = started(compiled("Controller"), w=1.0)
 
     def steps(first: int) -> list[float]:
         rows = []
@@ -279,13 +285,7 @@ def test_a_moment_after_long_steps_is_seen(compiled: Compiled) -> None:
 
 def test_what_is_read_belongs_to_what_was_set(compiled: Compiled) -> None:
     """Events of what the host sets are seen at once, and happen when it steps."""
-    path = compiled("Reading")
-    description = read_model_description(path)
-    reference = {v.name: v.valueReference for v in description.modelVariables}
-    slave = instantiate_fmu(extract(path), description, "CoSimulation")
-    slave.setupExperiment(startTime=0.0, tolerance=1e-8)
-    slave.enterInitializationMode()
-    slave.exitInitializationMode()
+    slave, reference = started(compiled("Reading"))
     names = ("above", "rises", "level")
 
     def put(name: str, value: float) -> None:
@@ -318,13 +318,7 @@ def test_what_is_read_belongs_to_what_was_set(compiled: Compiled) -> None:
 
 
 def test_samples_after_a_new_interval_are_multiples_of_it(compiled: Compiled) -> None:
-    path = compiled("Reading")
-    description = read_model_description(path)
-    reference = {v.name: v.valueReference for v in description.modelVariables}
-    slave = instantiate_fmu(extract(path), description, "CoSimulation")
-    slave.setupExperiment(startTime=0.0, tolerance=1e-8)
-    slave.enterInitializationMode()
-    slave.exitInitializationMode()
+    slave, reference = started(compiled("Reading"))
     found = []
     for step, interval in ((1.0, 0.1), (1.0, 0.5), (0.05, 0.1), (0.1, 0.1)):
         slave.setReal([reference["T"]], [interval])

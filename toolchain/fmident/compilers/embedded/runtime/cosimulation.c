@@ -185,27 +185,26 @@ static fmi2Status no_such_type(const Instance *m, const char *function, const ch
   return fmi2Error;
 }
 
+/* One discrete variable of a type. */
+static fmi2Status get_typed(Instance *m, const char *function, int type, const char *type_name,
+                            fmi2ValueReference vr, double *value) {
+  if (fmident_type(vr) != type) return no_such_type(m, function, type_name, &vr, 1);
+  return fmident_get_discrete(m, function, vr, value);
+}
+
 fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Integer v[]) {
-  Instance *m = c;
   for (size_t i = 0; i < n; ++i) {
     double value;
-    if (fmident_type(vr[i]) != TYPE_INTEGER) {
-      return no_such_type(m, "fmi2GetInteger", "Integer", vr + i, 1);
-    }
-    if (fmident_get_discrete(m, "fmi2GetInteger", vr[i], &value) != fmi2OK) return fmi2Error;
+    if (get_typed(c, "fmi2GetInteger", TYPE_INTEGER, "Integer", vr[i], &value) != fmi2OK) return fmi2Error;
     v[i] = (fmi2Integer)value;
   }
   return fmi2OK;
 }
 
 fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Boolean v[]) {
-  Instance *m = c;
   for (size_t i = 0; i < n; ++i) {
     double value;
-    if (fmident_type(vr[i]) != TYPE_BOOLEAN) {
-      return no_such_type(m, "fmi2GetBoolean", "Boolean", vr + i, 1);
-    }
-    if (fmident_get_discrete(m, "fmi2GetBoolean", vr[i], &value) != fmi2OK) return fmi2Error;
+    if (get_typed(c, "fmi2GetBoolean", TYPE_BOOLEAN, "Boolean", vr[i], &value) != fmi2OK) return fmi2Error;
     v[i] = value != 0.0 ? fmi2True : fmi2False;
   }
   return fmi2OK;
