@@ -89,6 +89,20 @@ def wall(t: Any, wall: Any, e: Any, v: Any) -> Sequence[Any]:
         x, v = wall, -e * size * mpmath.cos(turn)
 
 
+def race(t: Any, rate: Any, a: Any, b: Any, at: Any) -> Sequence[Any]:
+    """States of ``race.c``, whose events happen in the order of their instants."""
+    y, now, gain = mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(1)
+    changes = {a / rate: lambda g: 2 * g, b / rate: lambda g: g + 3, at: lambda g: -g}
+    for instant in sorted(changes):
+        end = min(instant, t)
+        y += gain * rate * (end**2 - now**2) / 2
+        now = end
+        if t < instant:
+            break
+        gain = changes[instant](gain)
+    return rate * t, y + gain * rate * (t**2 - now**2) / 2
+
+
 def derivatives(solution: Solution, times: F64, values: Sequence[float]) -> F64:
     """Return states and their derivatives, shape (n, 1 + parameters, states).
 

@@ -69,6 +69,11 @@ PENDULUM = Exchange(
     ),
 )
 
+RACE = Exchange(
+    "race.c",
+    (*moving("x", "y"), *parameters(4, rate=1.25, a=0.5, b=1.0, at=1.2, limit=5.0)),
+    indicators=2,
+)
 RELAY = Exchange("relay.c", (*moving("x", x=0.0), *parameters(2, level=0.5)))
 
 
@@ -291,6 +296,55 @@ def test_an_event_that_is_only_touched_is_refused(opened: Opened) -> None:
         assert np.isfinite(plain).all()
         good = simulator.simulate(setup)
         assert np.isfinite(good).all()
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES)
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"a": 0.5, "b": 1.0, "at": 1.2},
+        {"a": 1.3, "b": 0.6, "at": 0.7},
+        {"a": 1.0, "b": 1.01, "at": 0.3},
+    ],
+    ids=["a-b-time", "b-time-a", "time-a-b"],
+)
+def test_time_and_state_events_in_every_order(
+    opened: Opened, order: dict[str, float], tolerance: float
+) -> None:
+    values = {"rate": 1.25, **order}
+    times = instants(1.9)
+    setup = SimulationSetup(
+        times, output_names=("x", "y"), tolerance=tolerance, sensitivities=tuple(values)
+    )
+    with opened(RACE).simulator() as simulator:
+        outputs, found = split(simulator.simulate(setup, values), 2, len(values))
+    exact = derivatives(closed_forms.race, times, tuple(values.values()))
+    assert np.abs(outputs - exact[:, 0]).max() <= WORST * tolerance
+    assert errors(found, exact[:, 1:]).max() <= WORST * tolerance
+
+
+@pytest.mark.parametrize(
+    ("values", "known", "said"),
+    [
+        ({"a": 1.0, "b": 1.0}, ("a",), "become zero together"),
+        ({"a": 1.0, "b": 1.0 + 1e-12}, ("a", "b"), "order"),
+        ({"rate": 1.0, "a": 1.2, "b": 0.5}, ("a",), r"at t = 1\.2 s"),
+        ({"rate": 1.0, "a": 1.2, "b": 0.5}, ("at",), r"at t = 1\.2 s"),
+        ({"limit": 1.2}, ("limit",), "time event at .* does not happen with 'limit'"),
+    ],
+    ids=["two state events", "nearly", "state and time", "time and state", "no time event"],
+)
+def test_events_whose_order_or_existence_hangs_on_parameters_are_refused(
+    opened: Opened, values: dict[str, float], known: tuple[str, ...], said: str
+) -> None:
+    setup = SimulationSetup(instants(1.9), output_names=("y",), tolerance=1e-6, sensitivities=known)
+    with opened(RACE).simulator() as simulator:
+        with pytest.raises(SimulationError, match=said) as caught:
+            simulator.simulate(setup, values)
+        assert caught.value.code == Code.NOT_DIFFERENTIABLE
+        plain = simulator.simulate(replace(setup, sensitivities=()), values)
+        assert np.isfinite(plain).all()
+        assert np.isfinite(simulator.simulate(setup)).all()
 
 
 def test_a_kink_in_a_parameter_is_refused(opened: Opened) -> None:
