@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.problem import Cost, MeasuredSignal
+from fmident.problem import MeasuredSignal, SignalCost
 
 _CONSTANT = 1e-13
 """A signal that varies by less than this part of its size is constant but for rounding."""
 
 
 @dataclass(frozen=True)
-class Correlation(Cost):
+class Correlation(SignalCost):
     """``1 - correlation`` of measurement and simulation, summed over all signals.
 
     With both signals reduced to mean 0 and length 1, a and b, this is ``1/2 |a - b|^2``: 0 for
@@ -38,35 +38,24 @@ class Correlation(Cost):
                     "with it"
                 )
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
         """Return the differences of the normalised signals."""
-        parts = []
-        for s, y in zip(signals, predicted, strict=True):
-            measured, simulated = _normal(s, s.measured), _normal(s, y)
-            if measured is None:
-                measured = np.zeros(s.rows.size)
-            parts.append(np.sqrt(2.0) * measured if simulated is None else measured - simulated)
-        return np.concatenate(parts)
+        measured, simulated = _normal(signal, signal.measured), _normal(signal, predicted)
+        if measured is None:
+            measured = np.zeros(signal.rows.size)
+        return np.sqrt(2.0) * measured if simulated is None else measured - simulated
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
         """Return the derivatives of the differences along directions, shape (m, k)."""
-        parts = []
-        for s, y, change in zip(signals, predicted, changes, strict=True):
-            scaled, ones = s.scaled(change), s.scaled(np.ones(y.size))
-            normal = _normal(s, y)
-            if normal is None:
-                parts.append(np.zeros_like(scaled))
-                continue
-            centre = np.sum(ones * s.scaled(y)) / np.sum(ones**2)
-            length = np.linalg.norm(s.scaled(y) - ones * centre)
-            centred = scaled - np.outer(ones, (ones @ scaled) / np.sum(ones**2))
-            parts.append(-(centred - np.outer(normal, normal @ centred)) / length)
-        return np.concatenate(parts)
+        scaled, ones = signal.scaled(changes), signal.scaled(np.ones(predicted.size))
+        normal = _normal(signal, predicted)
+        if normal is None:
+            return np.zeros_like(scaled)
+        centre = np.sum(ones * signal.scaled(predicted)) / np.sum(ones**2)
+        length = np.linalg.norm(signal.scaled(predicted) - ones * centre)
+        centred = scaled - np.outer(ones, (ones @ scaled) / np.sum(ones**2))
+        slopes: F64 = -(centred - np.outer(normal, normal @ centred)) / length
+        return slopes
 
 
 def _normal(signal: MeasuredSignal, values: F64) -> F64 | None:

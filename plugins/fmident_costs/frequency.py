@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.problem import Cost, MeasuredSignal
+from fmident.problem import MeasuredSignal, SignalCost
 from fmident_costs.spectrum import (
     band_lines,
     complex_amplitudes,
@@ -27,7 +27,7 @@ from fmident_costs.spectrum import (
 
 
 @dataclass(frozen=True)
-class _Spectral(Cost):
+class _Spectral(SignalCost):
     band: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -72,24 +72,13 @@ class FrequencyDomain(_Spectral):
     name: ClassVar[str] = "frequency-domain"
     summary: ClassVar[str] = "amplitude spectrum of the difference, within a band"
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return real and imaginary parts of the lines in the band, signal by signal."""
-        found = [self._lines(s, s.differences(y)) for s, y in zip(signals, predicted, strict=True)]
-        return np.concatenate(found)
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return real and imaginary parts of the lines in the band."""
+        return self._lines(signal, signal.differences(predicted))
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
         """Return the derivatives along directions, shape (m, k); exact: this cost is linear."""
-        return np.concatenate(
-            [
-                _by_column(partial(self._lines, s), -s.scaled(change))
-                for s, change in zip(signals, changes, strict=True)
-            ]
-        )
+        return _by_column(partial(self._lines, signal), -signal.scaled(changes))
 
     def _lines(self, signal: MeasuredSignal, differences: F64) -> F64:
         """Return real and imaginary parts of the lines of one signal."""
@@ -112,6 +101,23 @@ class _Smoothed(_Spectral):
         if self.smoothing < 0:
             raise ValueError(f"'smoothing' is {self.smoothing}; it is a number of lines, 0 or more")
 
+    def _complex_lines(
+        self, signal: MeasuredSignal, values: F64
+    ) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
+        """Return the lines in the band of values at the samples that are there."""
+        moved = tapered(signal.grid.values(values), self.window)
+        return complex_amplitudes(moved)[band_lines(signal.grid, self.band)]
+
+    def _amplitudes(self, signal: MeasuredSignal, values: F64) -> F64:
+        found: F64 = np.abs(self._complex_lines(signal, values))
+        return found
+
+    def _smoothed(self, signal: MeasuredSignal, amplitudes: F64) -> F64:
+        """Return amplitudes in the band, averaged and weighted."""
+        weights = line_weights(signal.grid.times.size)[band_lines(signal.grid, self.band)]
+        found: F64 = weights * smooth(amplitudes, self.smoothing)
+        return found
+
     def _slopes(self, signal: MeasuredSignal, values: F64, changes: F64) -> F64:
         """Return the derivatives of the smoothed, weighted amplitudes of a signal, shape (m, k).
 
@@ -124,17 +130,12 @@ class _Smoothed(_Spectral):
         values, changes
             At the samples that are there, and directions as columns.
         """
-        kept = band_lines(signal.grid, self.band)
-        lines = complex_amplitudes(tapered(signal.grid.values(values), self.window))[kept]
+        lines = self._complex_lines(signal, values)
         sizes = np.abs(lines)
         towards = np.conj(lines) / np.where(sizes > 0.0, sizes, 1.0)
-        weights = line_weights(signal.grid.times.size)[kept]
 
         def along(direction: F64) -> F64:
-            moved = tapered(signal.grid.values(direction), self.window)
-            slopes = (towards * complex_amplitudes(moved)[kept]).real
-            found: F64 = weights * smooth(slopes, self.smoothing)
-            return found
+            return self._smoothed(signal, (towards * self._complex_lines(signal, direction)).real)
 
         return _by_column(along, changes)
 
@@ -163,28 +164,13 @@ class SmoothedSpectrum(_Smoothed):
 
     smoothing: int = 4
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return the smoothed amplitudes in the band, signal by signal."""
-        parts = []
-        for s, y in zip(signals, predicted, strict=True):
-            values = tapered(s.grid.values(s.differences(y)), self.window)
-            kept = band_lines(s.grid, self.band)
-            amplitudes = np.abs(complex_amplitudes(values))[kept]
-            parts.append(line_weights(values.size)[kept] * smooth(amplitudes, self.smoothing))
-        return np.concatenate(parts)
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return the smoothed amplitudes in the band."""
+        return self._smoothed(signal, self._amplitudes(signal, signal.differences(predicted)))
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
         """Return the derivatives of the smoothed amplitudes along directions, shape (m, k)."""
-        parts = []
-        for s, y, change in zip(signals, predicted, changes, strict=True):
-            slope = -s.scaled(change)
-            parts.append(self._slopes(s, s.differences(y), slope))
-        return np.concatenate(parts)
+        return self._slopes(signal, signal.differences(predicted), -signal.scaled(changes))
 
 
 @dataclass(frozen=True)
@@ -209,33 +195,18 @@ class SeparateSpectra(_Smoothed):
     name: ClassVar[str] = "separate-spectra"
     summary: ClassVar[str] = "difference of the amplitude spectra: forgives a constant delay"
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return the differences of the smoothed amplitudes in the band, signal by signal."""
-        parts = []
-        for s, y in zip(signals, predicted, strict=True):
-            kept = band_lines(s.grid, self.band)
-            measured, simulated = (
-                np.abs(complex_amplitudes(tapered(s.grid.values(s.scaled(values)), self.window)))[
-                    kept
-                ]
-                for values in (s.measured, y)
-            )
-            weights = line_weights(s.grid.times.size)[kept]
-            # The average is linear: that of the difference is the difference of the averages.
-            parts.append(weights * smooth(measured - simulated, self.smoothing))
-        return np.concatenate(parts)
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return the differences of the smoothed amplitudes in the band."""
+        measured, simulated = (
+            self._amplitudes(signal, signal.scaled(values))
+            for values in (signal.measured, predicted)
+        )
+        # The average is linear: that of the difference is the difference of the averages.
+        return self._smoothed(signal, measured - simulated)
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
         """Return the derivatives along directions, shape (m, k)."""
-        parts = []
-        for s, y, change in zip(signals, predicted, changes, strict=True):
-            parts.append(-self._slopes(s, s.scaled(y), s.scaled(change)))
-        return np.concatenate(parts)
+        return -self._slopes(signal, signal.scaled(predicted), signal.scaled(changes))
 
 
 def _by_column(function: Callable[[F64], F64], columns: F64) -> F64:

@@ -11,11 +11,11 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, did_you_mean
 from fmident.options import OptionError
-from fmident.problem import Cost, MeasuredSignal
+from fmident.problem import MeasuredSignal, SignalCost
 
 
 @dataclass(frozen=True)
-class SquaresAndMaxima(Cost):
+class SquaresAndMaxima(SignalCost):
     """``sum over outputs of a * sum e^2 + b * max |e|``.
 
     The LuGre paper's ``J = c1 sum e^2 + c2 max|e| + c3 sum Fe^2 + c4 max|Fe|`` for a displacement
@@ -63,41 +63,35 @@ class SquaresAndMaxima(Cost):
         if all(_of(w, s) == 0.0 for w in (self.squares, self.maxima) for s in signals):
             raise ValueError("all weights are zero")
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return the weighted errors and, behind those of each signal, the largest."""
-        parts = []
-        for s, y in zip(signals, predicted, strict=True):
-            whitened = self.errors == "whitened"
-            e = s.differences(y) if whitened else s.differences_in_units(y)
-            squares, maxima = _of(self.squares, s), _of(self.maxima, s)
-            if squares > 0.0:
-                parts.append(np.sqrt(2.0 * squares) * e)
-            if maxima > 0.0:
-                parts.append(np.sqrt([2.0 * maxima * np.max(np.abs(e))]))
-        return np.concatenate(parts)
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return the weighted errors and, behind them, the largest."""
+        e, parts = self._errors(signal, predicted), []
+        squares, maxima = _of(self.squares, signal), _of(self.maxima, signal)
+        if squares > 0.0:
+            parts.append(np.sqrt(2.0 * squares) * e)
+        if maxima > 0.0:
+            parts.append(np.sqrt([2.0 * maxima * np.max(np.abs(e))]))
+        return np.concatenate(parts) if parts else np.empty(0)
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
         """Return the derivatives along directions, shape (m, k); at a tie those of one sample."""
-        parts = []
-        for s, y, change in zip(signals, predicted, changes, strict=True):
-            whitened = self.errors == "whitened"
-            e = s.differences(y) if whitened else s.differences_in_units(y)
-            slope = -(s.scaled(change) if whitened else change[s.rows])
-            squares, maxima = _of(self.squares, s), _of(self.maxima, s)
-            if squares > 0.0:
-                parts.append(np.sqrt(2.0 * squares) * slope)
-            if maxima > 0.0:
-                worst = int(np.argmax(np.abs(e)))
-                size = float(np.sqrt(2.0 * maxima * np.abs(e[worst])))
-                rise = maxima * np.sign(e[worst]) * slope[worst]
-                # No error at all is a bend: to both sides it rises alike.
-                parts.append(np.atleast_2d(rise / size if size > 0.0 else 0.0 * rise))
-        return np.concatenate(parts)
+        e, parts = self._errors(signal, predicted), []
+        slope = -(signal.scaled(changes) if self.errors == "whitened" else changes[signal.rows])
+        squares, maxima = _of(self.squares, signal), _of(self.maxima, signal)
+        if squares > 0.0:
+            parts.append(np.sqrt(2.0 * squares) * slope)
+        if maxima > 0.0:
+            worst = int(np.argmax(np.abs(e)))
+            size = float(np.sqrt(2.0 * maxima * np.abs(e[worst])))
+            rise = maxima * np.sign(e[worst]) * slope[worst]
+            # No error at all is a bend: to both sides it rises alike.
+            parts.append(np.atleast_2d(rise / size if size > 0.0 else 0.0 * rise))
+        return np.concatenate(parts) if parts else np.empty((0, changes.shape[1]))
+
+    def _errors(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        if self.errors == "whitened":
+            return signal.differences(predicted)
+        return signal.differences_in_units(predicted)
 
 
 def _of(weights: float | Mapping[str, float], signal: MeasuredSignal) -> float:

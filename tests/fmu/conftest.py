@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fmident.fmu import Fmu, open_fmu
+
 from .build import Fixture, build, compiler, real, scalar
+from .exchange import Exchange, Opened, build_exchange
 
 FEEDTHROUGH = "\n".join(
     [
@@ -88,3 +91,19 @@ def types(fmu_folder: Path) -> Builder:
         return build(Fixture("types.c", TYPES, flags, defines), fmu_folder)
 
     return make
+
+
+@pytest.fixture(params=(2, 3))
+def version(request: pytest.FixtureRequest) -> int:
+    """Of FMI, for Model Exchange."""
+    return int(request.param)
+
+
+@pytest.fixture
+def opened(fmu_folder: Path, version: int, request: pytest.FixtureRequest) -> Opened:
+    def open_one(fixture: Exchange) -> Fmu:
+        fmu = open_fmu(build_exchange(fixture, version, fmu_folder))
+        request.addfinalizer(fmu.close)
+        return fmu
+
+    return open_one

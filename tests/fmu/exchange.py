@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fmident.fmu import Fmu
 from fmident.fmu.archive import library_suffix, platform_folder
 
 from .build import GUID, compile_library
@@ -38,6 +39,9 @@ class Exchange:
     flags: Mapping[str, str] = field(default_factory=dict)
     extra: str = ""
 
+
+Opened = Callable[[Exchange], Fmu]
+"""Builds and opens an FMU that is closed behind the test."""
 
 _TYPES_3 = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,15 +14,14 @@ import scipy.integrate
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
-from fmident.fmu import Fmu, SimulationSetup, open_fmu
+from fmident.fmu import SimulationSetup, open_fmu
 from fmident.fmu.model_exchange.sensitivity.colouring import colours_of
 from fmident.fmu.sensitivities import differentiable
 
 from . import closed_forms
 from .closed_forms import Solution, derivatives
-from .exchange import Exchange, Signal, build_exchange
+from .exchange import Exchange, Opened, Signal, build_exchange
 
-VERSIONS = (2, 3)
 TOLERANCES = (1e-4, 1e-6, 1e-9)
 WORST = 10.0  # errors in units of the tolerance
 
@@ -106,23 +104,6 @@ CASES = {
     ),
     "wall": Case(WALL, ("x", "v"), closed_forms.wall, {"wall": 0.6, "e": 0.9, "v": 1.0}, 6.0),
 }
-
-Opened = Callable[[Exchange], Fmu]
-
-
-@pytest.fixture(params=VERSIONS)
-def version(request: pytest.FixtureRequest) -> int:
-    return int(request.param)
-
-
-@pytest.fixture
-def opened(fmu_folder: Path, version: int, request: pytest.FixtureRequest) -> Opened:
-    def open_one(fixture: Exchange) -> Fmu:
-        fmu = open_fmu(build_exchange(fixture, version, fmu_folder))
-        request.addfinalizer(fmu.close)
-        return fmu
-
-    return open_one
 
 
 def instants(stop: float) -> F64:

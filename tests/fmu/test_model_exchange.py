@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials
 
 from ..refused import refused
-from .exchange import Exchange, Signal, build_exchange, build_twin, states
+from .exchange import Exchange, Opened, Signal, build_exchange, build_twin, states
 
-VERSIONS = (2, 3)
 BALL = Exchange(
     "ball.c",
     (
@@ -83,23 +81,6 @@ SWITCH = Exchange(
     SOUND, BAD_DISCARD, BAD_ERROR, BAD_FATAL, BAD_NAN, UNSETTLED, TERMINATE, CHATTER, STEPS,
     BLOW_UP, START_UNSETTLED, NARROW_DISCARD, FAST,
 ) = range(13)  # fmt: skip
-
-Opened = Callable[[Exchange], Fmu]
-
-
-@pytest.fixture(params=VERSIONS)
-def version(request: pytest.FixtureRequest) -> int:
-    return int(request.param)
-
-
-@pytest.fixture
-def opened(fmu_folder: Path, version: int, request: pytest.FixtureRequest) -> Opened:
-    def open_one(fixture: Exchange) -> Fmu:
-        fmu = open_fmu(build_exchange(fixture, version, fmu_folder))
-        request.addfinalizer(fmu.close)
-        return fmu
-
-    return open_one
 
 
 def simulate(fmu: Fmu, setup: SimulationSetup, **values: float) -> F64:

@@ -4,7 +4,13 @@ Reading order: ``model`` (the data), ``file`` (from TOML), ``residuals`` (measur
 model), ``search_space`` (scaling), ``validate``.
 """
 
-from fmident.problem.cost import Cost, EquidistantGrid, MeasuredSignal, TimeDomain
+from fmident.problem.cost import (
+    Cost,
+    EquidistantGrid,
+    MeasuredSignal,
+    SignalCost,
+    TimeDomain,
+)
 from fmident.problem.model import (
     EstimatorSettings,
     EvaluationSettings,
@@ -55,6 +61,7 @@ __all__ = [
     "ResidualLayout",
     "Scaling",
     "SearchSpace",
+    "SignalCost",
     "Stage",
     "TimeDomain",
     "check_cost",

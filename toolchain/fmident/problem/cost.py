@@ -218,7 +218,51 @@ class Cost(ABC):
 
 
 @dataclass(frozen=True)
-class TimeDomain(Cost):
+class SignalCost(Cost):
+    """Base class of costs that treat each signal by itself, with formulas for the derivatives."""
+
+    @abstractmethod
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return the residuals of one signal, shape (m,).
+
+        Parameters
+        ----------
+        signal
+            Of one experiment and measured output.
+        predicted
+            What the model says, shape (n,) like ``signal.times``; finite.
+        """
+
+    @abstractmethod
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
+        """Return the derivatives of the residuals of one signal, shape (m, k).
+
+        Parameters
+        ----------
+        signal, predicted
+            As of :meth:`residuals_of`.
+        changes
+            Directions of `predicted` as columns, shape (n, k).
+        """
+
+    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
+        """Return the residuals, by experiment, then output."""
+        parts = [self.residuals_of(s, y) for s, y in zip(signals, predicted, strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def derivatives(
+        self,
+        signals: Sequence[MeasuredSignal],
+        predicted: Sequence[F64],
+        changes: Sequence[F64],
+    ) -> F64:
+        """Return the derivatives of the residuals along directions, by formulas."""
+        together = zip(signals, predicted, changes, strict=True)
+        return np.concatenate([self.slopes_of(s, y, change) for s, y, change in together])
+
+
+@dataclass(frozen=True)
+class TimeDomain(SignalCost):
     """Squares of the whitened differences, sample by sample: the default.
 
     Parameters
@@ -240,24 +284,19 @@ class TimeDomain(Cost):
         """True, unless each signal is divided by its length."""
         return self.normalisation == "none"
 
-    def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return the differences, by experiment, then output, then time."""
-        parts = [s.differences(y) for s, y in zip(signals, predicted, strict=True)]
-        if self.normalisation == "mean-square":
-            parts = [np.sqrt(2.0 / max(part.size, 1)) * part for part in parts]
-        return np.concatenate(parts) if parts else np.empty(0)
+    def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
+        """Return the differences by time."""
+        return self._normalised(signal.differences(predicted))
 
-    def derivatives(
-        self,
-        signals: Sequence[MeasuredSignal],
-        predicted: Sequence[F64],
-        changes: Sequence[F64],
-    ) -> F64:
-        """Return the derivatives along directions, shape (m, k); exact, as this cost is linear."""
-        parts = [-s.scaled(change) for s, change in zip(signals, changes, strict=True)]
-        if self.normalisation == "mean-square":
-            parts = [np.sqrt(2.0 / max(len(part), 1)) * part for part in parts]
-        return np.concatenate(parts)
+    def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
+        """Return the derivatives along directions; exact, as this cost is linear."""
+        return self._normalised(-signal.scaled(changes))
+
+    def _normalised(self, rows: F64) -> F64:
+        if self.normalisation == "none":
+            return rows
+        mean: F64 = np.sqrt(2.0 / max(len(rows), 1)) * rows
+        return mean
 
 
 def _equidistant(times: F64) -> bool:
