@@ -15,14 +15,15 @@ from fmident.compilers.embedded.backend.derivatives import (
     symbols,
 )
 from fmident.compilers.embedded.backend.events import event_functions, event_sizes
-from fmident.compilers.embedded.backend.lanes import LANES, PREAMBLE, linear_code
+from fmident.compilers.embedded.backend.lanes import linear_code
 from fmident.compilers.embedded.backend.layout import Layout
+from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
 
 SIZES_FILE = "model_sizes.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
-LANES_FILE = "model_lanes.c"
+LANES_FILE = "model_lanes.h"
 BATCH_FILE = "model_batch.h"
 
 _TYPES = ("Real", "Integer", "Boolean")
@@ -72,8 +73,8 @@ def generate(
         SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
         BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
-        FUNCTIONS_FILE: _function_code(functions),
-        LANES_FILE: "\n".join([_ELEMENTARY, PREAMBLE, *lanes]),
+        FUNCTIONS_FILE: "\n".join([_ELEMENTARY, scalar_code(functions)]),
+        LANES_FILE: "\n".join(lanes),
     }
 
 
@@ -173,16 +174,6 @@ def _directional_locals(model: OdeModel) -> Function:
     return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp], results)
 
 
-def _function_code(functions: Iterable[Function]) -> str:
-    generator = ca.CodeGenerator(
-        "fmident_model",
-        {"main": False, "mex": False, "cpp": False, "with_header": False, "with_export": False},
-    )
-    for function in functions:
-        generator.add(function)
-    return _ELEMENTARY + str(generator.dump())
-
-
 _CHEAP = {
     getattr(ca, name)
     for name in (
@@ -221,7 +212,6 @@ def _sizes(
         "COST_TIME": cost["fmident_time_derivative"],
         "CALCULATED_ELEMENTS": len(derivatives.calculated.rows),
         "SWITCHED_ELEMENTS": len(derivatives.jacobian.rows),
-        "LANES": LANES,
         "BATCHES": int(batches),
         "MODES": derivatives.switches.count,
         "NX": len(model.states),

@@ -1,8 +1,7 @@
 """C code for functions that are linear in some arguments, for several of these side by side.
 
 What does not depend on these arguments is computed once, and so is the reciprocal of a divisor;
-what does is computed in vectors of :data:`LANES` numbers, which the C compiler maps to the
-registers that a processor has.
+what does is computed for :data:`LANES` numbers, in vectors as long as a processor's registers.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import casadi as ca
 from fmident.compilers.embedded.model import Function
 
 LANES = 8
+"""As in the runtime's lanes.h."""
 
-_UNARY = {
+UNARY = {
     ca.OP_ASSIGN: "{0}",
     ca.OP_NEG: "-{0}",
     ca.OP_SQ: "{0} * {0}",
@@ -22,7 +22,7 @@ _UNARY = {
     ca.OP_NOT: "!{0}",
     ca.OP_SIGN: "(double)(({0} > 0.0) - ({0} < 0.0))",
 }
-_BINARY = {
+BINARY = {
     ca.OP_ADD: "{0} + {1}",
     ca.OP_SUB: "{0} - {1}",
     ca.OP_MUL: "{0} * {1}",
@@ -50,11 +50,11 @@ _LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, c
 
 
 def linear_code(function: Function, scalars: int) -> str:
-    """Return C code of ``int name(const double **arg, double **res, long stride)``.
+    """Return C code of ``LINEAR(name)(const double **arg, double **res, long stride)``.
 
-    The first `scalars` arguments are vectors of numbers, as CasADi has them; of the others, in
-    which the results are linear, and of the results, element i has :data:`LANES` numbers, which
-    begin at ``i * stride``.
+    The runtime's lanes.c gives ``LINEAR``, the type ``vec`` and its ``WIDTH``. The first `scalars`
+    arguments are vectors of numbers, as CasADi has them; of the others, in which the results are
+    linear, and of the results, element i has :data:`LANES` numbers, which begin at ``i * stride``.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ def linear_code(function: Function, scalars: int) -> str:
     scalars
         Number of arguments that are the same in all lanes.
     """
+    once: list[str] = []
     lines: list[str] = []
     names: dict[int, str] = {}
     vectors: set[str] = set()
@@ -73,19 +74,20 @@ def linear_code(function: Function, scalars: int) -> str:
         sources, targets = function.instruction_input(k), function.instruction_output(k)
         if operation == ca.OP_OUTPUT:
             result, element = targets
-            place = f"r{result} + {starts[result][element]} * stride"
+            place = f"r{result} + {starts[result][element]} * stride + lane"
             lines.append(f"PUT({place}, {_as_vector(names[sources[0]], vectors)});")
             continue
         name = f"a{k}"
         if operation == ca.OP_INPUT:
             argument, element = sources
             if argument < scalars:
-                lines.append(f"const double {name} = arg[{argument}][{element}];")
+                once.append(f"const double {name} = arg[{argument}][{element}];")
             else:
-                lines.append(f"const vec {name} = GET(arg[{argument}] + {element} * stride);")
+                place = f"arg[{argument}] + {element} * stride + lane"
+                lines.append(f"const vec {name} = GET({place});")
                 vectors.add(name)
         elif operation == ca.OP_CONST:
-            lines.append(f"const double {name} = {number(function.instruction_constant(k))};")
+            once.append(f"const double {name} = {number(function.instruction_constant(k))};")
         else:
             operands = [names[s] for s in sources]
             kind = "vec" if vectors.intersection(operands) else "double"
@@ -95,30 +97,30 @@ def linear_code(function: Function, scalars: int) -> str:
                 operands[1] = f"per_{divisor}"
                 if divisor not in reciprocals:
                     reciprocals.add(divisor)
-                    lines.append(f"const double {operands[1]} = 1.0 / {divisor};")
+                    once.append(f"const double {operands[1]} = 1.0 / {divisor};")
+            text = f"const {kind} {name} = {_expression(operation, operands, vectors)};"
             if kind == "vec":
                 vectors.add(name)
-            lines.append(f"const {kind} {name} = {_expression(operation, operands, vectors)};")
+            (lines if kind == "vec" else once).append(text)
         names[targets[0]] = name
     outputs = "".join(
         f"  double *r{k} = res[{k}];\n  (void)r{k}, (void)stride;\n"
         for k in range(function.n_out())
     )
-    body = "".join(f"  {line}\n" for line in lines)
+    before = "".join(f"  {line}\n" for line in once)
+    body = "".join(f"    {line}\n" for line in lines)
     return (
-        f"CLONES int {function.name()}(const double **arg, double **res, long stride) {{\n"
-        f"{outputs}{body}  return 0;\n}}\n"
+        f"LINEAR({function.name()})(const double **arg, double **res, long stride) {{\n"
+        f"{outputs}{before}  for (long lane = 0; lane < {LANES}; lane += WIDTH) {{\n{body}  }}\n"
+        "  return 0;\n}\n"
     )
-
-
-PREAMBLE = '#include <math.h>\n\n#include "lanes.h"\n'
 
 
 def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:
     if not vectors.intersection(operands):
         if operation in CALLS:
             return f"{CALLS[operation]}({', '.join(operands[: arity(operation)])})"
-        template = _UNARY.get(operation) or _BINARY.get(operation)
+        template = UNARY.get(operation) or BINARY.get(operation)
         if template is None:
             raise NotImplementedError(f"operation {operation} of CasADi")
         return template.format(*operands)
@@ -126,12 +128,14 @@ def _expression(operation: int, operands: list[str], vectors: set[str]) -> str:
         return f"{operands[0]} != 0.0 ? {operands[1]} : ZERO"
     if operation not in _LINEAR:
         raise NotImplementedError(f"operation {operation} of CasADi is not linear")
-    template = _UNARY.get(operation) or _BINARY[operation]
+    template = UNARY.get(operation) or BINARY[operation]
     return template.format(*operands)
 
 
 def arity(operation: int) -> int:
-    """Return the number of arguments of one of :data:`CALLS`."""
+    """Return the number of arguments of an operation."""
+    if operation in BINARY:
+        return 2
     two = (ca.OP_POW, ca.OP_CONSTPOW, ca.OP_FMOD, ca.OP_COPYSIGN, ca.OP_FMIN, ca.OP_FMAX)
     return 2 if operation in (*two, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_REMAINDER) else 1
 

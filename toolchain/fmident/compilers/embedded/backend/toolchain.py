@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE, LANES_FILE
+from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE
+from fmident.compilers.embedded.backend.objects import Unit, make_objects
 from fmident.errors import CompilationError
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
@@ -44,7 +46,18 @@ EXPORTED = (
 )
 """Functions of the library that can be called."""
 
-_QUIET_FLAGS = ("-w",)  # CasADi's code has unused functions; the runtime is tested with -Wall
+_QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
+
+_LONG_FILES = ("batch.c", "lanes.c")
+"""Files of the runtime that the model's functions are in."""
+
+_OF_LONG = ("-O1", "-fexpensive-optimizations")
+"""What these are compiled with in place of -O2, which takes half as much longer and is no faster.
+
+Without the second option, gcc leaves wide registers in a state in which scalar code is slow."""
+
+_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SDKROOT")
+"""Variables that decide what a C compiler does."""
 
 _CONDA = "conda install -c conda-forge c-compiler sundials-static"
 INSTALL_HINTS = {
@@ -299,29 +312,73 @@ def compile_binary(
     CompilationError
         With the first lines of the compiler's message.
     """
-    for file in sorted(RUNTIME.glob("*.[ch]")):
-        shutil.copyfile(file, folder / file.name)
+    sources = {**{f.name: f.read_text() for f in RUNTIME.glob("*.[ch]")}, **sources}
     for name, text in sources.items():
         (folder / name).write_text(text, encoding="utf-8")
     library = f"model{platform_folder()[1]}"
-    c_files = [*sorted(f.name for f in RUNTIME.glob("*.c")), DATA_FILE, FUNCTIONS_FILE, LANES_FILE]
     sundials = toolchain.sundials
     # Relative names only: no path of this machine gets into the binary.
-    command = [
-        *toolchain.compiler,
+    options = [
         *_COMMON_FLAGS,
-        f"-O{optimization}",
         *warnings,
         "-I.",
         f"-I{toolchain.fmi_headers}",
         *([f"-I{sundials.include}"] if sundials else []),
-        *c_files,
-        "-o",
-        library,
-        *_link_flags(folder / "exports.map"),
-        *([str(path) for path in sundials.libraries] if sundials else []),
-        "-lm",
     ]
+    units = _units(sources, optimization)
+    run = partial(_run, folder)
+    compiler = [*toolchain.compiler, *options]
+    make_objects(units, folder, _identity(toolchain, options), lambda more: run([*compiler, *more]))
+    run(
+        [
+            *toolchain.compiler,
+            *(unit.object for unit in units),
+            "-o",
+            library,
+            *_link_flags(folder / "exports.map"),
+            *([str(path) for path in sundials.libraries] if sundials else []),
+            "-lm",
+        ]
+    )
+    return (folder / library).read_bytes()
+
+
+def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
+    """Return what to compile; long functions without loops are hardly better for more than -O1."""
+    long = {FUNCTIONS_FILE, *_LONG_FILES}
+    return [
+        Unit(
+            name,
+            _OF_LONG if name in long and optimization == 2 else (f"-O{optimization}",),
+            kept=name not in long and name != DATA_FILE,
+        )
+        for name in sorted(sources)
+        if name.endswith(".c")
+    ]
+
+
+@cache
+def _version(compiler: tuple[str, ...]) -> bytes:
+    """Return what a compiler says of itself and of the machine that it compiles for."""
+    said = [
+        subprocess.run([*compiler, question], capture_output=True, check=False, timeout=60).stdout
+        for question in ("--version", "-dumpmachine")
+    ]
+    return b"\0".join(said)
+
+
+def _identity(toolchain: Toolchain, options: Sequence[str]) -> bytes:
+    """Return what all objects depend on besides their own sources."""
+    headers = sorted(toolchain.fmi_headers.glob("fmi2*.h"))
+    if toolchain.sundials:
+        headers += sorted((toolchain.sundials.include / "sundials").glob("sundials_config.h"))
+    texts = (header.read_bytes() for header in headers)
+    command = "\0".join([*toolchain.compiler, *options]).encode()
+    variables = "\0".join(os.environ.get(name, "") for name in _VARIABLES).encode()
+    return b"\0".join([command, _version(toolchain.compiler), variables, *texts])
+
+
+def _run(folder: Path, command: Sequence[str]) -> None:
     try:
         run = subprocess.run(
             _limited(command),
@@ -344,4 +401,3 @@ def compile_binary(
             hint=f"it may take {MEMORY_BYTES / 1e9:g} GB of memory; the C source is kept in "
             f"{folder}",
         )
-    return (folder / library).read_bytes()

@@ -12,6 +12,10 @@
 #include "linear.h"
 
 enum { N = FMIDENT_NX, LANES = FMIDENT_LANES };
+typedef double vec __attribute__((vector_size(8 * FMIDENT_LANES)));
+#define ZERO ((vec){0.0})
+#define GET(from) GET_AS(vec, from)
+#define PUT(to, value) PUT_AS(vec, to, value)
 
 CLONES void fmident_combine(double *to, const double *from, const double *const *terms,
                             const double *factors, int count, size_t length) {

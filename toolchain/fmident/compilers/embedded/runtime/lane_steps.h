@@ -51,10 +51,6 @@ static inline void call_lanes(Lanes *l, LaneFunction *function, vec time, const 
 
 static inline mask not_finite(vec value) { return ~(value - value == 0.0); }
 
-static inline int any(mask test) {
-  return _mm512_cmpneq_epi64_mask((__m512i)test, _mm512_setzero_si512()) != 0;
-}
-
 /* Where an assertion does not hold; `level`: only those that are errors. */
 static inline mask violated(const Lanes *l, int errors_only) {
   mask bad = {0};

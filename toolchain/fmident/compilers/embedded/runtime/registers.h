@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <immintrin.h>
-
 enum { LANES = 8 };
 typedef double vec __attribute__((vector_size(8 * LANES)));
 typedef int64_t mask __attribute__((vector_size(8 * LANES)));
@@ -21,7 +19,56 @@ typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 #define WHERE(test, value) ((vec)((test) & (mask)(value)))
 #define SELECT(test, a, b) ((vec)(((test) & (mask)(a)) | (~(test) & (mask)(b))))
 #define MAGNITUDE(value) ((vec)((mask)(value) & ~(mask)ALL(-0.0)))
-#define ROOT(value) ((vec)_mm512_sqrt_pd((__m512d)(value)))
+
+/* What C has no operators for, as instructions: the compiler's header of all of them takes longer to
+ * read than everything else takes to compile. */
+typedef unsigned char Bits; /* one for each lane */
+
+static inline vec root(vec value) {
+  vec result;
+  __asm__("vsqrtpd %1, %0" : "=v"(result) : "v"(value));
+  return result;
+}
+#define ROOT(value) root(value)
+
+/* c + a * b and c - a * b, rounded once */
+static inline vec fused_add(vec c, vec a, vec b) {
+  __asm__("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+  return c;
+}
+
+static inline vec fused_subtract(vec c, vec a, vec b) {
+  __asm__("vfnmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+  return c;
+}
+
+static inline Bits are_zero(vec value) {
+  Bits result;
+  __asm__("vcmppd $0, %2, %1, %0" : "=k"(result) : "v"(value), "v"((vec){0.0}));
+  return result;
+}
+
+/* Where both have at least the size of a number; not where one is not a number. */
+static inline Bits have_size(vec a, vec b, double least) {
+  vec lesser;
+  Bits result;
+  __asm__("vrangepd $10, %2, %1, %0" : "=v"(lesser) : "v"(a), "v"(b));
+  __asm__("vcmppd $30, %2, %1, %0" : "=k"(result) : "v"(lesser), "v"(ALL(least)));
+  return result;
+}
+
+/* Infinite or not a number. */
+static inline Bits not_numbers(vec value) {
+  Bits result;
+  __asm__("vfpclasspd $0x99, %1, %0" : "=k"(result) : "v"(value));
+  return result;
+}
+
+static inline int any(mask test) {
+  Bits result;
+  __asm__("vptestmq %1, %1, %0" : "=k"(result) : "v"(test));
+  return result != 0;
+}
 
 /* 1/b, for quotients by it; not a number where these are not exact. */
 static inline vec reciprocal(vec b) {
@@ -34,15 +81,13 @@ static inline vec reciprocal(vec b) {
  * numbers are divided by the same one. `y` is its reciprocal. */
 static inline vec quotient(vec a, vec b, vec y) {
   const vec q = a * y;
-  const __m512d a_ = (__m512d)a, b_ = (__m512d)b, y_ = (__m512d)y, q_ = (__m512d)q;
-  const __m512d closer = _mm512_fmadd_pd(_mm512_fnmadd_pd(b_, q_, a_), y_, q_);
-  const __m512d found = _mm512_fmadd_pd(_mm512_fnmadd_pd(b_, closer, a_), y_, closer);
-  const __mmask8 zero = _mm512_cmp_pd_mask(a_, _mm512_setzero_pd(), _CMP_EQ_OQ);
-  const __mmask8 large = _mm512_cmp_pd_mask(_mm512_range_pd(a_, q_, 0xa), /* the lesser size */
-                                            _mm512_set1_pd(0x1p-900), _CMP_GT_OQ);
-  const __mmask8 lost = _mm512_fpclass_pd_mask(q_, 0x99); /* infinite, not a number */
-  if (__builtin_expect((unsigned char)(zero | large) != 255 || lost, 0)) return a / b;
-  return (vec)_mm512_mask_mov_pd(found, zero, q_);
+  const vec closer = fused_add(q, fused_subtract(a, b, q), y);
+  const vec found = fused_add(closer, fused_subtract(a, b, closer), y);
+  const Bits zero = are_zero(a);
+  if (__builtin_expect((Bits)(zero | have_size(a, q, 0x1p-900)) != 255 || not_numbers(q), 0)) {
+    return a / b;
+  }
+  return zero ? SELECT(a == 0.0, q, found) : found;
 }
 
 #define REAL vec

@@ -6,6 +6,7 @@
 #define FMIDENT_SENSITIVITIES_H
 
 #include "instance.h"
+#include "lanes.h"
 
 struct Sensitivities {
   size_t count;    /* of knowns; 0: nobody asks */

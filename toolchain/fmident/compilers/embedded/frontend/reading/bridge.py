@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.compilers.embedded.frontend.kept import kept_folder
 from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
 from fmident.compilers.embedded.frontend.reading.source.known_functions import (
@@ -24,6 +23,7 @@ from fmident.compilers.embedded.frontend.reading.source.known_functions import (
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
 from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
+from fmident.compilers.embedded.kept import kept_folder
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
 
