@@ -52,6 +52,8 @@ def test_an_equality_with_either_estimator(study: Study, capsys: Capture) -> Non
         assert two["standard_error"] == pytest.approx(one["standard_error"], rel=0.01)
         low, high = one["interval_95"]
         assert low < TRUE[name] < high
+    (check,) = followed["constraints"]  # a dependent parameter keeps it, and it counts all the same
+    assert (check["name"], check["active"], check["violated"]) == ("total", True, False)
     assert kept["parameters"]["m"]["standard_error"] < free["parameters"]["m"]["standard_error"]
 
 
@@ -63,6 +65,29 @@ def test_an_active_nonlinear_inequality(study: Study, capsys: Capture) -> None:
     assert values["d"] / (2.0 * np.sqrt(values["k"] * values["m"])) == pytest.approx(0.05)
     assert found["constraints"][0]["active"]
     assert "'damping'" in capsys.readouterr().out
+
+
+def test_an_inequality_that_is_a_bound_is_named_all_the_same(study: Study, capsys: Capture) -> None:
+    constrained(study, 'stiff = "k >= 450 N/m"', 'light = "m <= 50 kg"')
+    found = estimated(study)
+    assert found["parameters"]["k"]["value"] == 450.0
+    checks = {c["name"]: (c["active"], c["violated"]) for c in found["constraints"]}
+    assert checks == {"stiff": (True, False), "light": (False, False)}
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the constraint 'stiff' (k >= 450 N/m) hides the fit: correct it" in said
+    assert "Active constraint: 'stiff' (k >= 450 N/m)" in said
+    assert "widen the bounds" not in said
+
+
+def test_constraints_that_cannot_be_kept_lead_the_verdict(study: Study, capsys: Capture) -> None:
+    constrained(study, 'one = "k*m >= 2000 kg.N/m"', 'other = "k*m <= 1500 kg.N/m"')
+    found = estimated(study, "--set", "estimator.name=scipy-minimize")
+    violated = [c["name"] for c in found["constraints"] if c["violated"]]
+    assert violated
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"The search did not come to keep the constraint '{violated[0]}'" in said
+    assert "The constraints may contradict each other" in said
+    assert "The cost fell" in said or "The cost rose" in said
 
 
 def test_who_cannot_keep_it_refuses_and_names_who_can(study: Study, capsys: Capture) -> None:
@@ -84,7 +109,7 @@ def test_check_names_what_the_start_does_not_keep(study: Study, capsys: Capture)
     assert main([*words, "--set", "estimator.name=scipy-minimize"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "the initial values do not keep the constraint 'total'" in said
-    assert "nearest such values: m = " in said
+    assert "begins at the nearest values that keep all: m = " in said
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "the constraint 'total' (k + 100 [N/(m.kg)]*m = 700 N/m) gives 'k'" in " ".join(

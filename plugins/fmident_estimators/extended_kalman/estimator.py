@@ -161,7 +161,8 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
         Raises
         ------
         fmident.errors.ProblemError
-            A name that is neither parameter nor state; an output without sigma, with a delay
+            A name that is neither parameter nor state; states that a parameter of the problem
+            sets, or that do not say how the FMU goes on; an output without sigma, with a delay
             or a decimation.
         """
         location = Location(str(problem.source)) if problem.source is not None else None
@@ -186,6 +187,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
             0.5 * factor,
             0.5 * np.where(problem.initial == 0.0, space.scale, np.abs(problem.initial)),
         )
+        _check_states(problem, experiment, options.states, location)
         states = np.array([_start_value(problem, experiment, s, evaluator) for s in start_names])
         deviations = np.concatenate(
             [
@@ -203,6 +205,14 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
         floor = np.array([10.0 * measured.get(v, 0.1 * _UNMEASURED) for v in state_names])
         floor = np.maximum(floor, deviations[: len(state_names)])
         propagation = Propagation(problem, experiment, evaluator, start_names, state_names, floor)
+        wrong = propagation.forgotten(states, z)
+        if wrong:
+            raise ProblemError(
+                f"[estimator]: a simulation that starts from the states in 'states' {wrong}",
+                location=location,
+                hint="'states' must have a line for each state of the FMU:"
+                " what sets it at the start = the variable of the state",
+            )
         return ExtendedKalmanTracker(
             propagation,
             evaluator,
@@ -212,6 +222,31 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
             sigma,
             options.every,
         )
+
+
+def _check_states(
+    problem: Problem,
+    experiment: Experiment,
+    states: Mapping[str, str],
+    location: Location | None,
+) -> None:
+    """Refuse states that a parameter of the problem sets as well.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Naming the state.
+    """
+    for q in problem.parameters:
+        if q.variable in states and q.acts_on(experiment.name):
+            state = states[str(q.variable)]
+            raise ProblemError(
+                f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
+                f" estimates the state '{state}' in each interval",
+                location=location,
+                hint=f"remove [parameters.{q.name}]; write the value in [experiments.start_values]"
+                f" and its uncertainty as initial_error.{state}",
+            )
 
 
 def _noise(measurement: Measurement, location: Location | None) -> float:

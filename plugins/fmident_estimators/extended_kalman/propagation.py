@@ -24,6 +24,10 @@ _SMALLEST, _LARGEST = 1e-3, 0.1
 interval the outputs are nearly linear, so that steps may be large against the solver's noise."""
 
 
+_GOES_ON = 0.02
+"""Part of the range of a variable by which a simulation from given states may differ."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
     """What the FMU says about the next instant.
@@ -128,6 +132,53 @@ class Propagation:
             jacobian[:, k] = change if np.isfinite(change).all() else 0.0
         return Prediction(
             found[0, : self._m], found[0, self._m :], jacobian[: self._m], jacobian[self._m :]
+        )
+
+    def forgotten(self, states: F64, parameters: F64) -> str:
+        """Return what a simulation does not know that starts in the middle of the experiment.
+
+        It has to go on as one that has come there from the start; one that lacks a state does not.
+
+        Parameters
+        ----------
+        states
+            At the start of the experiment, shape (m,).
+        parameters
+            In the search space, shape (n,).
+
+        Returns
+        -------
+        str
+            The end of a sentence; empty where nothing is missing, or it cannot be simulated.
+        """
+        times = self._experiment.times
+        middle = times.size // 2
+        end = middle + max(1, times.size // 20)
+        if middle < 1 or end >= times.size:
+            return ""
+        inputs = np.array([v[: end + 1] for v in self._experiment.inputs.values()]).T
+        inputs = inputs.reshape(end + 1, -1)
+        points = self._physical(parameters)[np.newaxis]
+        whole = self._evaluator.simulate_outputs(
+            self._interval(times[: end + 1], inputs, states), self._variables, points
+        )[0]
+        there = whole[middle, self._places[: self._m]]
+        if not np.isfinite(whole).all():
+            return ""
+        rest = self._evaluator.simulate_outputs(
+            self._interval(times[middle : end + 1], inputs[middle:], there), self._variables, points
+        )[0]
+        ranges = np.maximum(np.ptp(whole, axis=0), 1e-9 * np.abs(whole).max(axis=0))
+        if not np.isfinite(rest).all():
+            return ""
+        away = np.abs(rest[-1] - whole[-1]) / np.where(ranges > 0.0, ranges, 1.0)
+        worst = int(np.argmax(away))
+        if away[worst] <= _GOES_ON:
+            return ""
+        return (
+            f"at {times[middle]:.6g} s does not go on as one from the beginning does: at"
+            f" {times[end]:.6g} s '{self._variables[worst]}' is {rest[-1, worst]:.4g} in place of"
+            f" {whole[-1, worst]:.4g}"
         )
 
     def _differentiated(

@@ -188,6 +188,25 @@ def test_unknown_names_are_refused(options: dict[str, Any], message: str) -> Non
         track(static_problem(), line, **options)
 
 
+def test_a_parameter_that_sets_a_state_is_refused() -> None:
+    """The filter's own state would have no effect: each interval would start from the parameter."""
+    problem = decay_problem(0)
+    bare = dataclasses.replace(problem.experiments[0], start_values={})
+    for fixed in (True, False):
+        start = Parameter("begin", 1.0, variable="x_start", fixed=fixed)
+        both = dataclasses.replace(
+            problem, parameters=(*problem.parameters, start), experiments=(bare,)
+        )
+        with pytest.raises(ProblemError, match="sets 'x_start', which the filter sets") as caught:
+            track(both, decay, **STATES)
+        assert "initial_error.x" in caught.value.hint
+
+
+def test_a_state_that_is_not_named_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"at 1 s does not go on .* 'x' is 0\.9"):
+        track(decay_problem(0), decay)
+
+
 def test_an_output_without_sigma_is_refused() -> None:
     problem = static_problem()
     bare = dataclasses.replace(problem.experiments[0].measurements[0], sigma=None)
@@ -276,7 +295,7 @@ def test_transitions_come_from_sensitivities_with_one_simulation_per_sample(scal
             series = ExtendedKalman().track(problem, problem.experiments[0], evaluator, options)
             found.append((series, evaluator.simulations - before))
     (exact, few), (differenced, many), (partly, _) = found
-    assert few <= TIMES.size + 1
+    assert few <= TIMES.size + 3  # the start value, and whether the states are all
     assert many > 3 * few
     # Differences over 10 % are coarse at the start.
     assert np.abs(exact.values[-1] - differenced.values[-1]).max() <= 2e-3

@@ -40,7 +40,7 @@ def test_the_initial_values_that_keep_none_are_named(case: Case) -> None:
     problem = case.load(END, table('stiff = "k = 100 [N/(m.kg)]*m"'))
     (note,) = [n for n in problem.notes if n.rule == "constraint-violated-at-start"]
     assert "'stiff' (k = 100 [N/(m.kg)]*m)" in note.message
-    assert "nearest such values: " in str(note.hint)
+    assert "begins at the nearest values that keep all: " in note.message
     assert note.location is not None
     assert note.location.line == 23
 

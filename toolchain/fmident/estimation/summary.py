@@ -162,7 +162,7 @@ def summarise(
         statistics,
         derivatives,
         outcome.ended_by if outcome.status == "limit" else None,
-        constraint_checks(problem, active),
+        constraint_checks(problem, active, p, held),
     )
 
 

@@ -191,6 +191,8 @@ class Problem:
         If there are any, they are solved one after the other in place of the whole.
     constraints
         Between parameters.
+    kept
+        Constraints whose place bounds and dependent parameters have taken.
     preliminary
         Whether a later stage searches all of its parameters again, so that what it finds is no more
         than a start.
@@ -208,6 +210,7 @@ class Problem:
     notes: tuple[Diagnostic, ...] = ()
     stages: tuple[Stage, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    kept: tuple[Constraint, ...] = ()
     preliminary: bool = False
 
     @property

@@ -128,4 +128,4 @@ def _in_two(seconds: float, size: int, large: str, part: int, small: str) -> str
 def jacobians(result: EstimationResult) -> str:
     """Return how many Jacobians a run took, and where they come from."""
     origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
-    return f"{result.jacobians} Jacobians{origin}"
+    return f"{result.jacobians} Jacobian{'s' * (result.jacobians != 1)}{origin}"

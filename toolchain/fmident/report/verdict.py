@@ -13,6 +13,7 @@ from fmident.report.numbers import percent, plain
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
+        ConstraintCheck,
         EstimationResult,
         OutputFit,
         ParameterEstimate,
@@ -82,12 +83,22 @@ def verdict(result: EstimationResult) -> Verdict:
     misfit = _misfit(result, worst)
     doubts = [doubt for doubt in (misfit, *_doubts(result)) if doubt]
     headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
+    broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
+    if broken:
+        several = "s" * (len(broken) > 1)
+        headline = f"The search did not come to keep the constraint{several} {_names(broken)}"
     if not any(math.isfinite(e.standard_error) for e in result.estimates):
         headline = headline.partition(":")[0]  # there are no intervals that could hold
     reasons: list[str] = []
     grade: Grade = "good"
     if result.status == "failed" or not math.isfinite(result.cost_final):
         grade = "bad"
+    elif broken:
+        grade = "bad"
+        reasons.append(
+            "Neither values nor intervals hold. The constraints may contradict each other inside"
+            " the bounds; else begin nearer to values that keep them."
+        )
     elif result.status != "converged":
         grade = "doubtful"
         if misfit:
@@ -118,7 +129,8 @@ def verdict(result: EstimationResult) -> Verdict:
         )
     if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
         before, after = plain(result.cost_initial, 4), plain(result.cost_final, 4)
-        change = f"stayed at {after}" if before == after else f"fell from {before} to {after}"
+        verb = "fell" if result.cost_final <= result.cost_initial else "rose"
+        change = f"stayed at {after}" if before == after else f"{verb} from {before} to {after}"
         reasons.append(f"The cost{_kind(result)} {change}.")
     if worst is not None:
         reasons.append(
@@ -184,7 +196,8 @@ def _doubts(result: EstimationResult) -> list[str]:
             f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
             + result.derivatives.advice
         )
-    bound = [e.name for e in result.estimates if e.searched and e.at_bound]
+    given = [n for c in _bounding(result) for n in c.parameters]
+    bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
     if bound:
         doubts.append(
             f"{_names(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
@@ -204,7 +217,12 @@ def _doubts(result: EstimationResult) -> list[str]:
 def _held_together(result: EstimationResult) -> bool:
     """Return whether the data determine all that constraints leave free."""
     judged = result.identifiability
-    return judged is not None and judged.full_rank and any(c.active for c in result.constraints)
+    return (
+        judged is not None
+        and judged.full_rank
+        and judged.rank < sum(e.searched for e in result.estimates)
+        and any(c.active for c in result.constraints)
+    )
 
 
 def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
@@ -287,6 +305,13 @@ def _advice(result: EstimationResult) -> str:
     free = [e for e in result.estimates if e.searched]
     if free and all(e.at_bound for e in free):
         return "every parameter lies on a bound: widen the bounds first"
+    active = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
+    if active:
+        several = len(active) > 1
+        return (
+            f"the constraint{'s' * several} {_names(active)} may keep it from a better fit: correct"
+            f" {'them' if several else 'it'}, or look for what the model lacks"
+        )
     starts = options.get("starts")
     if starts == 1:
         return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
@@ -299,6 +324,14 @@ def _advice(result: EstimationResult) -> str:
 def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
     """Return that bounds keep parameters from a better fit, as part of a sentence."""
     values = {e.name: e for e in result.estimates}
+    given = [c for c in _bounding(result) if {*c.parameters} <= {*seen.hiding_bounds}]
+    if len(given) == len(seen.hiding_bounds):
+        which = _names([f"'{c.name}' ({c.text})" for c in given])
+        several = len(given) > 1
+        return (
+            f"the constraint{'s' * several} {which} hide{'s' * (not several)} the fit: correct"
+            f" {'them' if several else 'it'}, or look for what the model lacks"
+        )
     named = [
         f"{n} = {plain(values[n].value, 4)}" + (f" {values[n].unit}" if values[n].unit else "")
         for n in seen.hiding_bounds
@@ -344,6 +377,11 @@ def correlated_pairs(
         if abs(matrix[i, j]) >= threshold and not any({names[i], names[j]} <= t for t in tied)
     ]
     return sorted(pairs, key=lambda pair: -abs(pair[2]))
+
+
+def _bounding(result: EstimationResult) -> list[ConstraintCheck]:
+    """Return the active inequalities in one parameter, which are bounds of it."""
+    return [c for c in result.constraints if c.active and not c.equality and len(c.parameters) == 1]
 
 
 def _tied(result: EstimationResult) -> list[set[str]]:

@@ -186,6 +186,17 @@ def pendulum() -> OdeModel:
     )
 
 
+def growing() -> OdeModel:
+    """``der(x) = x`` from 0.1, asserted to stay below 2, where it comes at ln 20."""
+    return make_model(
+        "Test.Growing",
+        states=[variable("x", "state", 0.1)],
+        rhs=lambda t, x, u, p, c: [x[0]],
+        a=lambda t, x, u, p, c: [2.0 - x[0]],
+        asserts=[Assertion("x is too large")],
+    )
+
+
 def draining() -> OdeModel:
     """A tank that runs dry at t = 2; then the law of outflow has no real value."""
     return make_model(
@@ -367,7 +378,8 @@ def functions() -> OdeModel:
 MODELS: dict[str, Callable[[], OdeModel]] = {
     f.__name__: f
     for f in (
-        *(oscillator, integrator, algebraic, pendulum, draining, motor, rod, tank),
+        *(oscillator, integrator, algebraic, pendulum, growing, draining, motor),
+        *(rod, tank),
         *(relaxation, two_speeds, sliding, bends, together, functions),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -60,6 +61,22 @@ def test_violated_assertion_between_communication_points(fmus: Builder) -> None:
             fmu.step(0.0, 1.0)
         assert "the integration stopped: assertion violated at 0." in fmu.error()
         assert "the pendulum turned over" in fmu.error()
+
+
+@pytest.mark.parametrize("integrator", ["auto", "explicit", "rosenbrock"])
+def test_an_assertion_that_ends_the_run_is_named_at_its_instant(
+    fmus: Builder, integrator: str
+) -> None:
+    """A million steps came ever nearer, and their number was the reason that was given."""
+    with fmus.open("growing", integrator=integrator) as fmu:
+        fmu.initialize()
+        fmu.step(0.0, 2.0)
+        fmu.step(2.0, 0.98)
+        with pytest.raises(FMICallException):
+            fmu.step(2.98, 0.02)
+        found = re.search(r"stopped: assertion violated at (\S+): x is too large", fmu.error())
+        assert found is not None, fmu.error()
+        assert float(found[1]) == pytest.approx(math.log(20.0), abs=1e-6)
 
 
 def test_warning_is_given_once(fmus: Builder) -> None:

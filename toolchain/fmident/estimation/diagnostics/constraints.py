@@ -167,26 +167,48 @@ def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) ->
     return notes
 
 
-def constraint_checks(problem: Problem, active: Active | None) -> tuple[ConstraintCheck, ...]:
-    """Return the constraints at the estimate, for the result."""
-    if active is None:
-        return ()
-    found, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
+def constraint_checks(
+    problem: Problem, active: Active | None, p: F64, held: Flags
+) -> tuple[ConstraintCheck, ...]:
+    """Return the constraints at the estimate, for the result.
+
+    Parameters
+    ----------
+    problem
+        With the constraints, and those that bounds and dependent parameters keep.
+    active
+        Of the estimate.
+    p
+        Estimate, shape (n,).
+    held
+        Parameters on a bound, shape (n,).
+    """
+    checks: list[ConstraintCheck] = []
+    if problem.kept:
+        found = Constraints.of(replace(problem, constraints=problem.kept))
+        at, equal = found.at(p), found.equalities
+        near = np.abs(found.distances(p)) <= VIOLATED
+        holding = equal | (near & (at.jacobian != 0.0)[:, held].any(axis=1))
+        checks += _checks(problem, found, holding, found.violated(p), at.values)
+    if active is not None:
+        found = Constraints.of(problem)
+        checks += _checks(problem, found, active.holding, active.violated, active.slacks)
+    return tuple(checks)
+
+
+def _checks(
+    problem: Problem, found: Constraints, holding: Flags, violated: Flags, slacks: F64
+) -> list[ConstraintCheck]:
+    free = frozenset(q.name for q in problem.free)
 
     def names(c: Constraint) -> tuple[str, ...]:
         searched = found.searched(c, free)
         return tuple(q.name for q in problem.free if q.name in searched)
 
-    return tuple(
+    return [
         ConstraintCheck(c.name, c.text, c.equality, bool(h), bool(v), float(s), names(c))
-        for c, h, v, s in zip(
-            found.items,
-            active.holding,
-            active.violated,
-            active.slacks,
-            strict=True,
-        )
-    )
+        for c, h, v, s in zip(found.items, holding, violated, slacks, strict=True)
+    ]
 
 
 def dependent_reach(

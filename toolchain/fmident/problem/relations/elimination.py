@@ -56,10 +56,11 @@ def simplified(problem: Problem) -> Problem:
 
 
 def _without(problem: Problem, constraint: Constraint, note: str) -> Problem:
-    others = (n for n in problem.notes if n.message != constraint.not_kept)
+    others = (n for n in problem.notes if not n.message.startswith(constraint.not_kept))
     return replace(
         problem,
         constraints=tuple(c for c in problem.constraints if c is not constraint),
+        kept=(*problem.kept, constraint),
         notes=(*others, Diagnostic("note", note, rule="constraint-eliminated")),
     )
 

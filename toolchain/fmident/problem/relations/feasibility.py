@@ -175,21 +175,23 @@ def _initial_notes(problem: Problem) -> Notes:
         return []
     near = nearest_feasible(problem, problem.initial)
     if near is None:
-        advice = "no values were found nearby that keep all constraints: look at them again"
+        advice = (
+            "no values were found that keep all constraints: they may contradict each other, or"
+            " the initial values are too far away"
+        )
     else:
         values = ", ".join(
             f"{q.name} = {x:.4g}" + (f" {q.unit}" if q.unit not in (None, "1") else "")
             for q, x, old in zip(problem.free, near, problem.initial, strict=True)
             if abs(x - old) > 1e-9 * max(abs(x), q.scale)
         )
-        advice = f"the search goes to where it holds first; nearest such values: {values}"
+        advice = f"the search begins at the nearest values that keep all: {values}"
     return [
         (
             problem.constraints[k].name,
             Diagnostic(
                 "note",
-                problem.constraints[k].not_kept,
-                hint=advice,
+                f"{problem.constraints[k].not_kept}; {advice}",
                 rule="constraint-violated-at-start",
             ),
         )

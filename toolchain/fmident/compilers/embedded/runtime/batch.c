@@ -319,7 +319,8 @@ static void step(Batch *b, int kind) {
       const double shorter =
           (bad[lane] ? 0.25 : factor_of_rejected(error[lane])) * size[lane];
       s->failures += bad[lane] != 0;
-      if (!shorten(&s->control, ++s->rejections, s->failures, shorter, LANE(&l->t, 0))) {
+      if (!shorten(&s->control, ++s->rejections, s->failures, shorter, LANE(&l->t, 0),
+                   LANE(&l->now, 0))) {
         hand_back(b, g, lane, BATCH_ALONE);
       } else if (s->control.implicit != kind) {
         put_aside(b, g, lane, s->control.implicit);

@@ -128,9 +128,13 @@ static inline double factor_of_rejected(double error) {
   return factor > least_factor ? factor : least_factor;
 }
 
-/* Go on with a shorter step; 0 if there is none. Explicit stages may lie where there is no
- * right-hand side however short the step is, such as below the bottom of an empty tank. */
-static inline int shorten(Control *c, int rejections, int failures, double size, double t) {
+/* Go on with a shorter step, `since` after `now`; 0 if there is none. Explicit stages may lie where
+ * there is no right-hand side however short the step is, such as below the bottom of an empty tank.
+ * Where the right-hand side ends, as at a violated assertion, shorter and shorter steps would come
+ * ever nearer: they end when they do not move the time any more. */
+static inline int shorten(Control *c, int rejections, int failures, double size, double since,
+                          double now) {
+  const double t = failures ? now + since : since;
   c->size = size;
   if (failures == SWITCH_AFTER && FMIDENT_INTEGRATOR == INTEGRATOR_AUTO && use_rosenbrock) {
     change_method(c, !c->implicit);

@@ -101,7 +101,7 @@ static void look_ahead(Instance *m, double longest) {
 
 static int reject(Instance *m, int rejections, int failures, double size) {
   const double t = m->integrator->path.t;
-  if (shorten(&m->now.control, rejections, failures, size, t)) return 0;
+  if (shorten(&m->now.control, rejections, failures, size, t, m->now.t)) return 0;
   if (!m->trouble[0]) {
     snprintf(m->trouble, sizeof m->trouble, "the step size became too small at %.17g",
              m->now.t + t);
