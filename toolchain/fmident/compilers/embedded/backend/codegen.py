@@ -21,6 +21,7 @@ from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
 
 SIZES_FILE = "model_sizes.h"
+KIND_FILE = "model_kind.h"
 DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
 LANES_FILE = "model_lanes.h"
@@ -70,6 +71,7 @@ def generate(
     lanes = [linear_code(function, _SAME_IN_LANES) for function in derivatives.along]
     batch = _of_batches(model, functions, integrator)
     return {
+        KIND_FILE: _kind(model),
         SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
         BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
@@ -193,6 +195,19 @@ def _cost(function: Function) -> int:
     return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in kinds)
 
 
+_ONE_MODEL = """\
+#ifdef FMIDENT_ANY_MODEL
+#error this file would have to be compiled for each model
+#endif
+"""
+
+
+def _kind(model: OdeModel) -> str:
+    """Return what files of the runtime know that are compiled once for all models of a kind."""
+    kinds = {"STATES": bool(model.states), "EVENTS": model.events is not None}
+    return "".join(f"#define FMIDENT_{name} {int(value)}\n" for name, value in kinds.items())
+
+
 def _sizes(
     model: OdeModel,
     functions: Sequence[Function],
@@ -227,7 +242,7 @@ def _sizes(
         "SZ_IW": max(f.sz_iw() for f in functions),
         "SZ_W": max(f.sz_w() for f in functions),
     }
-    return "".join(f"#define FMIDENT_{name} {value}\n" for name, value in sizes.items())
+    return _ONE_MODEL + "".join(f"#define FMIDENT_{k} {v}\n" for k, v in sizes.items())
 
 
 def c_string(text: str) -> str:

@@ -39,11 +39,14 @@ class Unit:
         Options of the C compiler for this file, such as ``-O2``.
     kept
         Whether the object is worth keeping: it may serve another build.
+    not_read
+        Headers that are named in what it includes but not read with these options.
     """
 
     source: str
     options: tuple[str, ...]
     kept: bool = True
+    not_read: tuple[str, ...] = ()
 
     @property
     def object(self) -> str:
@@ -89,19 +92,21 @@ def _processors() -> int:
 
 def _key(unit: Unit, folder: Path, identity: bytes) -> str:
     digest = hashlib.sha256(identity)
-    for text in (*unit.options, *(name for name in _reads(unit.source, folder))):
+    names = _reads(unit, folder)
+    for text in (*unit.options, *names):
         digest.update(text.encode() + b"\0")
-    for name in _reads(unit.source, folder):
+    for name in names:
         digest.update(hashlib.sha256((folder / name).read_bytes()).digest())
     return digest.hexdigest()[:40]
 
 
-def _reads(source: str, folder: Path) -> list[str]:
+def _reads(unit: Unit, folder: Path) -> list[str]:
     """Return the files of the folder that a source may read, itself the first."""
-    found = [source]
+    found = [unit.source]
     for name in found:
         text = (folder / name).read_text(encoding="utf-8")
-        found += [n for n in _included(text) if n not in found and (folder / n).is_file()]
+        more = (n for n in _included(text) if n not in found and n not in unit.not_read)
+        found += [n for n in more if (folder / n).is_file()]
     return found
 
 

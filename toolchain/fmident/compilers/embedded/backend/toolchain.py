@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE
+from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE, SIZES_FILE
 from fmident.compilers.embedded.backend.objects import Unit, make_objects
 from fmident.errors import CompilationError
 
@@ -50,6 +50,14 @@ _QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
 
 _LONG_FILES = ("batch.c", "lanes.c")
 """Files of the runtime that the model's functions are in."""
+
+_OF_ONE_MODEL = {
+    *(DATA_FILE, FUNCTIONS_FILE, *_LONG_FILES),
+    *("evaluate.c", "explicit.c", "integrator.c", "rosenbrock.c"),
+}
+"""Files that are compiled for each model: its own, and those whose loops over states are worth it.
+
+The others are compiled once on a machine."""
 
 _OF_LONG = ("-O1", "-fexpensive-optimizations")
 """What these are compiled with in place of -O2, which takes half as much longer and is no faster.
@@ -346,15 +354,16 @@ def compile_binary(
 def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
     """Return what to compile; long functions without loops are hardly better for more than -O1."""
     long = {FUNCTIONS_FILE, *_LONG_FILES}
-    return [
-        Unit(
-            name,
-            _OF_LONG if name in long and optimization == 2 else (f"-O{optimization}",),
-            kept=name not in long and name != DATA_FILE,
-        )
-        for name in sorted(sources)
-        if name.endswith(".c")
-    ]
+    units = []
+    for name in sorted(sources):
+        if not name.endswith(".c"):
+            continue
+        options = _OF_LONG if name in long and optimization == 2 else (f"-O{optimization}",)
+        if name in _OF_ONE_MODEL:
+            units.append(Unit(name, options, kept=name not in long and name != DATA_FILE))
+        else:
+            units.append(Unit(name, (*options, "-DFMIDENT_ANY_MODEL"), not_read=(SIZES_FILE,)))
+    return units
 
 
 @cache

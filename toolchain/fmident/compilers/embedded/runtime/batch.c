@@ -56,7 +56,7 @@ struct Batch {
   Group *groups[KINDS];
   int kind; /* of which the last step was */
   int wants_dx, wants_w;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   Linear *linear;
 #endif
 };
@@ -205,7 +205,7 @@ static void arrive(Batch *b, Group *g, mask arrived) {
   call_lanes(l, fmident_asserts_lanes, l->now, l->x, l->a, NULL);
 #endif
   bad |= violated(l, 0);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (b->wants_dx) call_lanes(l, fmident_rhs_lanes, l->now, l->x, l->dx, l->a);
 #endif
 #if FMIDENT_NW > 0
@@ -227,7 +227,7 @@ static void arrive(Batch *b, Group *g, mask arrived) {
   }
 }
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 /* What comes before a step; whether the lane takes one now. */
 static int begins(Batch *b, Group *g, int lane) {
   Simulation *s = &b->simulations[g->simulation[lane]];
@@ -360,7 +360,7 @@ static void advance(Batch *b) {
   }
   b->kind = kind;
   fill(b, kind);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (kind == LOOK_AHEAD) {
     look(b);
   } else {
@@ -408,7 +408,7 @@ static void take_over(Simulation *s, const Instance *m, int jump) {
   memcpy(s->u, m->u, FMIDENT_NU * sizeof *s->u);
   s->control = m->now.control;
   s->row = 1;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   memcpy(s->x, m->x, sizeof s->x);
   memcpy(s->slope, fmident_path(m)->slope, sizeof s->slope);
   s->slope_known = fmident_path(m)->slope_known && !jump;
@@ -469,7 +469,7 @@ static int make_room(Batch *b) {
   b->output_references = zeros(b->outputs, sizeof *b->output_references);
   b->states = zeros(b->count, 1);
   b->simulations = zeros(b->count, sizeof *b->simulations);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   b->linear = aligned_alloc(64, sizeof *b->linear);
   if (!b->linear) return 0;
   memset(b->linear, 0, sizeof *b->linear);
@@ -489,7 +489,7 @@ static void end(Batch *b) {
   if (!b) return;
   free(b->now), free(b->span), free(b->u), free(b->du), free(b->driven), free(b->jumps);
   free(b->moving), free(b->output_references), free(b->states), free(b->simulations);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   free(b->linear);
 #endif
   for (int k = 0; k < KINDS; ++k) free(b->queues[k].items), free(b->groups[k]);
@@ -536,7 +536,7 @@ static Batch *start(double tolerance, const double times[], size_t n_times,
     return NULL;
   }
   m->callbacks = callbacks;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   b->tolerance = fmax(local_share * (tolerance > 0.0 ? tolerance : fmident_default_tolerance),
                       smallest_local_tolerance);
 #endif

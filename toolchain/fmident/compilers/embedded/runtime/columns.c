@@ -4,14 +4,15 @@
 
 #include "columns.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
 
 #include "lanes.h"
 #include "linear.h"
 
-enum { N = FMIDENT_NX, LANES = FMIDENT_LANES };
+#define N ((int)FMIDENT_NX)
+enum { LANES = FMIDENT_LANES };
 typedef double vec __attribute__((vector_size(8 * FMIDENT_LANES)));
 #define ZERO ((vec){0.0})
 #define GET(from) GET_AS(vec, from)

@@ -6,7 +6,7 @@
 #include "elementary.h"
 #include "integrator.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
 

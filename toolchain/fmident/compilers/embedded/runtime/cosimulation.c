@@ -132,7 +132,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
   if (fmident_ensure(m, VALID_C | VALID_X)) return enter_error(m);
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   if (fmident_events_begin(m)) return enter_error(m);
 #endif
   if (fmident_check_asserts(m)) return enter_error(m);
@@ -144,7 +144,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
 fmi2Status fmi2Terminate(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   fmident_undo_reading(m);
   if (fmident_ensure(m, VALID_C) || fmident_events_end(m)) return enter_error(m);
 #endif
@@ -292,18 +292,18 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   if (fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
     return fmi2Error;
   }
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   fmident_undo_reading(m);
 #endif
   if (fmident_ensure(m, VALID_C)) return enter_error(m);
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   if (fmident_input_event(m)) return enter_error(m);
   m->reading = READ_IS_CURRENT;
 #endif
   if (fmident_check_asserts(m)) return enter_error(m);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (t_end > m->now.t && fmident_integrate(m, t_end)) return enter_error(m);
-#elif FMIDENT_NH > 0
+#elif FMIDENT_EVENTS
   if (t_end > m->now.t && fmident_pass_events(m, t_end - m->now.t)) return enter_error(m);
 #endif
   if (m->interpolating) {
@@ -312,11 +312,11 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   m->last_step = t_end - m->now.t;
   m->now.t = t_end;
   m->now.valid &= ~VALID_OF_X_U;
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   /* The end may lie a rounding error after where the step has ended. */
   if (fmident_has_switched(m, 0.0, m->x) && fmident_input_event(m)) return enter_error(m);
 #endif
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (fmident_check_asserts(m)) return enter_error(m);
 #endif
   return fmi2OK;

@@ -1,7 +1,7 @@
 /* SUNDIALS CVODE: variable-order BDF with Newton's method and the analytic Jacobian. */
 #include "integrator.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <cvode/cvode.h>
 #include <math.h>
@@ -26,7 +26,7 @@ static const double local_share = 0.01;
 static const double smallest_local_tolerance = 1e-14;
 
 /* Its own work, in operations: measured on models of a few states. */
-static const double per_step = 2000.0 + 40.0 * FMIDENT_NX, per_call = 4000.0;
+static const double per_step = 2000.0, per_step_and_state = 40.0, per_call = 4000.0;
 
 struct Cvode {
   SUNContext context;
@@ -139,7 +139,7 @@ static double cost_of(const Cvode *s) {
   CVodeGetNumJacEvals(s->cvode, &jacobians);
   CVodeGetNumLinSolvSetups(s->cvode, &factorisations);
   CVodeGetNumNonlinSolvIters(s->cvode, &iterations);
-  return per_step * (double)steps + FMIDENT_COST_RHS * (double)evaluations +
+  return (per_step + per_step_and_state * FMIDENT_NX) * (double)steps + FMIDENT_COST_RHS * (double)evaluations +
          FMIDENT_COST_JACOBIAN * (double)jacobians +
          0.67 * FMIDENT_NX * FMIDENT_NX * FMIDENT_NX * (double)factorisations +
          (2.0 * FMIDENT_NX * FMIDENT_NX) * (double)iterations;

@@ -5,6 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+const Sizes fmident_sizes = {
+    .nx = FMIDENT_NX, .nu = FMIDENT_NU, .ny = FMIDENT_NY, .np = FMIDENT_NP, .nc = FMIDENT_NC,
+    .nw = FMIDENT_NW, .na = FMIDENT_NA, .nh = FMIDENT_NH, .nr = FMIDENT_NR, .ns = FMIDENT_NS,
+    .nd = FMIDENT_ND, .ndv = FMIDENT_NDV, .modes = FMIDENT_MODES,
+    .jacobian_elements = FMIDENT_JACOBIAN_ELEMENTS,
+    .calculated_elements = FMIDENT_CALCULATED_ELEMENTS,
+    .switched_elements = FMIDENT_SWITCHED_ELEMENTS,
+    .sz_arg = FMIDENT_SZ_ARG, .sz_res = FMIDENT_SZ_RES, .sz_iw = FMIDENT_SZ_IW, .sz_w = FMIDENT_SZ_W,
+    .cost_rhs = FMIDENT_COST_RHS, .cost_jacobian = FMIDENT_COST_JACOBIAN};
+
 /* Call a function of (t, x, u, p, c); `asserts` may be NULL. */
 static int call(Instance *m, fmident_Function *function, double t, const double *x,
                 const double *u, double *result, double *asserts) {
@@ -44,7 +54,7 @@ static int ensure_calculated(Instance *m) {
     return failed(m, "calculated parameters");
   }
 #endif
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NH * sizeof(double));
 #endif
   m->now.valid |= VALID_C;
@@ -52,7 +62,7 @@ static int ensure_calculated(Instance *m) {
 }
 
 int fmident_initial_x(Instance *m) {
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   double t = m->now.t;
   m->arg[0] = &t;
   m->arg[1] = m->u;
@@ -73,7 +83,7 @@ int fmident_initial_x(Instance *m) {
 }
 
 static int ensure_states(Instance *m) {
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   if (fmident_events_start(m)) return 1;
 #else
   if (fmident_initial_x(m)) return 1;
@@ -88,7 +98,7 @@ int fmident_ensure(Instance *m, int valid) {
   if ((missing & VALID_C) && ensure_calculated(m)) return 1;
   if (valid == VALID_C) return 0;
   if ((missing & VALID_X) && ensure_states(m)) return 1;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (missing & VALID_DX) {
     if (call_now(m, fmident_rhs, m->dx, m->a)) return failed(m, "state derivatives");
     m->now.valid |= VALID_DX | VALID_A;
@@ -147,7 +157,7 @@ const double *fmident_inputs_at(Instance *m, double since) {
   return m->u_at;
 }
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 int fmident_rhs_at(Instance *m, double since, const double *x, double *dx) {
   const double t = m->now.t + since;
   const double *u = fmident_inputs_at(m, since);

@@ -4,22 +4,23 @@
  * more (Modelica language specification 3.6, section 8.6 and appendix B). */
 #include "instance.h"
 
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(n) ((n) > 0 ? (n) : 1)
+/* Arrays of no elements are not valid C. */
+#define NX (FMIDENT_NX + 1)
+#define NR (FMIDENT_NR + 1)
+#define NS (FMIDENT_NS + 1)
+#define ND (FMIDENT_ND + 1)
+
+/* One after the other, all may change; more often than that nothing is found. */
+#define MOST_PASSES (20 + 2 * (int)FMIDENT_NH)
 
 enum {
-  NX = COUNT(FMIDENT_NX),
-  NR = COUNT(FMIDENT_NR),
-  NS = COUNT(FMIDENT_NS),
-  ND = COUNT(FMIDENT_ND),
-  /* One after the other, all may change; more often than that nothing is found. */
-  MOST_PASSES = 20 + 2 * FMIDENT_NH,
   MOST_ROUNDS = 1000,
   LOOKS = 4,           /* at the relations within a step */
   EARLY_LOOKS = 16,    /* before them in the first step after an event, each twice as late */
@@ -110,7 +111,7 @@ static int settle(Instance *m, double since, double *x, double *after, int initi
 /* initial(), terminal() and samples are true in the first round of an event only. */
 static int end_phases(Instance *m) {
   int any = 0;
-  for (int i = HELD_INITIAL; i < HELD_D; ++i) {
+  for (unsigned i = HELD_INITIAL; i < HELD_D; ++i) {
     any |= m->held[i] != 0.0;
     m->held[i] = 0.0;
   }

@@ -2,11 +2,24 @@
  * that are not stiff: measured inputs bend at every sample, which multistep formulas pay for. */
 #include "integrator.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
+#include <stdlib.h>
 
 #define EACH for (int i = 0; i < FMIDENT_NX; ++i)
+
+double *fmident_path_room(Path *path, Explicit *e) {
+  double *const room = calloc(16 * FMIDENT_NX, sizeof *room), *next = room;
+  if (!room) return NULL;
+#define TAKE(field) (field = next, next += FMIDENT_NX)
+  TAKE(path->x), TAKE(path->slope), TAKE(path->next), TAKE(path->error);
+  for (int k = 0; k < 7; ++k) TAKE(e->k[k]);
+  TAKE(e->at);
+  for (int k = 0; k < 4; ++k) TAKE(e->extension[k]);
+#undef TAKE
+  return room;
+}
 
 int fmident_explicit_step(Instance *m, Explicit *e, Path *s, double size) {
   const double t = s->t, *x = s->x, *k1 = s->slope;

@@ -8,7 +8,7 @@
 
 void fmident_delete(Instance *instance) {
   if (!instance) return;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   fmident_integrator_delete(instance->integrator);
 #endif
   fmident_sensitivities_delete(instance->sensitivities);
@@ -74,7 +74,7 @@ Instance *fmident_new(const char *name) {
   m->warned = m->flags + FMIDENT_NX;
   m->log_mask = LOG_ALL;
   fmident_set_defaults(m);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   m->integrator = fmident_integrator_new(m);
   if (!m->integrator) {
     fmident_delete(m);

@@ -109,11 +109,9 @@ typedef struct {
   Sensitivities *sensitivities;
 } Instance;
 
-enum {
-  SNAPSHOT_DOUBLES = 2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND +
-                     FMIDENT_NS,
-  SNAPSHOT_FLAGS = FMIDENT_NX + FMIDENT_NA
-};
+#define SNAPSHOT_DOUBLES \
+  (2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS)
+#define SNAPSHOT_FLAGS (FMIDENT_NX + FMIDENT_NA)
 
 /* The arguments that most functions of a model begin with: (t, x, u, p, c). */
 static inline void fmident_arguments(Instance *instance, const double *t, const double *x,
@@ -200,7 +198,7 @@ int fmident_event_in_a_row(Instance *instance, double since, double span);
 int fmident_pass_events(Instance *instance, double span);
 
 /* integrator.c */
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 Integrator *fmident_integrator_new(Instance *instance);
 void fmident_integrator_delete(Integrator *integrator);
 /* Advance `instance->x` from `instance->now.t` to `t_end`. */

@@ -4,7 +4,7 @@
 #include "control.h"
 #include "sensitivities.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <float.h>
 #include <math.h>
@@ -15,6 +15,7 @@
 struct Integrator {
   Path path;
   Explicit explicit;
+  double *room; /* of the path and the explicit steps */
   Rosenbrock *rosenbrock;
   Cvode *cvode;
   double tolerance; /* local */
@@ -25,13 +26,14 @@ struct Integrator {
 Integrator *fmident_integrator_new(Instance *m) {
   Integrator *s = calloc(1, sizeof *s);
   if (!s) return NULL;
+  s->room = fmident_path_room(&s->path, &s->explicit);
   if (use_rosenbrock) {
     s->rosenbrock = fmident_rosenbrock_new();
   } else if (FMIDENT_INTEGRATOR != INTEGRATOR_EXPLICIT) {
     s->cvode = fmident_cvode_new(m);
   }
-  if (!s->rosenbrock && !s->cvode && FMIDENT_INTEGRATOR != INTEGRATOR_EXPLICIT) {
-    free(s);
+  if (!s->room || (!s->rosenbrock && !s->cvode && FMIDENT_INTEGRATOR != INTEGRATOR_EXPLICIT)) {
+    fmident_integrator_delete(s);
     return NULL;
   }
   return s;
@@ -41,8 +43,11 @@ void fmident_integrator_delete(Integrator *s) {
   if (!s) return;
   fmident_cvode_delete(s->cvode);
   free(s->rosenbrock);
+  free(s->room);
   free(s);
 }
+
+static void copy(double *to, const double *from) { memcpy(to, from, N * sizeof *to); }
 
 static int fail(Instance *m) {
   const Integrator *s = m->integrator;
@@ -117,13 +122,13 @@ static void follow(Instance *m, double size, int implicit) {
   fmident_variational_step(m, &taken);
 }
 
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
 static void between(const void *step, double fraction, double *x) {
   const Taken *taken = step;
   if (fraction < 1.0) {
     fmident_states_between(taken, fraction, x);
   } else {
-    memcpy(x, taken->path->next, sizeof taken->path->next);
+    copy(x, taken->path->next);
   }
 }
 
@@ -137,7 +142,7 @@ static int end_at_event(Instance *m, double size, int implicit) {
   if (fraction > 1.0) return 0;
   between(&taken, fraction, x);
   path->t += fraction * size;
-  memcpy(path->x, x, sizeof path->x);
+  copy(path->x, x);
   path->slope_known = path->linearised = 0;
   m->now.control.error_before = 0.0;
   s->event = 1;
@@ -181,15 +186,15 @@ static int step(Instance *m, double span) {
     if (!implicit && (FMIDENT_NH > 0 || m->sensitivities->count > 0)) {
       fmident_explicit_extend(&s->explicit, path, size);
     }
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
     if (end_at_event(m, size, implicit)) return 0;
 #endif
     follow(m, size, implicit);
     path->t = last ? span : path->t + size;
-    memcpy(path->x, path->next, sizeof path->x);
+    copy(path->x, path->next);
     path->slope_known = !implicit;
     path->linearised = 0;
-    if (!implicit) memcpy(path->slope, s->explicit.k[6], sizeof path->slope);
+    if (!implicit) copy(path->slope, s->explicit.k[6]);
     if (control->error_before == 0.0) control->error_before = first_error;
     factor = FACTOR(fmident_exp, fmident_ln, fmax(error, least_error), control->error_before);
     accept(control, size, error, factor, rejections, path->radius, span);
@@ -258,7 +263,7 @@ int fmident_integrate(Instance *m, double t_end) {
   s->tolerance = fmax(local_share * m->now.tolerance, smallest_local_tolerance);
   path->t = 0.0;
   path->linearised = 0;
-  memcpy(path->x, m->x, sizeof path->x);
+  copy(path->x, m->x);
   if (change & RESTART_ON) {
     path->slope_known = s->cvode_runs = 0;
     if (m->sensitivities->count > 0) fmident_sensitivities_restart(m->sensitivities);
@@ -267,7 +272,7 @@ int fmident_integrate(Instance *m, double t_end) {
   s->event = 0;
   for (int count = 0;; ++count) {
     double target = span;
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
     const double next = fmident_next_sample(m, span);
     if (s->event || path->t >= next) {
       if (event(m, span)) return fail(m);
@@ -290,7 +295,7 @@ int fmident_integrate(Instance *m, double t_end) {
     look_ahead(m, span);
     if (step(m, target)) return fail(m);
   }
-  memcpy(m->x, path->x, sizeof path->x);
+  copy(m->x, path->x);
   m->change = CHANGE_NONE;
   return 0;
 }

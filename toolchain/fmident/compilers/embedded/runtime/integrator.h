@@ -5,7 +5,7 @@
 
 #include "instance.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 /* What `FMIDENT_INTEGRATOR` of model_sizes.h says. */
 enum { INTEGRATOR_AUTO, INTEGRATOR_EXPLICIT, INTEGRATOR_ROSENBROCK, INTEGRATOR_CVODE };
@@ -13,14 +13,12 @@ enum { INTEGRATOR_AUTO, INTEGRATOR_EXPLICIT, INTEGRATOR_ROSENBROCK, INTEGRATOR_C
 /* Where steps without history are, and what the next one begins with. */
 typedef struct {
   double t; /* since `now.t` of the instance */
-  double x[FMIDENT_NX];
-  double slope[FMIDENT_NX]; /* dx/dt at t */
+  double *x, *slope; /* dx/dt at t */
   int slope_known;
   int linearised; /* the Jacobian and the derivative in time are those of this place */
   /* What a step ends with. */
-  double next[FMIDENT_NX];
-  double error[FMIDENT_NX]; /* estimated */
-  double radius;            /* of the spectrum of the Jacobian, estimated */
+  double *next, *error; /* estimated */
+  double radius;        /* of the spectrum of the Jacobian, estimated */
 } Path;
 
 /* Where the integrator of an instance is. */
@@ -28,10 +26,12 @@ const Path *fmident_path(const Instance *instance);
 
 /* explicit.c; these return 0 if all could be evaluated */
 typedef struct {
-  double k[7][FMIDENT_NX]; /* slopes of the stages; the first one is not used */
-  double at[FMIDENT_NX];
-  double extension[4][FMIDENT_NX]; /* what the states between are calculated with */
+  double *k[7]; /* slopes of the stages; the first one is not used */
+  double *at;
+  double *extension[4]; /* what the states between are calculated with */
 } Explicit;
+/* Room for what these point to, to be freed by the caller; NULL if there is no memory. */
+double *fmident_path_room(Path *path, Explicit *explicit);
 int fmident_explicit_step(Instance *instance, Explicit *explicit, Path *path, double size);
 
 /* Its coefficients; the last row leads to the end of the step. */

@@ -60,7 +60,7 @@ static inline mask violated(const Lanes *l, int errors_only) {
   return bad;
 }
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 /* Return where the state derivatives cannot be used. */
 static mask rhs_of_lanes(Lanes *l, vec since, const vec *x, vec *dx) {

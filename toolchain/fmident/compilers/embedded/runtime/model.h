@@ -1,14 +1,14 @@
 /* What the fixed runtime needs of one compiled model.
  *
- * The back end writes `model_sizes.h` (sizes and value references) and `model_data.c`
- * (tables and functions) for every model; nothing else differs between two FMUs.
+ * The back end writes `model_sizes.h` (sizes and value references), `model_data.c` (tables) and
+ * functions for every model; nothing else differs between two FMUs.
  *
  * Value references are blocks, in this order: states, derivatives, inputs, outputs,
  * parameters, calculated, locals, discrete variables. */
 #ifndef FMIDENT_MODEL_H
 #define FMIDENT_MODEL_H
 
-#include "model_sizes.h"
+#include "sizes.h"
 
 #define FMIDENT_VR_X 0u
 #define FMIDENT_VR_DX (FMIDENT_VR_X + FMIDENT_NX)
@@ -54,7 +54,10 @@ fmident_Function fmident_directional_switches;
 /* What is held between events stands in c behind the calculated parameters: FMIDENT_NR relations,
  * the phases initial() and terminal(), FMIDENT_NS samples, and d, the FMIDENT_ND discrete variables
  * and conditions of when-equations; FMIDENT_NH in all, 0 for a model without events. */
-enum { HELD_INITIAL = FMIDENT_NR, HELD_TERMINAL, HELD_SAMPLES, HELD_D = HELD_SAMPLES + FMIDENT_NS };
+#define HELD_INITIAL FMIDENT_NR
+#define HELD_TERMINAL (HELD_INITIAL + 1)
+#define HELD_SAMPLES (HELD_TERMINAL + 1)
+#define HELD_D (HELD_SAMPLES + FMIDENT_NS)
 fmident_Function fmident_live;    /* (t, x, u, p, c) -> (relations, as they are now) */
 fmident_Function fmident_samples; /* (p, c) -> (start and interval of each sample) */
 fmident_Function fmident_starts;  /* (t, x, u, p, c) -> (d before the start) */

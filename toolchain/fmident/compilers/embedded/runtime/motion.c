@@ -13,14 +13,15 @@
 #include "linear.h"
 #include "sensitivities.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, MOST_PARTS = 5000 };
+#define N ((int)FMIDENT_NX)
+enum { MOST_PARTS = 5000 };
 
 /* Of the tolerance: what is allowed in one step, and in one of many parts of a bend, relative to
  * the largest derivative so far. */
@@ -44,12 +45,14 @@ static const double rounding = 16.0 * DBL_EPSILON;
 struct Refined {
   Path path;
   Explicit explicit;
+  double *room; /* of the path and the explicit steps */
   Rosenbrock *rosenbrock;
 };
 
 void fmident_refined_delete(struct Refined *refined) {
   if (!refined) return;
   free(refined->rosenbrock);
+  free(refined->room);
   free(refined);
 }
 
@@ -118,7 +121,7 @@ static int discount(Instance *m, double since, const double *x, const double *de
   const double t = m->now.t + since;
   double *matrix = s->stages, in_time[N];
   if (fmident_elements_at(m, since, x) || fmident_time_derivative_at(m, since, x, in_time)) return 1;
-  memset(matrix, 0, (size_t)(N * N) * sizeof *matrix);
+  memset(matrix, 0, (size_t)N * FMIDENT_NX * sizeof *matrix);
   for (int column = 0; column < N; ++column) {
     for (int e = places->starts[column]; e < places->starts[column + 1]; ++e) {
       matrix[places->rows[e] + N * column] -= size * s->elements[e];
@@ -219,9 +222,9 @@ static int go_on(Instance *m, struct Refined *r, double to, int is_explicit) {
   Path *path = &r->path;
   path->t = to;
   path->linearised = 0;
-  memcpy(path->x, path->next, sizeof path->x);
+  memcpy(path->x, path->next, FMIDENT_NX * sizeof(double));
   if (is_explicit) {
-    memcpy(path->slope, r->explicit.k[EXPLICIT_STAGES], sizeof path->slope);
+    memcpy(path->slope, r->explicit.k[EXPLICIT_STAGES], FMIDENT_NX * sizeof(double));
     return 0;
   }
   return fmident_rhs_at(m, path->t, path->x, path->slope);
@@ -232,10 +235,21 @@ static struct Refined *refined_of(Sensitivities *s) {
   if (r) return r;
   r = calloc(1, sizeof *r);
   if (r) r->rosenbrock = fmident_rosenbrock_new();
-  if (r && r->rosenbrock) return s->refined = r;
+  if (r) r->room = fmident_path_room(&r->path, &r->explicit);
+  if (r && r->rosenbrock && r->room) return s->refined = r;
   fmident_refined_delete(r);
   fmident_sensitivities_lose(s, "there is no memory for them");
   return NULL;
+}
+
+static void begin_with(Path *to, const Path *from) {
+  const size_t bytes = FMIDENT_NX * sizeof(double);
+  to->radius = from->radius;
+  to->slope_known = from->slope_known;
+  memcpy(to->x, from->x, bytes);
+  memcpy(to->slope, from->slope, bytes);
+  memcpy(to->next, from->next, bytes);
+  memcpy(to->error, from->error, bytes);
 }
 
 static void refine(Instance *m, const Taken *taken) {
@@ -244,10 +258,10 @@ static void refine(Instance *m, const Taken *taken) {
   const int is_explicit = taken->explicit != NULL;
   const double end = taken->path->t + taken->size;
   double size = s->apart ? taken->size : 0.5 * taken->size, found[N];
-  double modes[FMIDENT_MODES > 0 ? FMIDENT_MODES : 1];
+  double modes[FMIDENT_MODES + 1];
   int grows = 1;
   if (!r) return;
-  if (!s->apart) r->path = *taken->path;
+  if (!s->apart) begin_with(&r->path, taken->path);
   s->refines = 1;
   r->path.t = taken->path->t;
   r->path.linearised = 0;
@@ -292,7 +306,7 @@ static void refine(Instance *m, const Taken *taken) {
 
 void fmident_variational_step(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
-  double modes[FMIDENT_MODES > 0 ? FMIDENT_MODES : 1];
+  double modes[FMIDENT_MODES + 1];
   s->step = taken->size;
   if (!s->apart) {
     keep(s, modes);

@@ -8,7 +8,7 @@
 #include "linear.h"
 #include "rosenbrock.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "integrator.h"
 
-enum { N = FMIDENT_NX };
+#define N ((int)FMIDENT_NX)
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
@@ -23,7 +23,7 @@ static void release(Sensitivities *s) {
   free(s->known);
   free(s->block);
   free(s->pivots);
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   fmident_refined_delete(s->refined);
 #endif
   memset(s, 0, sizeof *s);
@@ -115,13 +115,11 @@ static int ensure_directions(Instance *m) {
   if (fmident_ensure(m, VALID_C)) return 1;
   memset(s->along_p, 0, FMIDENT_NP * s->stride * sizeof(double));
   memset(s->along_c, 0, FMIDENT_NC * s->stride * sizeof(double));
-#if FMIDENT_CALCULATED_ELEMENTS > 0
   const Elements *places = &fmident_calculated_elements;
-  double elements[FMIDENT_CALCULATED_ELEMENTS];
+  double elements[FMIDENT_CALCULATED_ELEMENTS + 1];
   m->arg[0] = m->p;
   m->res[0] = elements;
   if (fmident_calculated_derivatives(m->arg, m->res, m->iw, m->work, 0)) return 1;
-#endif
   for (size_t k = 0; k < N * s->stride; ++k) s->floors[k] = INFINITY; /* no known's */
   for (size_t j = 0; j < s->count; ++j) {
     const unsigned q = s->known[j] - FMIDENT_VR_P;
@@ -129,11 +127,9 @@ static int ensure_directions(Instance *m) {
     for (int i = 0; i < N; ++i) s->floors[(size_t)i * s->stride + j] = least * fabs(fmident_nominals[i]);
     if (q >= FMIDENT_NP) continue;
     s->along_p[q * s->stride + j] = 1.0;
-#if FMIDENT_CALCULATED_ELEMENTS > 0
     for (int e = places->starts[q]; e < places->starts[q + 1]; ++e) {
       s->along_c[(size_t)places->rows[e] * s->stride + j] = elements[e];
     }
-#endif
   }
   m->now.valid |= VALID_DC;
   return 0;
@@ -170,7 +166,8 @@ int fmident_elements_at(Instance *m, double since, const double *x) {
  * Collatz and Wielandt with a vector that gets closer to the eigenvector with every call. */
 double fmident_sensitivities_radius(Sensitivities *s) {
   const Elements *elements = &fmident_switched_elements;
-  double sums[N > 0 ? N : 1] = {0.0}, radius = 0.0, most = 0.0;
+  double sums[N + 1], radius = 0.0, most = 0.0;
+  memset(sums, 0, sizeof sums);
   for (int column = 0; column < N; ++column) {
     for (int e = elements->starts[column]; e < elements->starts[column + 1]; ++e) {
       sums[elements->rows[e]] += fabs(s->elements[e]) * s->vector[column];
@@ -190,20 +187,20 @@ int fmident_sensitivities_start(Instance *m) {
   s->lost[0] = '\0';
   fmident_sensitivities_restart(s);
   if (fmident_ensure(m, VALID_C | VALID_X)) return 1;
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   memset(s->states, 0, N * s->stride * sizeof *s->states);
   memset(s->along_u, 0, FMIDENT_NU * s->stride * sizeof *s->along_u);
   memset(m->seed_u, 0, FMIDENT_NU * sizeof(double));
   for (size_t j = 0; j < s->count; ++j) {
     const unsigned q = s->known[j] - FMIDENT_VR_P, start = s->known[j] - FMIDENT_VR_X;
-    if (start < N) {
+    if (start < FMIDENT_NX) {
       s->states[start * s->stride + j] = 1.0;
       continue;
     }
     memset(m->seed_p, 0, FMIDENT_NP * sizeof(double));
     m->seed_p[q] = 1.0;
     if (fmident_initial_derivative(m, m->seed_dx)) return 1;
-    for (size_t i = 0; i < N; ++i) {
+    for (size_t i = 0; i < FMIDENT_NX; ++i) {
       if (!fmident_state_settable[i]) s->states[i * s->stride + j] = m->seed_dx[i];
     }
   }
@@ -327,7 +324,7 @@ fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unk
       return fail(m, "the derivatives of the outputs cannot be evaluated");
     }
   }
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (needs_slopes) {
     double t = m->now.t;
     fmident_arguments(m, &t, m->x, m->u);

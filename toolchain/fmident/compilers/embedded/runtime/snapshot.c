@@ -20,7 +20,7 @@ typedef struct {
   unsigned char *body; /* doubles, then flags, then sensitivities */
 } Snapshot;
 
-enum { PLAIN_SIZE = SNAPSHOT_DOUBLES * (int)sizeof(double) + SNAPSHOT_FLAGS };
+#define PLAIN_SIZE (SNAPSHOT_DOUBLES * sizeof(double) + SNAPSHOT_FLAGS)
 
 /* Of each known: its value reference, the sensitivities and their largest sizes. */
 static size_t body_size(size_t count) {
@@ -68,7 +68,7 @@ static int foreign(const Head *head) { return strcmp(head->guid, fmident_guid) !
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
   Instance *m = c;
   Snapshot *s = *state; /* an existing one is written over */
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   fmident_undo_reading(m);
 #endif
   if (s && s->head.count != m->sensitivities->count) {

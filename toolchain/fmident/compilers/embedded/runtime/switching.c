@@ -6,12 +6,14 @@
 #include "integrator.h"
 #include "sensitivities.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, MODES = FMIDENT_MODES, MOST_SWITCHES = 100, HALVINGS = 60 };
+#define N ((int)FMIDENT_NX)
+#define MODES ((int)FMIDENT_MODES)
+enum { MOST_SWITCHES = 100, HALVINGS = 60 };
 
 /* Smaller parts of the state derivatives are not a jump. */
 static const double least_jump = 1e-9;
@@ -64,10 +66,11 @@ static double largest(const double *values) {
 /* A condition switches to its new mode and, with it, those that follow it (or NULL);
  * `m->sensitivities->modes` has the others as they are. */
 static void jump(Instance *m, int which, const int *follows, double since, const double *x) {
-  static const double nothing[FMIDENT_NU + FMIDENT_NP + 1] = {0.0};
   Sensitivities *s = m->sensitivities;
-  double before[N], after[N], change[MODES > 0 ? MODES : 1], rate_before, rate_after, scale;
+  double nothing[FMIDENT_NU + FMIDENT_NP + 1];
+  double before[N], after[N], change[MODES + 1], rate_before, rate_after, scale;
   int jumps = 0;
+  memset(nothing, 0, sizeof nothing);
   if (evaluate(m, fmident_switched_rhs, since, x, s->modes, before, NULL)) goto lost;
   s->modes[which] = s->modes_between[which];
   for (int i = 0; follows && i < MODES; ++i) {
@@ -123,7 +126,7 @@ static int modes_at(Instance *m, const Taken *taken, double fraction, double *x,
 static int find_followers(Instance *m, const Taken *taken, double low, double high, int *follows) {
   const Sensitivities *s = m->sensitivities;
   const double places[4] = {0.0, 1.0, low, high};
-  double x[N], modes[MODES > 0 ? MODES : 1], sizes[2][MODES > 0 ? MODES : 1];
+  double x[N], modes[MODES + 1], sizes[2][MODES + 1];
   int count = 0, leaders = 0;
   memset(sizes, 0, sizeof sizes);
   for (int k = 0; k < 4; ++k) {
@@ -147,8 +150,8 @@ static void jump_all(Instance *m, const Taken *taken, double low, double high) {
   Sensitivities *s = m->sensitivities;
   const size_t length = N * s->stride;
   const double since = taken->path->t + high * taken->size;
-  double x[N], modes[MODES > 0 ? MODES : 1], *start = s->stages, *first = start + length;
-  int follows[MODES > 0 ? MODES : 1], leaders[MODES > 0 ? MODES : 1], count = 0, some = 0;
+  double x[N], modes[MODES + 1], *start = s->stages, *first = start + length;
+  int follows[MODES + 1], leaders[MODES + 1], count = 0, some = 0;
   for (int i = 0; i < MODES; ++i) {
     if (s->modes[i] != s->modes_between[i]) leaders[count++] = i;
   }
@@ -209,7 +212,7 @@ static int reach(Instance *m, const Taken *taken, double begin, double end) {
 /* Pass through one switch after the other, from the modes at the beginning to those at the end. */
 static Switching pass(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
-  double x[N], found[MODES > 0 ? MODES : 1], begin = 0.0;
+  double x[N], found[MODES + 1], begin = 0.0;
   if (start_motion(m, taken->path->t, taken->path->x)) return MISSED;
   for (int count = 0; count < MOST_SWITCHES && !same(s->modes, s->modes_after); ++count) {
     double low = begin, high = 1.0;
@@ -221,7 +224,7 @@ static Switching pass(Instance *m, const Taken *taken) {
         low = middle;
       } else {
         high = middle;
-        memcpy(s->modes_between, found, sizeof found);
+        memcpy(s->modes_between, found, FMIDENT_MODES * sizeof *found);
       }
     }
     if (!reach(m, taken, begin, high)) return MISSED;

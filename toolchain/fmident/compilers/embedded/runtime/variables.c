@@ -16,7 +16,7 @@ int fmident_is_jump(double before, double after, double change) {
 /* What the host sets can cause an event, which happens when it steps; what it reads before already
  * belongs to it. */
 static void touched(Instance *m) {
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   fmident_undo_reading(m);
   if (m->now.state == STATE_STEP_COMPLETE) m->reading = READ_LOOKS_FIRST;
 #else
@@ -25,7 +25,7 @@ static void touched(Instance *m) {
 }
 
 static int prepare_reading(Instance *m) {
-#if FMIDENT_NH > 0
+#if FMIDENT_EVENTS
   return fmident_prepare_reading(m);
 #else
   (void)m;
@@ -195,7 +195,7 @@ static fmi2Status read_seeds(Instance *m, const unsigned *known, size_t n_known,
   return fmi2OK;
 }
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 int fmident_initial_derivative(Instance *m, double *derivative) {
   double t = m->now.t;
   m->arg[0] = &t;
@@ -211,7 +211,7 @@ int fmident_initial_derivative(Instance *m, double *derivative) {
 
 /* In initialization mode the states that are calculated follow inputs and parameters. */
 static int add_initial_states(Instance *m) {
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
   if (fmident_initial_derivative(m, m->seed_dx)) return 1;
   for (size_t i = 0; i < FMIDENT_NX; ++i) {
     if (!fmident_state_settable[i]) m->seed_x[i] = m->seed_dx[i];

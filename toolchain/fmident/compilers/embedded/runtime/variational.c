@@ -6,12 +6,13 @@
 #include "integrator.h"
 #include "sensitivities.h"
 
-#if FMIDENT_NX > 0
+#if FMIDENT_STATES
 
 #include <math.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, MOST_REJECTIONS = 25, MOST_PARTS = 10000 };
+#define N ((int)FMIDENT_NX)
+enum { MOST_REJECTIONS = 25, MOST_PARTS = 10000 };
 
 /* Of the tolerance: what one part may add to the error of the sensitivities, and what it may
  * where a step is refined, which takes many. */
@@ -24,10 +25,11 @@ static const double safety = 0.9, least_factor = 0.1, largest_factor = 5.0;
 static const double stable = 2.0;
 
 /* What one implicit step costs in explicit ones: they are the better choice up to there. */
-static const double worth =
-    (3.0 * (FMIDENT_COST_JACOBIAN + 3.0 * FMIDENT_COST_RHS) + 18.0 * N * N * N +
-     18.0 * FMIDENT_LANES * N * N) /
-    (18.0 * FMIDENT_COST_RHS + 40.0 * FMIDENT_LANES * N);
+static double worth(void) {
+  return (3.0 * (FMIDENT_COST_JACOBIAN + 3.0 * FMIDENT_COST_RHS) + 18.0 * N * N * N +
+          18.0 * FMIDENT_LANES * N * N) /
+         (18.0 * FMIDENT_COST_RHS + 40.0 * FMIDENT_LANES * N);
+}
 
 static int slope_at(Instance *m, double since, const double *x, const double *states,
                     double *slope) {
@@ -194,7 +196,7 @@ void fmident_variational_part(Instance *m, const Taken *taken, double begin, dou
     const double wanted = s->part > 0.0 && s->part < left ? s->part : left;
     const int must = rejections >= MOST_REJECTIONS;
     const int is_explicit =
-        taken->explicit && !must && wanted * s->radius < stable * fmax(worth, 1.0);
+        taken->explicit && !must && wanted * s->radius < stable * fmax(worth(), 1.0);
     const double part = is_explicit ? fmin(wanted, stable / s->radius) : wanted;
     const int last = part * (1.0 + 1e-7) >= left;
     const double size = last ? left : 2.0 * part > left ? 0.5 * left : part;
