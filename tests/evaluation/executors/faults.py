@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.evaluation import Simulated, SimulationFailure, SimulationTask
-from fmident.fmu.sensitivities import MEMBER
+from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 
 from ...fmu.build import Fixture, build, real
@@ -50,8 +50,8 @@ def build_faults(folder: Path, *defines: str) -> Path:
     fmu = build(Fixture(str(SOURCE), VARIABLES, {}, defines, categories=CATEGORIES), folder)
     if SENSITIVE in defines:
         with zipfile.ZipFile(fmu, "a") as archive:
-            if MEMBER not in archive.namelist():
-                archive.writestr(MEMBER, "{}")
+            if SENSITIVITIES.member not in archive.namelist():
+                archive.writestr(SENSITIVITIES.member, SENSITIVITIES.text)
     return fmu
 
 

@@ -78,7 +78,17 @@ class Archive:
         FmuError
             If the member is damaged.
         """
-        entry = self.members[PurePosixPath(DESCRIPTION)]
+        return self.read(DESCRIPTION)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member that is there.
+
+        Raises
+        ------
+        FmuError
+            If the member is damaged.
+        """
+        entry = self.members[PurePosixPath(name)]
         with zipfile.ZipFile(self.path) as file:
             content = BytesIO()
             _copy(file, entry, content, self.path)

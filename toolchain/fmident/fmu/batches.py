@@ -21,6 +21,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.fmu.archive import check_archive
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.extensions import BATCHES
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.floating import protected
 from fmident.fmu.native_code.library import Library
@@ -30,10 +31,7 @@ from fmident.fmu.plans import Plans
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import address_of, native_type
 
-MEMBER = "extra/fmident/batches.json"
-"""The file in the archive that says that the FMU has the functions."""
-
-START, ADVANCE, END = "fmidentStartBatch", "fmidentAdvanceBatch", "fmidentEndBatch"
+START, ADVANCE, END = (BATCHES.functions[k] for k in ("start", "advance", "end"))
 
 SIDE_BY_SIDE = 8
 """About how many simulations make progress at once."""
@@ -59,7 +57,7 @@ def offers_batches(path: str | os.PathLike[str]) -> bool:
     """Return whether an FMU says that it simulates side by side; no native code is loaded."""
     if not is_zipfile(path):
         return False
-    return any(str(member) == MEMBER for member in check_archive(Path(path)).members)
+    return BATCHES.offered_by(check_archive(Path(path)))
 
 
 def largest_batch(rows: int, columns: int) -> int:

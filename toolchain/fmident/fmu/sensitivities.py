@@ -11,11 +11,10 @@ from pathlib import Path
 
 from fmident.fmu.archive import check_archive
 from fmident.fmu.fmu import read_description
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.sensitivity_table import known_of
-
-MEMBER = "extra/fmident/sensitivities.json"
-"""The file in the archive that says that the FMU has the functions."""
 
 
 def differentiable(
@@ -43,10 +42,42 @@ def differentiable(
     FmuError
         As :func:`fmident.fmu.fmu.read_description`.
     """
-    description = read_description(path).with_interface(interface)
+    return frozenset() if why_not(path, interface) else known_of(_description(path, interface))
+
+
+def why_not(path: str | os.PathLike[str], interface: InterfaceChoice = "auto") -> str:
+    """Return in words why an FMU has no sensitivities; empty where it has.
+
+    Parameters
+    ----------
+    path, interface
+        As of :func:`differentiable`.
+
+    Raises
+    ------
+    FmuError
+        As :func:`fmident.fmu.fmu.read_description`.
+    """
+    description = _description(path, interface)
     if description.capabilities.kind == "model-exchange":
-        return frozenset() if description.only_once_per_process else known_of(description)
-    members = check_archive(Path(path)).members
-    if not any(str(member) == MEMBER for member in members):
-        return frozenset()
-    return known_of(description)
+        if not description.only_once_per_process:
+            return ""
+        return (
+            "the FMU allows one instance per process, and in Model Exchange its derivatives need"
+            " several"
+        )
+    if SENSITIVITIES.offered_by(check_archive(Path(path))):
+        return ""
+    if description.is_own:
+        return "the FMU offers no sensitivities, as those with events or with integrator=cvode"
+    other = [c for c in description.interfaces if c.kind == "model-exchange"]
+    if other and not why_not(path, "model-exchange"):
+        return (
+            "the FMU offers no sensitivities in Co-Simulation, but has them with"
+            ' evaluation.interface = "model-exchange"'
+        )
+    return "the FMU offers no sensitivities"
+
+
+def _description(path: str | os.PathLike[str], interface: InterfaceChoice) -> ModelDescription:
+    return read_description(path).with_interface(interface)

@@ -13,13 +13,14 @@ from fmident.arrays import F64
 from fmident.errors import Code, FmuError
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.signals import output_variable
 from fmident.fmu.model_description.variables import Variable
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.program import ADDRESS, COLUMNS, VALUES
 from fmident.fmu.tables import I64, address_of, native_type
 
-SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
+SET, GET = (SENSITIVITIES.functions[k] for k in ("set", "get"))
 
 
 def is_known(variable: Variable) -> bool:

@@ -12,7 +12,8 @@ import pytest
 
 from fmident.errors import SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.batches import MEMBER, offers_batches
+from fmident.fmu.batches import offers_batches
+from fmident.fmu.model_description.extensions import BATCHES
 from fmident.fmu.simulator import Simulator
 
 from .conftest import MODELS, Builder
@@ -148,7 +149,7 @@ def test_a_batch_that_takes_too_long_is_given_up(fmus: Builder) -> None:
 @pytest.mark.slow
 def test_an_fmu_says_what_it_offers(fmus: Builder) -> None:
     with zipfile.ZipFile(fmus.path("oscillator")) as archive:
-        described = json.loads(archive.read(MEMBER))
+        described = json.loads(archive.read(BATCHES.member))
     assert described == {
         "version": 1,
         "start": "fmidentStartBatch",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from fmident.errors import Code, Location, ProblemError
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables
+from fmident.fmu.sensitivities import why_not
 from fmident.problem.chain_rule import moved_variables, residual_jacobian
 from fmident.problem.derivative_origins import Origin
 
@@ -150,7 +152,9 @@ class Exact:
         if not self._problem.evaluation.takes_sensitivities:
             return f'evaluation.difference = "{scheme}"'
         if not self.differentiable:
-            return "the FMU offers no sensitivities"
+            fmu, interface = self._problem.fmu, self._problem.evaluation.interface
+            said = why_not(fmu, interface) if is_zipfile(fmu) else ""
+            return said or "the FMU offers no sensitivities"
         q = self._problem.free[column]
         return f"the FMU does not differentiate with respect to '{q.variable}'"
 

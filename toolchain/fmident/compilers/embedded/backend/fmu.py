@@ -22,28 +22,10 @@ from fmident.compilers.embedded.backend.toolchain import (
 )
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import CompilationError
-from fmident.fmu.batches import MEMBER as BATCHES_MEMBER
+from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES
 from fmident.fmu.processes.scratch import ScratchFolder
-from fmident.fmu.sensitivities import MEMBER
 
 DEFAULT_TOLERANCE = 1e-6
-
-SENSITIVITIES = """{
-  "version": 1,
-  "set": "fmidentSetSensitivityVariables",
-  "get": "fmidentGetSensitivities"
-}
-"""
-"""The file of the extension that docs/sensitivities.md specifies."""
-
-BATCHES = """{
-  "version": 1,
-  "start": "fmidentStartBatch",
-  "advance": "fmidentAdvanceBatch",
-  "end": "fmidentEndBatch"
-}
-"""
-"""The file of the extension that docs/batches.md specifies."""
 
 
 def content_guid(*texts: str) -> str:
@@ -118,9 +100,9 @@ def build_fmu(
         library: binary,
     }
     if integrator != "cvode" and model.events is None:
-        members[MEMBER] = SENSITIVITIES.encode()
+        members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
-        members[BATCHES_MEMBER] = BATCHES.encode()
+        members[BATCHES.member] = BATCHES.text.encode()
     if model.states and toolchain.sundials:
         for licence in toolchain.sundials.licences:
             members[f"documentation/licenses/SUNDIALS-{licence.name}.txt"] = licence.read_bytes()
