@@ -259,4 +259,79 @@ package Events "Models with events, each with a solution that is known"
       ticks = pre(ticks) + 1;
     end when;
   end Reading;
+
+  model Stops "a body that Coulomb friction stops: the way of moving is that before the event"
+    parameter Real F = 0.5 "push";
+    parameter Real R = 1 "friction";
+    output Real v(start = 1, fixed = true);
+    output Integer way(start = 1, fixed = true);
+  equation
+    der(v) = if pre(way) == 1 then F - R else 0;
+    way = if pre(way) == 1 and v > 0 then 1 else 0;
+  end Stops;
+
+  model Sticks "forwards and backwards contradict each other, and neither agrees with itself"
+    discrete Real u(start = 15, fixed = true);
+    Boolean forwards = s > 1;
+    Boolean backwards = s < -1;
+    output Real s = if forwards then u - 10 elseif backwards then u + 10 else u;
+    output Real x(start = 0, fixed = true);
+  equation
+    der(x) = s;
+    when time >= 1 then
+      u = 0.5;
+    end when;
+  end Sticks;
+
+  function split
+    input Real x;
+    output Real whole;
+    output Real rest;
+  protected
+    Integer i = 0;
+  algorithm
+    while i < 2 loop
+      i := i + 1;
+    end while;
+    whole := i*x;
+    rest := x - 1;
+  end split;
+
+  model Algorithms "sections that give variables their values"
+    Real x(start = 1, fixed = true);
+    output Real part[3];
+    output Real side;
+    output Integer n(start = 0, fixed = true);
+    output Boolean low(start = false, fixed = true);
+    output Real last(start = 0, fixed = true);
+    output Real whole(start = 0, fixed = true);
+    output Real rest(start = 0, fixed = true);
+  equation
+    der(x) = -1;
+  algorithm
+    for i in 1:3 loop
+      part[i] := i*x;
+    end for;
+  algorithm
+    if x > 0.5 then
+      side := 1;
+    elseif x > 0 then
+      side := 2;
+    else
+      side := 3;
+    end if;
+  algorithm
+    when {x < 0.5, x < 0} then
+      n := n + 1;
+      last := x*n;
+      low := true;
+    elsewhen time > 1.25 then
+      n := pre(n) + 10;
+      low := false;
+    end when;
+  algorithm
+    when time > 0.5 then
+      (whole, rest) := split(time);
+    end when;
+  end Algorithms;
 end Events;

@@ -339,6 +339,37 @@ def test_description(compiled: Compiled) -> None:
     assert {variables[n].variability for n in ("impacts", "low")} == {"discrete"}
 
 
+def test_continuous_equations_take_values_before_the_event(compiled: Compiled) -> None:
+    times = np.array([0.0, 1.0, 1.9, 2.1, 3.0])
+    found = run(compiled("Stops"), times, ["v", "way"])
+    assert found["v"] == pytest.approx([1.0, 0.5, 0.05, 0.0, 0.0], abs=1e-9)
+    assert found["way"] == pytest.approx([1, 1, 1, 0, 0])
+    faster = run(compiled("Stops"), times, ["v"], {"R": 1.5})
+    assert faster["v"] == pytest.approx(np.maximum(1.0 - times, 0.0), abs=1e-9)
+
+
+def test_relations_that_switch_each_other_have_values_that_agree(compiled: Compiled) -> None:
+    times = np.array([0.0, 0.5, 1.5, 2.0])
+    found = run(compiled("Sticks"), times, ["s", "x"])
+    assert found["s"] == pytest.approx([5.0, 5.0, 0.5, 0.5])
+    assert found["x"] == pytest.approx([0.0, 2.5, 5.25, 5.5], abs=1e-9)
+
+
+def test_algorithm_sections(compiled: Compiled) -> None:
+    times = np.array([0.0, 0.25, 0.75, 1.125, 1.5])
+    parts = [f"part[{i}]" for i in (1, 2, 3)]
+    names = [*parts, "side", "n", "low", "last", "whole", "rest"]
+    found = run(compiled("Algorithms"), times, names)
+    for i, name in enumerate(parts, start=1):
+        assert found[name] == pytest.approx(i * (1.0 - times), abs=1e-9)
+    assert found["whole"] == pytest.approx([0.0, 0.0, 1.0, 1.0, 1.0], abs=1e-9)
+    assert found["rest"] == pytest.approx([0.0, 0.0, -0.5, -0.5, -0.5], abs=1e-9)
+    assert found["side"] == pytest.approx([1, 1, 2, 3, 3])
+    assert found["n"] == pytest.approx([0, 0, 1, 2, 12])
+    assert found["low"] == pytest.approx([0, 0, 1, 1, 0])
+    assert found["last"] == pytest.approx([0.0, 0.0, 0.5, 0.0, 0.0], abs=1e-9)
+
+
 def test_a_new_start_is_like_the_first(compiled: Compiled) -> None:
     times = np.linspace(0.0, 1.5, 16)
     setup = SimulationSetup(times, output_names=("h", "impacts"))

@@ -90,3 +90,134 @@ def test_the_second_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CompilationError) as caught:
         load_model("M", [file, tmp_path / "Modelica.mo"])
     assert caught.value.diagnostics[0].location is not None
+
+
+OTHERS = """
+package Modelica
+  package Math
+    package BooleanVectors
+      function firstTrueIndex
+        input Boolean b[:];
+        output Integer index;
+      algorithm
+        index := 0;
+        for i in 1:size(b, 1) loop
+          if b[i] then
+            index := i;
+            return;
+          end if;
+        end for;
+      end firstTrueIndex;
+    end BooleanVectors;
+    package Matrices
+      function isEqual
+        input Real M1[:, :];
+        input Real M2[:, :];
+        input Real eps = 0;
+        output Boolean result;
+      algorithm
+        result := false;
+      end isEqual;
+    end Matrices;
+  end Math;
+  package Utilities
+    package Streams
+      pure function error
+        input String string;
+        external "C" ModelicaError(string);
+      end error;
+    end Streams;
+  end Utilities;
+  package Blocks
+    package Continuous
+      package Internal
+        package Filter
+          package Utilities
+            function normalizationFactor
+              input Real c1[:];
+              input Real c2[:, 2];
+              output Real alpha;
+            protected
+              Real u = 1;
+            algorithm
+              while u > 0 loop
+                u := u - 1;
+              end while;
+              alpha := u;
+            end normalizationFactor;
+          end Utilities;
+        end Filter;
+      end Internal;
+    end Continuous;
+  end Blocks;
+end Modelica;
+"""
+
+
+def with_library(folder: Path, text: str) -> Compiled:
+    library = folder / "Modelica.mo"
+    library.write_text(OTHERS)
+    file = folder / "M.mo"
+    file.write_text(text)
+    return Compiled(*load_model("M", [file, library]))
+
+
+def test_the_first_true_element_chooses_a_value(tmp_path: Path) -> None:
+    model = with_library(
+        tmp_path,
+        "model M\n  Boolean b[3] = {time > 3, time > 1, time > 2};\n"
+        "  Integer i = Modelica.Math.BooleanVectors.firstTrueIndex(b);\n"
+        "  Real v[3] = {7, 8, 9};\n  output Real y = if i == 0 then -1 else v[i];\nend M;\n",
+    ).model
+    assert model.events is not None
+    assert [v.name for v in model.events.variables] == ["b[1]", "b[2]", "b[3]", "i"]
+    held = np.zeros(model.output_values.size_in(4)[0])
+
+    def found(b: list[int], i: int) -> float:
+        held[len(held) - 4 :] = [*b, i]
+        before = np.zeros(4)
+        update = model.events.update(0.0, [], [], [], relations(b), before)[0]
+        assert float(np.array(update).ravel()[3]) == i
+        return float(model.output_values(0.0, [], [], [], held))
+
+    def relations(b: list[int]) -> list[float]:
+        return [*map(float, b), *([0.0] * (len(held) - 3))]
+
+    assert found([0, 0, 0], 0) == -1.0
+    assert found([0, 1, 1], 2) == 8.0
+    assert found([0, 0, 1], 3) == 9.0
+
+
+def test_matrices_that_are_equal(tmp_path: Path) -> None:
+    model = with_library(
+        tmp_path,
+        "model M\n  parameter Real a[1, 2] = [1, 2];\n  output Real y =\n    noEvent(if "
+        "Modelica.Math.Matrices.isEqual(a, [1, 2], 0.1) then 1 else 0);\nend M;\n",
+    )
+    assert model.at(p={"a[1,2]": 2.05}).outputs["y"] == 1.0
+    assert model.at(p={"a[1,2]": 2.2}).outputs["y"] == 0.0
+
+
+def test_an_error_as_an_equation_is_an_assert(tmp_path: Path) -> None:
+    text = (
+        "model M\n  parameter Integer k = {};\n  Real x(start=1, fixed=true);\nequation\n"
+        '  der(x) = -x;\n  if k > 2 then\n    Modelica.Utilities.Streams.error("k is too '
+        'large");\n  end if;\nend M;\n'
+    )
+    fine = with_library(tmp_path, text.format(2)).at()
+    assert fine.rates == {"x": -1.0}
+    assert fine.asserts == []
+    wrong = with_library(tmp_path, text.format(3))
+    assert wrong.at().asserts == [False]
+    assert wrong.model.asserts[0].message == "k is too large"
+
+
+def test_filters_have_3_db_at_their_frequency(tmp_path: Path) -> None:
+    model = with_library(
+        tmp_path,
+        "model M\n  final parameter Real a =\n    Modelica.Blocks.Continuous.Internal.Filter."
+        "Utilities.normalizationFactor({2}, [0.5, 0.3]);\n  output Real y = a;\nend M;\n",
+    )
+    a = model.at().outputs["y"]
+    gain = 1 / abs((1 + 2j * a) * (1 + 0.3j * a - 0.5 * a**2))
+    assert 20 * np.log10(gain) == pytest.approx(-3.0, abs=1e-12)

@@ -102,3 +102,10 @@ def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "M.mo").write_bytes(b"model M \xff\nend M;\n")
     with pytest.raises(CompilationError, match="UTF-8"):
         read_tree(tmp_path / "M.mo")
+
+
+def test_a_short_definition_ends_behind_its_brackets(tmp_path: Path) -> None:
+    text = "package P\n  model A = B(t = [0, 1; 2, 3]);\n  model C\n  end C;\nend P;\n"
+    found = {item.name: item for item in classes(text, tmp_path / "P.mo")}
+    assert set(found) == {"P", "P.A", "P.C"}
+    assert [t.text for t in found["P.A"].tokens][-3:] == ["3", "]", ")"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .case import OTHER, Case, function
 
 FUNCTIONS = {
-    "algorithm": Case("unsupported-algorithm", "y := 2*x", "algorithm\n  y := 2*x;", hint=OTHER),
     "algorithm that gives values to several variables": Case(
         "unsupported-algorithm",
         "algorithm",
@@ -29,7 +28,7 @@ FUNCTIONS = {
         hint=OTHER,
     ),
     "impure function": Case(
-        "unsupported-impure", "impure", "y = f(x);", before="impure " + function("b := a;")
+        "unsupported-impure", "algorithm", "y = f(x);", before="impure " + function("b := a;")
     ),
     "recursion": Case(
         "unsupported-recursion",

@@ -60,12 +60,22 @@ OPERATORS = {
         declarations="E e;",
         before="expandable connector E\nend E;",
     ),
-    "inner and outer": Case(
+    "outer variable of a simple type": Case(
         "unsupported-inner-outer",
-        "inner",
+        "outer",
         "y = a.z;",
-        "inner Real g = 3;\n  A a;",
-        "model A\n  outer Real g;\n  Real z = g;\nend A;",
+        "inner parameter Real g = 3;\n  A a;",
+        "model A\n  outer parameter Real g;\n  Real z = g;\nend A;",
+        words=("'g'",),
+        hint=OTHER,
+    ),
+    "outer component without an inner one": Case(
+        "unsupported-inner-outer",
+        "outer",
+        "y = a.z;",
+        "A a;",
+        "model W\n  parameter Real g = 1;\nend W;\nmodel A\n  outer W w;\n  Real z = w.g;\nend A;",
+        words=("'w'", "'inner'"),
         hint=OTHER,
     ),
     "cardinality": Case(

@@ -26,6 +26,7 @@ from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
 from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
 from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
 from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
+from fmident.compilers.embedded.frontend.reading.source.known_functions import error_calls
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.scan_check import (
     check_sources,
@@ -160,7 +161,9 @@ def _raise_circular(class_name: str, names: Names) -> None:
 
 def _raise_dropped(class_name: str, names: Names) -> None:
     """Refuse what the flat model would silently leave out."""
-    found = check_sources(class_name, names)
+    found = check_sources(
+        class_name, names, lambda item: [first for first, _ in error_calls(item, names)]
+    )
     if not found:
         return
     diagnostics = [

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
+from fmident.compilers.embedded.frontend.equations.algorithms import (
+    assigned_in_algorithms,
+    lower_algorithms,
+)
 from fmident.compilers.embedded.frontend.equations.blocks import Substitution
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
 from fmident.compilers.embedded.frontend.equations.discrete import (
     DiscreteSolution,
     assigned_names,
+    in_order,
     initial_values,
     solve_discrete,
 )
@@ -72,11 +77,15 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
-    scope = ModelScope(flat, parameters.model_values(), state.events, assigned_names(flat.whens))
+    assigned = assigned_names(flat.whens) | assigned_in_algorithms(flat)
+    scope = ModelScope(flat, parameters.model_values(), state.events, assigned)
     equations = lower_equations(flat, scope, inliner, state)
     initial = lower_initial_equations(flat, scope, inliner, state)
     unknowns = scope.unknowns
-    at_events, equations = solve_discrete(flat, equations, Lowering(scope, inliner, state), state)
+    at_events = DiscreteSolution()
+    equations += lower_algorithms(flat, scope, inliner, state, at_events)
+    own = Lowering(scope, inliner, state)
+    equations = solve_discrete(flat, equations, own, state, at_events)
     initial = initial_values(initial, state.events, at_events)
     solution = causalize(equations, unknowns)
     lowering = Lowering(scope, inliner, state, no_event=True)
@@ -86,6 +95,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
     )
+    start = _set_at_start(at_events, state, unknowns)(start)
     warnings = (
         *units.unreadable,
         *units.remarks,
@@ -93,6 +103,26 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         *_warnings(defaulted, parameters, unknowns),
     )
     return Assembled(builder.build(start, experiment, library_version), warnings)
+
+
+def _set_at_start(
+    at_events: DiscreteSolution, state: LoweringState, unknowns: Unknowns
+) -> Substitution:
+    """Return what replaces parameters by the values that initial equations give them.
+
+    Start values of states need them at once. Those that follow from states have to wait.
+    """
+    discretes = state.events.discretes
+    given = {n: e for n, e in at_events.starts.items() if discretes[n].variable.free}
+    known = {*state.time_invariant, unknowns.time.element_hash()}
+    result = Substitution()
+    for name in in_order(state.events, given):
+        if name in given:
+            value = result([given[name]])[0]
+            symbols = ca.symvar(value) if v.is_symbolic(value) else []
+            if all(s.element_hash() in known for s in symbols):
+                result.define(discretes[name].symbol, value)
+    return result
 
 
 def _warnings(
@@ -166,18 +196,23 @@ class _Builder:
         u = list(unknowns.inputs.values())
         t = unknowns.time
         p, c = parameters.p, parameters.c
-        rates = self.substitution([unknowns.derivatives[name] for name in solution.states])
+        conditions = [a.condition for a in self._state.assertions]
+        events = EventFunctions(self._state.events, self._at_events, solution, unknowns, conditions)
+
+        def formulas(expressions: Sequence[Scalar]) -> list[Scalar]:
+            return events.between(self.substitution(expressions))
+
+        rates = formulas([unknowns.derivatives[name] for name in solution.states])
         outputs = [n for n in unknowns.variables if self._is_output(n)]
-        output_values = self.substitution([unknowns.variables[n] for n in outputs])
+        output_values = formulas([unknowns.variables[n] for n in outputs])
         listed = set(outputs) | set(solution.states)
         locals_ = [
             n
             for n, (variable, _) in unknowns.declared.items()
             if n in unknowns.variables and n not in listed and not variable.protected
         ]
-        local_values = self.substitution([unknowns.variables[n] for n in locals_])
-        asserts = self.substitution([a.condition for a in self._state.assertions])
-        events = EventFunctions(self._state.events, self._at_events, solution, unknowns)
+        local_values = formulas([unknowns.variables[n] for n in locals_])
+        asserts = formulas(conditions)
         c = [*c, *events.held]
         full = [t, column(x), column(u), column(p), column(c)]
         names = ["t", "x", "u", "p", "c"]

@@ -8,7 +8,7 @@ import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.blocks import Substitution
 from fmident.compilers.embedded.frontend.equations.causalize import Solution
-from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, check_no_loop
+from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, in_order
 from fmident.compilers.embedded.frontend.equations.system import Unknowns
 from fmident.compilers.embedded.frontend.functions import column, model_function
 from fmident.compilers.embedded.frontend.initial import is_fixed
@@ -35,10 +35,17 @@ class EventFunctions:
         The causalised equations.
     unknowns
         Symbols.
+    asserts
+        Conditions that hold between events, too.
     """
 
     def __init__(
-        self, events: Events, at_events: DiscreteSolution, solution: Solution, unknowns: Unknowns
+        self,
+        events: Events,
+        at_events: DiscreteSolution,
+        solution: Solution,
+        unknowns: Unknowns,
+        asserts: Sequence[Scalar],
     ) -> None:
         self._events = events
         self._at_events = at_events
@@ -47,6 +54,33 @@ class EventFunctions:
         self._check_before()
         # Those that the FMU shows come first.
         self._discretes = sorted(events.discretes.values(), key=lambda d: d.variable.protected)
+        self._earlier = self._values_before(asserts)
+
+    def _values_before(self, asserts: Sequence[Scalar]) -> list[tuple[Discrete, v.SX]]:
+        """Return the discrete variables of which continuous equations take ``pre``.
+
+        Each has a further discrete variable beside it that holds its value before the event.
+        """
+        formulas = [
+            *self._solution.formulas.values(),
+            *(h.live for h in self._events.held),
+            *asserts,
+        ]
+        used = {s.element_hash() for f in formulas if v.is_symbolic(f) for s in ca.symvar(f)}
+        return [
+            (d, ca.SX.sym(f"pre({d.name})"))
+            for d in self._discretes
+            if d.before.element_hash() in used
+        ]
+
+    def between(self, expressions: Sequence[Scalar]) -> list[Scalar]:
+        """Return expressions with values before the event as they are held between events."""
+        if not self._earlier:
+            return list(expressions)
+        held = Substitution()
+        for discrete, symbol in self._earlier:
+            held.define(discrete.before, symbol)
+        return held(expressions)
 
     @property
     def held(self) -> list[v.SX]:
@@ -60,6 +94,7 @@ class EventFunctions:
             *(s.symbol for s in self._events.samples),
             *(d.symbol for d in self._discretes),
             *(c.symbol for c in self._at_events.conditions),
+            *(symbol for _, symbol in self._earlier),
         ]
 
     def build(
@@ -90,26 +125,30 @@ class EventFunctions:
         names = ["t", "x", "u", "p", "c"]
         found = self._at_events
         values = substitution([found.formulas[d.name] for d in self._discretes])
-        check_no_loop(
-            self._events, {d.name: e for d, e in zip(self._discretes, values, strict=True)}
-        )
-        conditions = substitution([c.value for c in found.conditions])
-        states = substitution(self._states_after())
-        before = [*(d.before for d in self._discretes), *(c.before for c in found.conditions)]
+        at_event = self._at_event(values)
+        values = at_event([d.symbol for d in self._discretes])
+        conditions = at_event(substitution([c.value for c in found.conditions]))
+        states = at_event(substitution(self._states_after()))
+        before = [
+            *(d.before for d in self._discretes),
+            *(c.before for c in found.conditions),
+            *(ca.SX.sym("earlier") for _ in self._earlier),
+        ]
         starts = substitution(
             [
                 *(self._before_start(d, lowering, flat) for d in self._discretes),
                 *(0 for _ in found.conditions),
+                *(self._before_start(d, lowering, flat) for d, _ in self._earlier),
             ]
         )
-        live = substitution([h.live for h in self._events.held])
+        live = self.between(substitution([h.live for h in self._events.held]))
         _, _, _, p, c = full
         pairs = [(s.start, s.interval) for s in self._events.samples]
         shown = [d for d in self._discretes if not d.variable.protected]
         update = ca.Function(
             "update",
             [*full, column(before)],
-            [column([*values, *conditions]), column(states)],
+            [column([*values, *conditions, *(d.before for d, _ in self._earlier)]), column(states)],
             [*names, "pre"],
             ["d", "x_after"],
             {"allow_free": True},
@@ -126,6 +165,14 @@ class EventFunctions:
             starts=model_function("starts", full, names, column(starts), "pre"),
             update=update,
         )
+
+    def _at_event(self, values: Sequence[Scalar]) -> Substitution:
+        """Return what replaces discrete variables by what relations and values before make them."""
+        formulas = {d.name: e for d, e in zip(self._discretes, values, strict=True)}
+        result = Substitution()
+        for name in in_order(self._events, formulas):
+            result.define(self._events.discretes[name].symbol, result([formulas[name]])[0])
+        return result
 
     def _before_start(self, discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
         """Return the value of a discrete variable before the start."""

@@ -114,6 +114,11 @@ class ParameterTable:
             self._active.pop()
         return self._values[name]
 
+    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
+        """Return the sizes of a variable or parameter."""
+        variable = self._flat.variables.get(name)
+        return v.shape(self.value(name, span)) if variable is None else variable.shape
+
     def derivative(self, reference: sx.Reference) -> Value:
         """Refuse ``der`` in the value of a parameter."""
         raise Refusal("variability", "'der' in the value of a parameter", reference.span, "")
@@ -127,17 +132,8 @@ class ParameterTable:
 
     def _bound(self, variable: sx.Variable) -> Value:
         """Evaluate the binding; make symbols for what can be set."""
-        enumeration = self._flat.is_enumeration(variable.type_name)
-        if (
-            variable.type_name not in _FIXED_TYPES
-            and variable.type_name != "Real"
-            and not enumeration
-        ):
-            raise Refusal(
-                "unsupported-type",
-                f"'{variable.name}' has the type {variable.type_name or 'of a kind not known'}",
-                variable.span,
-            )
+        if not self._is_known(variable.type_name):
+            return self._table(variable)
         fixed = variable.fixed
         if isinstance(fixed, sx.Boolean) and not fixed.value:
             raise Refusal(
@@ -203,6 +199,22 @@ class ParameterTable:
             )
         return _shaped(symbols, variable.shape)
 
+    def _is_known(self, type_name: str) -> bool:
+        known = type_name in _FIXED_TYPES or type_name == "Real"
+        return known or self._flat.is_enumeration(type_name)
+
+    def _table(self, variable: sx.Variable) -> v.TableValue:
+        """Return the external object of a lookup table."""
+        given = variable.binding or variable.start
+        table = self._lowering.evaluate(given) if isinstance(given, sx.Call) else None
+        if isinstance(table, v.TableValue):
+            return table
+        raise Refusal(
+            "unsupported-type",
+            f"'{variable.name}' has the type {variable.type_name or 'of a kind not known'}",
+            variable.span,
+        )
+
     def _fixed(self, variable: sx.Variable, numbers: Value) -> Value:
         """Fix a Real parameter on which the structure of the model depends."""
         scalars = v.flat(numbers)
@@ -248,9 +260,10 @@ class ParameterTable:
 
     def _can_change(self, name: str) -> bool:
         """Return whether a parameter's value follows from settable parameters."""
-        if name not in self._values:
-            return False
-        return any(v.is_symbolic(s) for s in v.flat(self._values[name]))
+        value = self._values.get(name)
+        if isinstance(value, v.TableValue):
+            value = value.cells
+        return value is not None and any(v.is_symbolic(s) for s in v.flat(value))
 
     def _structural(self, variable: sx.Variable, value: Value) -> Value:
         """Fix an Integer, Boolean, String or enumeration parameter at compile time."""

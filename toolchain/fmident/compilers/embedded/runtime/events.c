@@ -22,6 +22,8 @@
 
 enum {
   MOST_ROUNDS = 1000,
+  SEARCHED_AFTER = 8,  /* passes */
+  MOST_SEARCHED = 12,  /* relations */
   LOOKS = 4,           /* at the relations within a step */
   EARLY_LOOKS = 16,    /* before them in the first step after an event, each twice as late */
   MOST_IN_A_ROW = 1000, /* events that hardly get on */
@@ -80,19 +82,66 @@ static int update(Instance *m, double since, const double *x, double *d, double 
   return 0;
 }
 
+/* Hold these relations, with the discrete variables that follow; `relations` is what they make. */
+static int try_relations(Instance *m, double since, const double *x, double *after,
+                         double *relations) {
+  double d[ND];
+  hold(m);
+  if (update(m, since, x, d, after)) return 1;
+  memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
+  hold(m);
+  return live(m, since, x, relations);
+}
+
+/* Relations that switch each other to and fro may have values that agree all the same: a clutch
+ * between slipping forwards and backwards sticks. Try all values of those that go on
+ * switching, first all false; `found` says whether some agree. */
+static int search(Instance *m, double since, const double *x, double *after,
+                  const unsigned char *switched, int *found) {
+  double relations[NR], first[NR];
+  size_t places[MOST_SEARCHED], count = 0;
+  *found = 0;
+  for (size_t i = 0; i < FMIDENT_NR; ++i) {
+    if (!switched[i]) continue;
+    if (count == MOST_SEARCHED || (m->held[i] != 0.0 && m->held[i] != 1.0)) return 0;
+    places[count++] = i;
+  }
+  memcpy(first, m->held, FMIDENT_NR * sizeof(double));
+  for (size_t values = 0; values < (size_t)1 << count; ++values) {
+    for (size_t k = 0; k < count; ++k) m->held[places[k]] = (double)((values >> k) & 1);
+    if (try_relations(m, since, x, after, relations)) return 1;
+    if (first_difference(relations, m->held, FMIDENT_NR) < 0) {
+      *found = 1;
+      return 0;
+    }
+  }
+  memcpy(m->held, first, FMIDENT_NR * sizeof(double));
+  return try_relations(m, since, x, after, relations);
+}
+
 /* Find what is held where all that was before is fixed; `initially` the states follow, too. */
 static int settle(Instance *m, double since, double *x, double *after, int initially) {
   double relations[NR], d[ND];
+  unsigned char switched[NR];
   int relation = -1, changed;
+  memset(switched, 0, NR);
   for (int pass = 0; pass < MOST_PASSES; ++pass) {
     double x_before[NX];
     if (initially) {
       memcpy(x_before, x, FMIDENT_NX * sizeof(double));
       if (fmident_initial_x(m) || starts(m, since, x)) return 1;
     }
+    if (!initially && pass == 0) { /* those before the event have changed */
+      if (update(m, since, x, d, after)) return 1;
+      memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
+      hold(m);
+    }
     if (live(m, since, x, relations)) return 1;
     relation = first_difference(relations, m->held, FMIDENT_NR);
     if (relation >= 0) m->row.relation = relation;
+    for (size_t i = 0; pass > SEARCHED_AFTER / 2 && i < FMIDENT_NR; ++i) {
+      switched[i] |= differ(relations[i], m->held[i]) != 0;
+    }
     memcpy(m->held, relations, FMIDENT_NR * sizeof(double));
     hold(m);
     if (update(m, since, x, d, after)) return 1;
@@ -101,6 +150,11 @@ static int settle(Instance *m, double since, double *x, double *after, int initi
     memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
     hold(m);
     if (!changed) return 0;
+    if (pass == SEARCHED_AFTER && !initially) {
+      int found;
+      if (search(m, since, x, after, switched, &found)) return 1;
+      if (found) return 0;
+    }
   }
   snprintf(m->trouble, sizeof m->trouble, "no consistent values are found at the event at %.17g%s%s%s",
            m->now.t + since, relation < 0 ? "" : ": '", relation < 0 ? "" : fmident_relations[relation],

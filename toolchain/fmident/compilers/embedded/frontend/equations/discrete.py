@@ -83,7 +83,8 @@ def solve_discrete(
     equations: Sequence[ScalarEquation],
     lowering: Lowering,
     state: LoweringState,
-) -> tuple[DiscreteSolution, list[ScalarEquation]]:
+    result: DiscreteSolution,
+) -> list[ScalarEquation]:
     """Find the formula of each discrete variable.
 
     Parameters
@@ -96,18 +97,19 @@ def solve_discrete(
         Evaluates the contents of when-equations.
     state
         What the model holds between events.
+    result
+        What happens at events: has what algorithm sections do, and gains the rest.
 
     Returns
     -------
-    tuple
-        What happens at events, and the equations that are left for continuous variables.
+    list
+        The equations that are left for continuous variables.
 
     Raises
     ------
     Refusal
         A discrete variable without an equation, or with two; a loop of discrete variables.
     """
-    result = DiscreteSolution()
     for branches in flat.whens:
         _when(branches, lowering, state.events, result)
     for name, one in state.events.discretes.items():
@@ -157,7 +159,7 @@ def solve_discrete(
         symbol = state.events.discretes[name].symbol
         left = v.is_symbolic(equation.left) and bool(ca.is_equal(equation.left, symbol))
         result.formulas[name] = equation.right if left else equation.left
-    return result, remaining
+    return remaining
 
 
 def _when(
@@ -172,7 +174,7 @@ def _when(
     reinits: dict[str, tuple[Scalar, sx.Span]] = {}
     actions: list[tuple[Scalar, sx.WhenBranch]] = []
     for branch in branches:
-        acts = _acts(branch, lowering, events, result)
+        acts = acts_of(branch.condition, branch.span, lowering, events, result)
         actions.append((v.logical_and(acts, v.logical_not(before)), branch))
         before = v.logical_or(before, acts)
     with lowering.without_events():
@@ -199,27 +201,27 @@ def _when(
         result.reinits[name] = (value, span)
 
 
-def _acts(
-    branch: sx.WhenBranch, lowering: Lowering, events: Events, result: DiscreteSolution
+def acts_of(
+    when: sx.Expression,
+    span: sx.Span,
+    lowering: Lowering,
+    events: Events,
+    result: DiscreteSolution,
 ) -> Scalar:
-    """Return whether a branch acts at an event: an element of its condition becomes true."""
-    elements = (
-        branch.condition.elements if isinstance(branch.condition, sx.Array) else (branch.condition,)
-    )
+    """Return whether ``when`` acts at an event: an element of its condition becomes true."""
+    elements = when.elements if isinstance(when, sx.Array) else (when,)
     acts: Scalar = False
     for element in elements:
         for value in v.flat(lowering.evaluate(element)):
             if isinstance(value, bool):
                 continue  # it never becomes true
             if not v.is_symbolic(value):
-                raise Refusal(
-                    "type-error", "the condition of 'when' is not Boolean", branch.span, ""
-                )
+                raise Refusal("type-error", "the condition of 'when' is not Boolean", span, "")
             if not events.is_discrete_time(value, lowering.state.time_invariant):
                 raise Refusal(
                     "unsupported-when",
                     f"the condition '{expression_text(element)}' varies between events",
-                    branch.span,
+                    span,
                     "remove noEvent from it",
                 )
             k = len(result.conditions)
@@ -328,8 +330,8 @@ def _initial_target(side: Scalar, events: Events) -> str | None:
     return None
 
 
-def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
-    """Refuse discrete variables that need their own value at the same event.
+def in_order(events: Events, formulas: dict[str, Scalar]) -> list[str]:
+    """Return the discrete variables so that each comes behind those that it needs.
 
     Parameters
     ----------
@@ -337,6 +339,11 @@ def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
         The discrete variables.
     formulas
         Their values, with continuous variables replaced by what they follow from.
+
+    Raises
+    ------
+    Refusal
+        One needs its own value at the same event.
     """
     hashes = {d.symbol.element_hash(): n for n, d in events.discretes.items()}
     needs = {
@@ -347,7 +354,7 @@ def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
         ]
         for name, value in formulas.items()
     }
-    done: set[str] = set()
+    done: dict[str, None] = {}
     for root in needs:
         way: list[str] = []
         stack = [(root, iter(needs[root]))] if root not in done else []
@@ -356,7 +363,7 @@ def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
             name, others = stack[-1]
             other = next(others, None)
             if other is None:
-                done.add(name)
+                done[name] = None
                 stack.pop()
                 way.pop()
             elif other in way:
@@ -372,3 +379,4 @@ def check_no_loop(events: Events, formulas: dict[str, Scalar]) -> None:
             elif other not in done:
                 stack.append((other, iter(needs.get(other, ()))))
                 way.append(other)
+    return list(done)

@@ -153,6 +153,10 @@ class ModelScope:
             return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
         raise unknown_name(name, span, list(self._values))
 
+    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
+        """Return the sizes of a variable or parameter."""
+        return v.shape(self.value(name, span))
+
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the symbols of the derivatives of the variables that `reference` names."""
         value = self.value(reference.name, reference.span)
@@ -241,9 +245,27 @@ def lower_initial_equations(
     refusals: list[Refusal] = []
     for equation in flat.initial_equations:
         _collect(equation, lowering, result, refusals)
+    for call in flat.initial_calls:
+        try:
+            _check_at_start(call, lowering)
+        except Refusal as refusal:
+            refusals.append(refusal.at(call.span))
     if refusals:
         raise Refusals(refusals)
     return result
+
+
+def _check_at_start(statement: sx.CallStatement, lowering: Lowering) -> None:
+    """Evaluate a call that can only fail, by its asserts; they must speak of parameters only."""
+    count = len(lowering.state.assertions)
+    lowering.outputs(statement.call)
+    for check in lowering.state.assertions[count:]:
+        if not lowering.is_time_invariant(check.condition):
+            raise Refusal(
+                "unsupported-algorithm",
+                f"an initial algorithm with a call of '{statement.call.name}', which checks what "
+                "varies with time",
+            )
 
 
 def _collect(

@@ -132,6 +132,14 @@ class Events:
             return None
         return self._by_symbol.get(value.element_hash())
 
+    def is_set_at_start(self, value: Scalar, is_time_invariant: Invariant) -> bool:
+        """Return whether `value` follows from parameters that initial equations give a value."""
+        return all(
+            is_time_invariant(s)
+            or ((one := self._by_symbol.get(s.element_hash())) is not None and one.variable.free)
+            for s in ca.symvar(value)
+        )
+
     def is_discrete_time(self, value: Scalar, time_invariant: frozenset[int]) -> bool:
         """Return whether `value` changes at events only."""
         if not v.is_symbolic(value):
@@ -164,7 +172,9 @@ def event_operator(
         return events.initial if node.name == "initial" else events.terminal
     if node.name == "sample":
         for argument in arguments:
-            if isinstance(argument, bool | str) or not is_time_invariant(argument):
+            if isinstance(argument, bool | str) or not (
+                is_time_invariant(argument) or events.is_set_at_start(argument, is_time_invariant)
+            ):
                 raise Refusal(
                     "unsupported-sample",
                     f"'{expression_text(node)}': start and interval must be parameters",

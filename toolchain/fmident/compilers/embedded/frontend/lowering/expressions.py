@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident.compilers.embedded.frontend.limits import check_passes, check_size
 from fmident.compilers.embedded.frontend.lowering import jumps
+from fmident.compilers.embedded.frontend.lowering import subscripts as sb
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.arithmetic import arithmetic, is_arithmetic
 from fmident.compilers.embedded.frontend.lowering.events import EVENT_OPERATORS, event_operator
@@ -18,7 +19,6 @@ from fmident.compilers.embedded.frontend.lowering.intrinsics import BUILTINS, co
 from fmident.compilers.embedded.frontend.lowering.messages import is_warning, text_of
 from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue, LoweringState, Scope
-from fmident.compilers.embedded.frontend.lowering.subscripts import Key, positions, select
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
@@ -66,8 +66,6 @@ class Lowering:
         self.depth = depth
         self._indices: dict[str, int] = {}
         self._array_ends: list[int] = []
-
-    # -- entry points -------------------------------------------------------------------
 
     def evaluate(self, node: sx.Expression) -> Value:
         """Return the value of an expression.
@@ -133,11 +131,15 @@ class Lowering:
         finally:
             self.no_event = before
 
+    def count_pass(self) -> None:
+        """Count a pass of a loop; refuse loops that run too often."""
+        self.state.passes += 1
+        check_passes(self.state.passes)
+
     @contextmanager
     def index(self, name: str, value: int) -> Iterator[None]:
         """Give the index variable of a loop or comprehension a value."""
-        self.state.passes += 1
-        check_passes(self.state.passes)
+        self.count_pass()
         missing = object()
         before = self._indices.get(name, missing)
         self._indices[name] = value
@@ -148,8 +150,6 @@ class Lowering:
                 del self._indices[name]
             else:
                 self._indices[name] = before  # type: ignore[assignment]
-
-    # -- nodes --------------------------------------------------------------------------
 
     def _evaluate(self, node: sx.Expression) -> Value:
         match node:
@@ -204,7 +204,7 @@ class Lowering:
 
     def subscript_key(
         self, subscripts: Sequence[sx.Expression | None], sizes: tuple[int, ...], what: str
-    ) -> Key:
+    ) -> sb.Key:
         """Return zero-based positions per dimension: a number, or a list for a slice."""
         if len(subscripts) > len(sizes):
             raise Refusal(
@@ -222,7 +222,7 @@ class Lowering:
                 value = self.evaluate(subscript)
             finally:
                 self._array_ends.pop()
-            key.append(positions(value, size, what, subscript.span))
+            key.append(sb.positions(value, size, what, subscript.span))
         key.extend(list(range(size)) for size in sizes[len(subscripts) :])
         return tuple(key)
 
@@ -231,12 +231,38 @@ class Lowering:
     ) -> Value:
         if not isinstance(value, np.ndarray):
             raise Refusal("shape-mismatch", f"'{what}' is a scalar and gets a subscript", hint="")
+        if len(subscripts) == 1 and value.ndim == 1 and subscripts[0] is not None:
+            self._array_ends.append(len(value))
+            try:
+                place = self.evaluate(subscripts[0])
+            finally:
+                self._array_ends.pop()
+            if v.is_symbolic(place) and len(value):
+                return self._varying_element(value, place, what, subscripts[0].span)
         key = self.subscript_key(subscripts, value.shape, what)
-        return select(value, key)
+        return sb.select(value, key)
+
+    def _varying_element(
+        self, value: v.ArrayValue, place: Scalar, what: str, span: sx.Span
+    ) -> Value:
+        """Return the element of a vector at a place that changes at events, or is a parameter's."""
+        if not self.no_event and not self.state.events.is_discrete_time(
+            place, self.state.time_invariant
+        ):
+            raise Refusal(
+                "unsupported-subscript", f"a subscript of '{what}' varies between events", span
+            )
+        element, inside = sb.element_at(value, place)
+        known = v.logical_or(v.logical_not(self.guard), inside)
+        text = f"a subscript of '{what}' is outside 1 to {len(value)}"
+        self.state.assertions.append(AssertValue(known, text, False, span))
+        return element
 
     def _binary(self, node: sx.Binary) -> Value:
-        left, right = self.evaluate(node.left), self.evaluate(node.right)
-        operator = node.operator
+        left, operator = self.evaluate(node.left), node.operator
+        if (operator == "and" and left is False) or (operator == "or" and left is True):
+            return left  # what is behind need not have a value
+        right = self.evaluate(node.right)
         if isinstance(left, v.RecordValue) or isinstance(right, v.RecordValue):
             raise Refusal("unsupported-record", f"'{operator}' of a record (operator record)")
         match operator:
@@ -351,14 +377,18 @@ class Lowering:
                 items.append(self._comprehension(body, indices[:-1]))
         return v.array(items)
 
-    # -- calls --------------------------------------------------------------------------
+    def _first_result(self, node: sx.Call) -> Value:
+        if node.constructor:
+            results = self.call_function(node, [self.evaluate(a) for a in node.arguments], self)
+        else:
+            results = self.outputs(node)
+        if not results:
+            raise Refusal("type-error", f"'{node.name}' has no output", node.span, "")
+        return results[0]
 
     def _call(self, node: sx.Call) -> Value:
         if not node.builtin:
-            results = self.outputs(node) if not node.constructor else self._construct(node)
-            if not results:
-                raise Refusal("type-error", f"'{node.name}' has no output", node.span, "")
-            return results[0]
+            return self._first_result(node)
         match node.name:
             case "der":
                 return self._der(node)
@@ -392,11 +422,24 @@ class Lowering:
                 f"'{node.name}' ({UNSUPPORTED_FUNCTIONS[node.name]})",
                 node.span,
             )
+        first = node.arguments[0] if node.arguments else None
+        if node.name in ("size", "ndims") and isinstance(first, sx.Reference):
+            return self._sizes(node, first)
         if node.name not in BUILTINS:
             raise Refusal("unsupported-function", f"the built-in function '{node.name}'", node.span)
         function, least, most = BUILTINS[node.name]
         self._expect(node, least, most)
         return function([self.evaluate(a) for a in node.arguments])
+
+    def _sizes(self, node: sx.Call, argument: sx.Reference) -> Value:
+        """Return ``size`` or ``ndims`` of a variable, which need not be assigned yet."""
+        function, least, most = BUILTINS[node.name]
+        self._expect(node, least, most)
+        if argument.subscripts or argument.name in self._indices:
+            return function([self.evaluate(a) for a in node.arguments])
+        sizes = self.scope.sizes(argument.name, argument.span)
+        stand_in = v.filled(0, sizes) if sizes else 0
+        return function([stand_in, *(self.evaluate(a) for a in node.arguments[1:])])
 
     def _jumping(self, node: sx.Call) -> Value:
         count = jumps.ARGUMENTS[node.name]
@@ -418,10 +461,6 @@ class Lowering:
         condition = sx.Binary(">=", node.arguments[0], sx.Number(0, node.span), node.span)
         switch = self._relation(condition, x, 0)
         return v.choose(switch, v.multiply(positive, x), v.multiply(negative, x))
-
-    def _construct(self, node: sx.Call) -> list[Value]:
-        arguments = [self.evaluate(a) for a in node.arguments]
-        return self.call_function(node, arguments, self)
 
     @staticmethod
     def _expect(node: sx.Call, least: int, most: int) -> None:

@@ -11,6 +11,7 @@ from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.known_functions import KNOWN
 from fmident.compilers.embedded.frontend.lowering.subscripts import region, replaced
+from fmident.compilers.embedded.frontend.lowering.tables.external import EXTERNAL
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
@@ -58,6 +59,11 @@ class Frame:
                 )
         return value
 
+    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
+        """Return the sizes of a variable, whether it is assigned or not."""
+        known = self.variables.get(name)
+        return v.shape(known if isinstance(known, np.ndarray) else self.value(name, span))
+
     def derivative(self, reference: sx.Reference) -> Value:
         """Refuse ``der`` inside functions."""
         raise Refusal("type-error", "'der' inside a function", reference.span, "")
@@ -90,9 +96,11 @@ class FunctionInliner:
                 call.span,
                 did_you_mean(call.name, self._functions, kind="function"),
             )
-        known = KNOWN.get(call.name) if function.external else None
+        known = KNOWN.get(call.name)
         if known is not None:
             return known(call, arguments, caller)
+        if function.external_name in EXTERNAL:
+            return [self._external(function, call, arguments, caller)]
         if function.external:
             raise Refusal(
                 "unsupported-external",
@@ -115,9 +123,37 @@ class FunctionInliner:
             raise _argument_count(call, len(names), len(arguments))
         return v.RecordValue(function.name, dict(zip(names, arguments, strict=True)))
 
+    def _external(
+        self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
+    ) -> Value:
+        """Return what an external function gives that we know by its name in C."""
+        lowering = self._called(function, call, arguments, caller)
+        outputs = {output.name for output in function.outputs}
+        given = [
+            lowering.evaluate(a)
+            for a in function.external_arguments
+            if not (isinstance(a, sx.Reference) and a.name in outputs)
+        ]
+        return EXTERNAL[function.external_name](call, given, caller)
+
     def _run(
         self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
     ) -> list[Value]:
+        lowering = self._called(function, call, arguments, caller)
+        frame = lowering.scope
+        assert isinstance(frame, Frame)
+        for variable in (*function.outputs, *function.locals):
+            frame.variables[variable.name] = self._initial(variable, lowering)
+        for variable in (*function.outputs, *function.locals):
+            if variable.default is not None:
+                frame.variables[variable.name] = lowering.evaluate(variable.default)
+        Body(frame, lowering).run(function.body)
+        return [frame.value(variable.name, variable.span) for variable in function.outputs]
+
+    def _called(
+        self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
+    ) -> Lowering:
+        """Return what evaluates the body of a function, with its inputs."""
         frame = Frame(function.name)
         lowering = Lowering(
             frame,
@@ -138,13 +174,7 @@ class FunctionInliner:
                 raise _argument_count(call, len(function.inputs), len(arguments))
             self._check_input(function, variable, value, lowering, call)
             frame.variables[variable.name] = value
-        for variable in (*function.outputs, *function.locals):
-            frame.variables[variable.name] = self._initial(variable, lowering)
-        for variable in (*function.outputs, *function.locals):
-            if variable.default is not None:
-                frame.variables[variable.name] = lowering.evaluate(variable.default)
-        _Body(frame, lowering).run(function.body)
-        return [frame.value(variable.name, variable.span) for variable in function.outputs]
+        return lowering
 
     def _check_input(
         self,
@@ -203,42 +233,50 @@ class _Leave(Exception):  # noqa: N818 - control flow, not an error
         self.construct = construct
 
 
-class _Body:
+class Body:
     """Runs statements on a frame."""
 
     def __init__(self, frame: Frame, lowering: Lowering) -> None:
-        self._frame = frame
-        self._lowering = lowering
+        self.frame = frame
+        self.lowering = lowering
         self._guard_at_call = lowering.guard
 
     def run(self, statements: Iterable[sx.Statement]) -> None:
         """Run the body of the function."""
         try:
-            self._block(statements)
+            self.block(statements)
         except _Leave:
             return
 
-    def _block(self, statements: Iterable[sx.Statement]) -> None:
+    def block(self, statements: Iterable[sx.Statement]) -> None:
+        """Run statements; refusals gain their places."""
         for statement in statements:
             try:
-                self._statement(statement)
+                self.statement(statement)
             except Refusal as refusal:
                 raise refusal.at(statement.span) from None
 
-    def _statement(self, statement: sx.Statement) -> None:
+    def statement(self, statement: sx.Statement) -> None:
+        """Run one statement."""
         match statement:
             case sx.Assignment(target=target, value=value):
-                self._assign(target, self._lowering.evaluate(value))
+                self.assign(target, self.lowering.evaluate(value))
             case sx.CallStatement(call=call, targets=targets):
                 self._call(call, targets)
             case sx.IfStatement(branches=branches, otherwise=otherwise):
                 self._if(list(branches), otherwise)
             case sx.ForStatement(indices=indices, body=body):
                 self._for(list(indices), body)
+            case sx.WhileStatement(condition=condition, body=body):
+                self._while(condition, body)
             case sx.AssertStatement():
-                self._lowering.assertion(statement)
+                self.lowering.assertion(statement)
+            case sx.WhenStatement():
+                raise Refusal(
+                    "unsupported-statement", "a 'when' statement here", statement.span, "remove it"
+                )
             case sx.OtherStatement(construct="break" | "return" as construct):
-                if self._lowering.guard is not self._guard_at_call:
+                if self.lowering.guard is not self._guard_at_call:
                     raise Refusal(
                         "unsupported-statement",
                         f"'{construct}' under a condition that is not constant",
@@ -253,7 +291,7 @@ class _Body:
                 )
 
     def _call(self, call: sx.Call, targets: Sequence[sx.Target | None]) -> None:
-        results = self._lowering.outputs(call)
+        results = self.lowering.outputs(call)
         if len(targets) > len(results):
             raise Refusal(
                 "argument-count",
@@ -263,15 +301,15 @@ class _Body:
             )
         for target, value in zip(targets, results, strict=False):
             if target is not None:
-                self._assign(target, value)
+                self.assign(target, value)
 
     def _for(self, indices: list[tuple[str, sx.Expression]], body: Sequence[sx.Statement]) -> None:
         if not indices:
-            self._block(body)
+            self.block(body)
             return
         name, domain = indices[0]
-        for value in self._lowering.range_values(domain):
-            with self._lowering.index(name, value):
+        for value in self.lowering.range_values(domain):
+            with self.lowering.index(name, value):
                 try:
                     self._for(indices[1:], body)
                 except _Leave as leave:
@@ -279,44 +317,64 @@ class _Body:
                         break
                     raise
 
+    def _while(self, condition: sx.Expression, body: Sequence[sx.Statement]) -> None:
+        while True:
+            value = self.lowering.evaluate(condition)
+            if not isinstance(value, bool):
+                raise Refusal(
+                    "unsupported-statement",
+                    "a 'while' loop whose end is not known when the model is compiled",
+                    condition.span,
+                )
+            if not value:
+                return
+            self.lowering.count_pass()
+            try:
+                self.block(body)
+            except _Leave as leave:
+                if leave.construct == "break":
+                    return
+                raise
+
     def _if(
         self,
         branches: list[tuple[sx.Expression, tuple[sx.Statement, ...]]],
         otherwise: Sequence[sx.Statement],
     ) -> None:
         if not branches:
-            self._block(otherwise)
+            self.block(otherwise)
             return
         condition_node, body = branches[0]
-        condition = self._lowering.evaluate(condition_node)
+        condition = self.lowering.evaluate(condition_node)
         if isinstance(condition, bool):
             if condition:
-                self._block(body)
+                self.block(body)
             else:
                 self._if(branches[1:], otherwise)
             return
         if not v.is_symbolic(condition):
             raise Refusal("type-error", "the condition is not Boolean", condition_node.span, "")
-        guard = self._lowering.guard
-        before = _copied(self._frame.variables)
-        self._lowering.guard = v.logical_and(guard, condition)
-        self._block(body)
-        yes = self._frame.variables
-        self._frame.variables = before
-        self._lowering.guard = v.logical_and(guard, v.logical_not(condition))
+        guard = self.lowering.guard
+        before = copied(self.frame.variables)
+        self.lowering.guard = v.logical_and(guard, condition)
+        self.block(body)
+        yes = self.frame.variables
+        self.frame.variables = before
+        self.lowering.guard = v.logical_and(guard, v.logical_not(condition))
         self._if(branches[1:], otherwise)
-        no = self._frame.variables
-        self._lowering.guard = guard
-        self._frame.variables = {
-            name: _merge(condition, value, no[name]) for name, value in yes.items()
+        no = self.frame.variables
+        self.lowering.guard = guard
+        self.frame.variables = {
+            name: merged(condition, value, no[name]) for name, value in yes.items()
         }
 
-    def _assign(self, target: sx.Target, value: Value) -> None:
+    def assign(self, target: sx.Target, value: Value) -> None:
+        """Give a variable, a part of it or a field a value."""
         (name, subscripts), *fields = target.parts
-        if name not in self._frame.variables:
-            raise unknown_name(str(target), target.span, list(self._frame.variables))
-        current = self._frame.variables[name]
-        self._frame.variables[name] = self._replaced(current, subscripts, fields, value, target)
+        if name not in self.frame.variables:
+            raise unknown_name(str(target), target.span, list(self.frame.variables))
+        current = self.frame.variables[name]
+        self.frame.variables[name] = self._replaced(current, subscripts, fields, value, target)
 
     def _replaced(
         self,
@@ -343,7 +401,7 @@ class _Body:
             raise Refusal(
                 "shape-mismatch", f"'{target}' has no known size and gets a subscript", target.span
             )
-        key = self._lowering.subscript_key(subscripts, current.shape, str(target))
+        key = self.lowering.subscript_key(subscripts, current.shape, str(target))
         sizes, _ = region(key)
         if sizes != v.shape(value):
             raise _shape_refusal(target, sizes, v.shape(value))
@@ -359,26 +417,27 @@ def _shape_refusal(target: sx.Target, wanted: object, got: object) -> Refusal:
     )
 
 
-def _copied(variables: Mapping[str, Value | _Unassigned]) -> dict[str, Value | _Unassigned]:
+def copied(variables: Mapping[str, Value | _Unassigned]) -> dict[str, Value | _Unassigned]:
+    """Return variables that can be assigned without changing those given."""
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in variables.items()
     }
 
 
-def _merge(
+def merged(
     condition: Scalar, yes: Value | _Unassigned, no: Value | _Unassigned
 ) -> Value | _Unassigned:
     """Join the values of a variable after the two branches of an ``if``."""
     if yes is no:
         return yes
     if isinstance(yes, v.RecordValue) and isinstance(no, v.RecordValue):
-        fields = {n: _merge(condition, x, no.fields[n]) for n, x in yes.fields.items()}
+        fields = {n: merged(condition, x, no.fields[n]) for n, x in yes.fields.items()}
         return v.RecordValue(yes.type_name, fields)
     if isinstance(yes, np.ndarray) and isinstance(no, np.ndarray) and yes.shape == no.shape:
         result = np.empty(yes.shape, dtype=object)
         for index in np.ndindex(*yes.shape):
-            result[index] = _merge(condition, yes[index], no[index])
+            result[index] = merged(condition, yes[index], no[index])
         return result
     if yes is UNASSIGNED or no is UNASSIGNED:
         return UNASSIGNED

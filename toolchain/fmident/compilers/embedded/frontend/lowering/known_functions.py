@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
+import casadi as ca
 import numpy as np
+from scipy.optimize import brentq
 
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
@@ -12,7 +15,12 @@ from fmident.compilers.embedded.frontend.lowering.relations import compare, symb
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.source.known_functions import INTERPOLATE
+from fmident.compilers.embedded.frontend.reading.source.known_functions import (
+    ERROR,
+    FIRST_TRUE_INDEX,
+    INTERPOLATE,
+    NORMALIZATION_FACTOR,
+)
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
 
@@ -59,6 +67,129 @@ def _expect_increasing(call: sx.Call, step: Scalar, caller: Lowering) -> None:
     caller.state.assertions.append(AssertValue(holds, message, False, call.span))
 
 
+def _first_true_index(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
+    """Return the place of the first true element, 0 when there is none."""
+    index: Value = 0
+    elements = v.flat(arguments[0])
+    for place, element in reversed(list(enumerate(elements, start=1))):
+        index = v.choose_value(element, place, index)
+    return [index]
+
+
+def _is_equal(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
+    """Return whether two matrices have one size and elements that differ by `eps` at most."""
+    left, right = arguments[:2]
+    eps = arguments[2] if len(arguments) > 2 else 0
+    equal: Scalar = v.shape(left) == v.shape(right)
+    if equal:
+        for a, b in zip(v.flat(left), v.flat(right), strict=True):
+            equal = v.logical_and(equal, _compared("<=", _absolute(v.subtract(a, b)), eps))
+    return [equal]
+
+
+def _normalization_factor(
+    call: sx.Call, arguments: Sequence[Value], caller: Lowering
+) -> list[Value]:
+    """Return the factor of a filter's frequency that gives it -3 dB at 1 rad/s.
+
+    The denominator is the product of ``c1[i]*s + 1`` and ``c2[i,1]*s^2 + c2[i,2]*s + 1``. The
+    search begins as the library's does: from 1 on in steps of 10 %.
+    """
+    first, second = (v.flat(a) for a in arguments[:2])
+    if any(v.is_symbolic(s) for s in (*first, *second)):
+        raise Refusal(
+            "unsupported-function-body",
+            f"'{call.name}' of coefficients that are not known when the model is compiled",
+            call.span,
+        )
+    pairs = np.array(second, dtype=float).reshape(-1, 2)
+
+    def residue(factor: float) -> float:
+        square = factor**2
+        gain = math.prod(1 + (c * factor) ** 2 for c in first)
+        gain *= math.prod(1 + (a1**2 - 2 * a2) * square + (a2 * square) ** 2 for a2, a1 in pairs)
+        return float(1 / math.sqrt(gain) - 10 ** (-3 / 20))
+
+    if not first and not len(pairs):
+        raise Refusal("value", f"'{call.name}' of no coefficients", call.span, "")
+    high = 1.0
+    while residue(high) >= 0:
+        high *= 1.1
+    return [float(brentq(residue, 0.0, high, xtol=1e-15, rtol=1e-14))]
+
+
+def _time_table(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
+    """Return what ``Sources.TimeTable`` takes from its table at an event.
+
+    That is the line ``a*time + b``, the next event and the row behind the present line. The row at
+    which the library begins to search does not matter, as it only saves time.
+    """
+    table, offset, start, t, last, eps, shift = arguments
+    if not isinstance(table, np.ndarray) or len(table) == 0:
+        raise Refusal("shape-mismatch", "a time table without values", call.span, "fill it")
+    slack = v.multiply(eps, _absolute(t))
+    at = v.subtract(v.add(t, slack), shift)
+    never = v.subtract(t, slack)
+    x, y = table[:, 0], table[:, 1]
+    rows = len(x)
+    if rows < 2:
+        found: Value = v.array([0.0, v.add(offset, y[0]), never, last])
+    else:
+        found = _line_of(x, y, rows, eps, offset, shift, never)
+        for i in range(rows - 1, 0, -1):
+            comes = v.add(shift, x[i - 1])
+            line = _line_of(x, y, max(i, 2), eps, offset, shift, comes)
+            found = v.choose_value(_compared("<", at, x[i - 1]), line, found)
+    waiting = v.array([0.0, offset, start, last])
+    early = _compared("<", v.add(t, slack), start)
+    return v.flat(v.choose_value(early, waiting, found))
+
+
+def _line_of(
+    x: v.ArrayValue,
+    y: v.ArrayValue,
+    row: int,
+    eps: Value,
+    offset: Scalar,
+    shift: Scalar,
+    following: Scalar,
+) -> v.ArrayValue:
+    """Return slope and height of the line that ends at a row, the next event and the row."""
+    length = v.subtract(x[row - 1], x[row - 2])
+    short = _compared("<=", length, v.multiply(eps, _absolute(x[row - 1])))
+    slope: Scalar = 0.0
+    if short is not True:
+        rise = v.subtract(y[row - 1], y[row - 2])
+        slope = v.choose(short, 0.0, v.divide(rise, v.choose(short, 1.0, length)))
+    height = v.choose(short, y[row - 1], v.subtract(y[row - 2], v.multiply(slope, x[row - 2])))
+    b = v.subtract(v.add(offset, height), v.multiply(slope, shift))
+    return v.array([slope, b, following, row])
+
+
+def _absolute(value: Scalar) -> Scalar:
+    return ca.fabs(value) if v.is_symbolic(value) else abs(value)
+
+
+def _error(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
+    """Fail where the call is reached."""
+    text = arguments[0] if arguments and isinstance(arguments[0], str) else "an error"
+    if caller.guard is True:
+        raise Refusal("value", text, call.span, "correct the values that lead to this error")
+    reached = v.logical_not(caller.guard)
+    caller.state.assertions.append(AssertValue(reached, text, False, call.span))
+    return []
+
+
+IS_EQUAL = "Modelica.Math.Matrices.isEqual"
+TIME_TABLE = "Modelica.Blocks.Sources.TimeTable.getInterpolationCoefficients"
+
 KnownFunction = Callable[[sx.Call, Sequence[Value], Lowering], "list[Value]"]
 
-KNOWN: Mapping[str, KnownFunction] = {INTERPOLATE: _interpolate}
+KNOWN: Mapping[str, KnownFunction] = {
+    INTERPOLATE: _interpolate,
+    FIRST_TRUE_INDEX: _first_true_index,
+    NORMALIZATION_FACTOR: _normalization_factor,
+    IS_EQUAL: _is_equal,
+    TIME_TABLE: _time_table,
+    ERROR: _error,
+}

@@ -17,6 +17,9 @@ class Scope(Protocol):
     def value(self, name: str, span: sx.Span) -> Value:
         """Return the value of a variable; raise :class:`Refusal` when there is none."""
 
+    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
+        """Return the sizes of a variable, which need not have a value yet."""
+
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the value of ``der(reference)``."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.values import ArrayValue, Value
+from fmident.compilers.embedded.frontend.lowering.values import ArrayValue, Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
@@ -63,3 +63,14 @@ def replaced(value: ArrayValue, key: Key, part: Value) -> ArrayValue:
     result = value.copy()
     result[selector] = block
     return result
+
+
+def element_at(value: ArrayValue, place: Scalar) -> tuple[Value, Scalar]:
+    """Return the element of a vector at a place that is not known, and whether there is one."""
+    element: Value = value[0]
+    inside: Scalar = place == 1
+    for i in range(1, len(value)):
+        here = place == i + 1
+        element = v.choose_value(here, value[i], element)
+        inside = v.logical_or(inside, here)
+    return element, inside

@@ -49,6 +49,34 @@ class RecordValue:
     fields: dict[str, Value]
 
 
+@dataclass(frozen=True, eq=False)
+class TableValue:
+    """A lookup table of the standard library, an external object.
+
+    Parameters
+    ----------
+    kind
+        ``"time"``, or ``"one"`` variable.
+    cells
+        Its matrix, whose first column holds the abscissae.
+    columns
+        Those that are interpolated, from 1 on.
+    smoothness, extrapolation, time_events
+        Literals of the library's enumerations.
+    start, shift
+        Of a time table: it is 0 before the start, and its abscissae are shifted.
+    """
+
+    kind: str
+    cells: ArrayValue
+    columns: tuple[int, ...]
+    smoothness: int
+    extrapolation: int
+    start: Scalar
+    shift: Scalar
+    time_events: int
+
+
 Value: TypeAlias = "Scalar | ArrayValue | RecordValue"
 
 

@@ -78,7 +78,8 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     equations = _equations(flat["equations"], flat["structured_equations"])
     initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
     assertions = [_assertion(node) for node in flat["assert_equations"]]
-    unsupported = list(_unsupported(flat, variables, assertions, initial))
+    sections = _Sections(flat, variables, assertions, initial)
+    enumerations = set(flat["enumeration_types"])
     records = {
         node["name"]: tuple(f["name"] for f in node["fields"])
         for node in flat["record_types"].values()
@@ -94,7 +95,14 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
         records=records,
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
         whens=tuple(when_equation(node) for node in flat["when_chains"]),
-        unsupported=tuple(unsupported),
+        algorithms=tuple(sections.algorithms),
+        initial_calls=tuple(sections.initial_calls),
+        enumerations=frozenset(
+            types.get(key, "")
+            for key, node in flat["variables"].items()
+            if node["type_id"] in enumerations
+        ),
+        unsupported=tuple(sections.unsupported),
         # rumoca gives short names of literals, too: a variable of such a name comes first.
         enumerators={
             str(k): int(n) for k, n in flat["enum_literal_ordinals"].items() if k not in variables
@@ -126,34 +134,42 @@ def _mentions(equation: sx.Equation, name: str) -> bool:
     return any(isinstance(node, sx.Reference) and node.name == name for node in nodes)
 
 
-def _unsupported(
-    flat: Node,
-    variables: Mapping[str, sx.Variable],
-    assertions: list[sx.AssertStatement],
-    initial: list[sx.Equation],
-) -> list[tuple[str, str, Span]]:
-    """Collect the parts of the flat model that have no meaning in the subset."""
-    found: list[tuple[str, str, Span]] = []
-    for key, what in (
-        ("algorithms", "an algorithm section"),
-        ("initial_algorithms", "an initial algorithm section"),
-    ):
-        for section in flat[key]:
-            statements = [_statement(s) for s in section["statements"]]
-            if key == "algorithms" and all(isinstance(s, sx.AssertStatement) for s in statements):
+class _Sections:
+    """Algorithm sections, and the parts of the flat model that have no meaning in the subset."""
+
+    def __init__(
+        self,
+        flat: Node,
+        variables: Mapping[str, sx.Variable],
+        assertions: list[sx.AssertStatement],
+        initial: list[sx.Equation],
+    ) -> None:
+        self.algorithms: list[tuple[sx.Statement, ...]] = []
+        self.initial_calls: list[sx.CallStatement] = []
+        self.unsupported: list[tuple[str, str, Span]] = []
+        for section in flat["algorithms"]:
+            statements = _statements(section["statements"])
+            if all(isinstance(s, sx.AssertStatement) for s in statements):
                 # Nothing but asserts: the order does not matter, they act as equations do.
                 assertions.extend(s for s in statements if isinstance(s, sx.AssertStatement))
+            else:
+                self.algorithms.append(statements)
+        for section in flat["initial_algorithms"]:
+            statements = _statements(section["statements"])
+            calls = [s for s in statements if isinstance(s, sx.CallStatement) and not s.targets]
+            others = [s for s in statements if s not in calls]
+            if initial_assignments(others, variables, initial, assertions):
+                self.initial_calls.extend(calls)
                 continue
-            if key == "initial_algorithms" and initial_assignments(
-                statements, variables, initial, assertions
-            ):
-                continue
-            found.append(("unsupported-algorithm", what, span_of(section)))
-    for node in flat["initial_assert_equations"]:
-        found.append(("unsupported-initial-assert", "an initial assert", span_of(node)))
-    if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
-        found.append(("unsupported-overconstrained", "an overconstrained connection", sx.NOWHERE))
-    return found
+            what = "an initial algorithm section"
+            self.unsupported.append(("unsupported-algorithm", what, span_of(section)))
+        for node in flat["initial_assert_equations"]:
+            self.unsupported.append(
+                ("unsupported-initial-assert", "an initial assert", span_of(node))
+            )
+        if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
+            what = "an overconstrained connection"
+            self.unsupported.append(("unsupported-overconstrained", what, sx.NOWHERE))
 
 
 def _equation(node: Node) -> sx.Equation:
@@ -205,6 +221,13 @@ def _statement(node: Any) -> sx.Statement:
             return sx.IfStatement(branches, _statements(body["else_block"] or ()), span)
         case "For":
             return sx.ForStatement(indices(body["indices"]), _statements(body["equations"]), span)
+        case "While":
+            block = body["block"]
+            condition = expression(block["cond"])
+            return sx.WhileStatement(condition, _statements(block["stmts"]), span)
+        case "When":
+            chain = tuple((expression(b["cond"]), _statements(b["stmts"])) for b in body["blocks"])
+            return sx.WhenStatement(chain, span)
         case "Assert":
             return _assertion(body)
         case _:
@@ -230,6 +253,8 @@ def _function(node: Node) -> sx.Function:
         pure=bool(node.get("pure", True)),
         constructor=bool(node.get("is_constructor")),
         span=span_in(node.get("span")),
+        external_name=str(external["function_name"] or "") if external else "",
+        external_arguments=tuple(expression(a) for a in external["args"]) if external else (),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, cast
 from typing import Literal as OneOf
 
@@ -222,6 +223,23 @@ class ForStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class WhileStatement:
+    """``while condition loop ... end while``."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class WhenStatement:
+    """``when ... then ... elsewhen ... end when`` in an algorithm section."""
+
+    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class AssertStatement:
     """``assert(condition, message, level)``."""
 
@@ -240,7 +258,14 @@ class OtherStatement:
 
 
 Statement: TypeAlias = (
-    Assignment | CallStatement | IfStatement | ForStatement | AssertStatement | OtherStatement
+    Assignment
+    | CallStatement
+    | IfStatement
+    | ForStatement
+    | WhileStatement
+    | WhenStatement
+    | AssertStatement
+    | OtherStatement
 )
 
 
@@ -272,6 +297,9 @@ class Function:
     pure: bool
     constructor: bool
     span: Span
+    external_name: str = ""
+    """Name in C of an external function."""
+    external_arguments: tuple[Expression, ...] = ()
 
 
 Variability = OneOf["constant", "parameter", "discrete", "continuous"]
@@ -367,6 +395,12 @@ class FlatModel:
     """Type name of each record variable."""
     whens: tuple[tuple[WhenBranch, ...], ...] = ()
     """When-equations: the first branch and those of ``elsewhen``."""
+    algorithms: tuple[tuple[Statement, ...], ...] = ()
+    """Algorithm sections."""
+    initial_calls: tuple[CallStatement, ...] = ()
+    """Calls in initial algorithms that give nothing a value: they can only fail."""
+    enumerations: frozenset[str] = frozenset()
+    """Type names of variables whose types are enumerations, as their declarations write them."""
     unsupported: tuple[tuple[str, str, Span], ...] = ()
     """Constructs found that the subset does not contain: rule, what, where."""
     enumerators: dict[str, int] = field(default_factory=dict)
@@ -375,9 +409,13 @@ class FlatModel:
     libraries: frozenset[int] = frozenset()
     """Source files of libraries, which the user cannot be asked to change."""
 
+    @cached_property
+    def _enumerations(self) -> frozenset[str]:
+        return self.enumerations | {name.rsplit(".", 1)[0] for name in self.enumerators}
+
     def is_enumeration(self, type_name: str) -> bool:
         """Return whether a type is an enumeration."""
-        return type_name in {name.rsplit(".", 1)[0] for name in self.enumerators}
+        return type_name in self._enumerations
 
     def with_output_units(self, unit: Callable[[str, str], str]) -> FlatModel:
         """Return the model with the outputs of functions in units, by function and output."""

@@ -122,10 +122,14 @@ class _Body:
                 self.run(body)
                 for name, outer in hidden.items():
                     self._units[name] = UNKNOWN if outer is None else outer
+            case sx.WhileStatement(condition=condition, body=body):
+                self._describe(f"while {expression_text(condition)}")
+                self._analysis.dimension(condition)
+                self.run(body)
             case sx.AssertStatement(condition=condition):
                 self._describe(f"assert({expression_text(condition)}, ...)")
                 self._analysis.dimension(condition)
-            case sx.OtherStatement():
+            case sx.WhenStatement() | sx.OtherStatement():
                 return
 
     def _describe(self, text: str) -> None:

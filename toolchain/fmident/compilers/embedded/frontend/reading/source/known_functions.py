@@ -1,32 +1,68 @@
-"""Functions of the standard library that we evaluate ourselves, as rumoca cannot read their loops.
+"""What of the standard library rumoca is shown in another form than it has.
 
-Their bodies are shown to rumoca as external; every character outside keeps its place.
+Functions that we evaluate ourselves are shown as external, as their loops are refused. A call of
+``Streams.error`` as an equation, which rumoca drops, is shown as an assert that fails. Every
+character outside keeps its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText
+from fmident.compilers.embedded.frontend.reading.source.scan_check import (
+    equation_calls,
+    involved,
+)
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 INTERPOLATE = "Modelica.Math.Vectors.interpolate"
-KNOWN_FUNCTIONS: Mapping[str, str] = {INTERPOLATE: "yi = interpolate(x, y, xi, iLast, iNew)"}
+FIRST_TRUE_INDEX = "Modelica.Math.BooleanVectors.firstTrueIndex"
+NORMALIZATION_FACTOR = "Modelica.Blocks.Continuous.Internal.Filter.Utilities.normalizationFactor"
+ERROR = "Modelica.Utilities.Streams.error"
+KNOWN_FUNCTIONS: Mapping[str, str] = {
+    INTERPOLATE: "yi = interpolate(x, y, xi, iLast, iNew)",
+    FIRST_TRUE_INDEX: "index = firstTrueIndex(b)",
+    NORMALIZATION_FACTOR: "alpha = normalizationFactor(c1, c2)",
+}
 """Full name to the call that rumoca sees."""
 _BODY = frozenset({"protected", "algorithm"})
 
 
 def without_known_bodies(class_name: str, names: Names) -> dict[Path, str]:
-    """Return the files with functions that the class uses and that we know, without bodies."""
+    """Return the files with what the class uses and rumoca is shown in another form."""
     changed: dict[Path, str] = {}
     for item in involved(class_name, names):
+        calls = list(error_calls(item, names))
+        if item.name not in KNOWN_FUNCTIONS and not calls:
+            continue
+        text = changed.get(item.file) or _tree_of(item, names.trees).classes.text(item.file)
         if item.name in KNOWN_FUNCTIONS:
-            text = changed.get(item.file) or _tree_of(item, names.trees).classes.text(item.file)
-            changed[item.file] = _masked(text, item)
+            text = _masked(text, item)
+        for first, bracket in calls:
+            text = _as_assert(text, first.offset, bracket.offset)
+        changed[item.file] = text
     return changed
+
+
+def error_calls(item: ClassText, names: Names) -> Iterator[tuple[Token, Token]]:
+    """Yield the calls of ``Streams.error`` as equations: their first token, and the bracket."""
+    for i in equation_calls(item):
+        tokens, end = item.tokens, i
+        while tokens[end + 1].text == ".":
+            end += 2
+        parts = [t.text for t in tokens[i : end + 1 : 2]]
+        if parts[-1] == "error" and names.resolve(parts, item) == ERROR:
+            yield tokens[i], tokens[end + 1]
+
+
+def _as_assert(text: str, begin: int, bracket: int) -> str:
+    shown = "assert(false,"
+    if bracket + 1 - begin < len(shown):
+        return text  # there is no room: it is refused as what rumoca drops
+    return text[:begin] + shown.ljust(bracket + 1 - begin) + text[bracket + 1 :]
 
 
 def _tree_of(item: ClassText, trees: Iterable[SourceTree]) -> SourceTree:

@@ -7,22 +7,20 @@ of the classes that take part in the model are looked through.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
 
+from fmident.compilers.embedded.frontend.reading.source.found import Found
 from fmident.compilers.embedded.frontend.reading.source.named_arguments import ORDER, out_of_order
 from fmident.compilers.embedded.frontend.reading.source.names import Names
+from fmident.compilers.embedded.frontend.reading.source.outer_elements import outer_elements
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
 FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
-    "inner": ("unsupported-inner-outer", "an 'inner' declaration"),
-    "outer": ("unsupported-inner-outer", "an 'outer' declaration"),
     "stream": ("unsupported-stream", "a stream variable"),
 }
 FORBIDDEN_PREFIXES: Mapping[str, tuple[str, str]] = {
     "expandable": ("unsupported-expandable", "an expandable connector"),
     "operator": ("unsupported-operator-record", "an operator record or operator function"),
-    "impure": ("unsupported-impure", "an impure function"),
 }
 FORBIDDEN_CALLS: Mapping[str, tuple[str, str]] = {
     "terminate": ("unsupported-terminate", "'terminate'"),
@@ -42,22 +40,46 @@ _BASE_PREFIXES = frozenset(
 _KEYWORDS = frozenset({"if", "for", "elseif", "elsewhen", "while", "end", "not", "der"})
 
 
-@dataclass(frozen=True)
-class Found:
-    """A construct outside the subset."""
+def check_sources(
+    class_name: str, names: Names, shown: Callable[[ClassText], Collection[Token]]
+) -> list[Found]:
+    """Return what the classes used by `class_name` contain and the compiler would drop.
 
-    rule: str
-    what: str
-    item: ClassText
-    token: Token
-
-
-def check_sources(class_name: str, names: Names) -> list[Found]:
-    """Return what the classes used by `class_name` contain and the compiler would drop."""
+    Parameters
+    ----------
+    class_name
+        The class.
+    names
+        All sources.
+    shown
+        Returns the calls as equations that rumoca is shown in another form.
+    """
     result: list[Found] = []
-    for item in involved(class_name, names):
-        result.extend(_check(item))
+    items = involved(class_name, names)
+    for item in items:
+        known = shown(item)
+        result.extend(f for f in _check(item) if f.token not in known)
+    result.extend(outer_elements(items, names))
     return result
+
+
+def equation_calls(item: ClassText) -> Iterator[int]:
+    """Yield the places in the tokens of a class where an equation is a call and nothing else."""
+    section = ""
+    branches = _Branches()
+    i = 0
+    while i < len(item.tokens):
+        token = item.tokens[i]
+        if token.text == "annotation":
+            i = _skip_parentheses(item.tokens, i + 1)
+            continue
+        starts = branches.starts_statement(item.tokens, i)
+        if token.kind == "word":
+            if token.text in _SECTION_WORDS:
+                section = token.text
+            if section == "equation" and starts and _is_call_statement(item.tokens, i):
+                yield i
+        i += 1
 
 
 def circular_definition(class_name: str, names: Names) -> tuple[ClassText, str] | None:

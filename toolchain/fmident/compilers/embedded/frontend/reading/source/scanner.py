@@ -165,11 +165,20 @@ class _Classes:
         if k == len(self._stream) or self._stream[k].text != "=":
             self._stack.append(_Open(name.text, keyword.text, name.offset, [], prefixes))
             return after
-        end = self._find(";", k)
+        end = self._end_of_element(k)
         offset = self._stream[end].offset if end < len(self._stream) else self._length
         own = tuple(self._stream[k:end])
         self._add(name.text, keyword.text, name.offset, offset, own, prefixes)
         return end
+
+    def _end_of_element(self, i: int) -> int:
+        """Return the place of the next semicolon that is in no bracket, or the end of all."""
+        depth = 0
+        while i < len(self._stream) and (depth > 0 or self._stream[i].text != ";"):
+            if self._stream[i].kind == "symbol":
+                depth += (self._stream[i].text in "([{") - (self._stream[i].text in ")]}")
+            i += 1
+        return i
 
     def _find(self, text: str, i: int) -> int:
         """Return the place of the next token of a text, or the end of all."""

@@ -1,0 +1,1 @@
+"""Lookup tables of the Modelica Standard Library: the meaning of its external functions."""
