@@ -68,7 +68,8 @@ def generate(
     """
     derivatives = ModelDerivatives(model)
     functions = _functions(model, derivatives)
-    lanes = [linear_code(function, _SAME_IN_LANES) for function in derivatives.along]
+    along_lanes = (*derivatives.along, *derivatives.at_events)
+    lanes = [linear_code(function, _SAME_IN_LANES) for function in along_lanes]
     batch = _of_batches(model, functions, integrator)
     return {
         KIND_FILE: _kind(model),
@@ -167,13 +168,14 @@ def _directional_initial(model: OdeModel) -> Function:
 
 
 def _directional_locals(model: OdeModel) -> Function:
-    """Differentiate local variables and calculated parameters along (x, p)."""
+    """Differentiate local variables and calculated parameters along (x, p) and what is held."""
     t, x, u, p, c = symbols(model.local_values)
     sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
-    sc = calculated_along(model, p, sp)
+    sh = ca.SX.sym("sh", model.held_count)
+    sc = calculated_along(model, p, sp, sh)
     sw = along(ca.vec(model.local_values(t, x, u, p, c)), [x, p, c], [sx, sp, sc])
     results = ca.cse([sw, sc[: len(model.calculated)]])
-    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp], results)
+    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp, sh], results)
 
 
 _CHEAP = {
@@ -237,7 +239,7 @@ def _sizes(
         "NW": len(model.locals),
         "NA": len(model.asserts),
         **event_sizes(model),
-        "SZ_ARG": max(11, *(f.sz_arg() for f in functions)),
+        "SZ_ARG": max(12, *(f.sz_arg() for f in functions)),
         "SZ_RES": max(2, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
         "SZ_W": max(f.sz_w() for f in functions),

@@ -25,13 +25,22 @@ def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> c
     return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
 
 
-def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX) -> ca.SX:
+def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX, held: ca.SX | None = None) -> ca.SX:
     """Return the derivative of ``c`` along a direction of the parameters.
 
-    What is held between events does not change with them before the next event.
+    Parameters
+    ----------
+    model
+        The causalised model.
+    p, sp
+        Parameters and their direction.
+    held
+        That of what is held between events; ``None`` where it does not change.
     """
     sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
-    return ca.vertcat(sc, ca.SX.zeros(model.held_count, 1)) if model.held_count else sc
+    if not model.held_count:
+        return sc
+    return ca.vertcat(sc, ca.SX.zeros(model.held_count, 1) if held is None else held)
 
 
 @dataclass(frozen=True)
@@ -103,14 +112,17 @@ class ModelDerivatives:
         t, x, u, p, c = found.arguments
         st, sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((t, x, u, p)))
         plain = [t, x, u, p, c]
-        sc = calculated_along(self._model, p, sp)
+        sh = ca.SX.sym("sh", self._model.held_count)
+        sc = calculated_along(self._model, p, sp, sh)
         change = along(found.indicators, plain, [st, sx, su, sp, sc])
         return [
             ca.Function(
                 "fmident_switches", plain, ca.cse([found.indicators, ca.densify(found.values)])
             ),
             ca.Function("fmident_switched_rhs", [*plain, found.modes], ca.cse([found.result])),
-            ca.Function("fmident_directional_switches", [*plain, st, sx, su, sp], ca.cse([change])),
+            ca.Function(
+                "fmident_directional_switches", [*plain, st, sx, su, sp, sh], ca.cse([change])
+            ),
         ]
 
     @cached_property
@@ -126,6 +138,54 @@ class ModelDerivatives:
             _tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value),
         )
 
+    @cached_property
+    def at_events(self) -> list[Function]:
+        """What happens at events, along ``(sx, sp, sc, st, su)``; none without events."""
+        model = self._model
+        events = model.events
+        if events is None:
+            return []
+        plain = tuple(symbols(model.rhs))
+        t, _, u, p, c = plain
+        before = ca.SX.sym("before", events.discrete_count)
+        nothing = ca.SX(0, 1)
+        starts = ca.vertcat(ca.vec(model.initial_states(t, u, p, c)), ca.vec(events.starts(*plain)))
+        update = ca.vertcat(*(ca.vec(r) for r in events.update.call([*plain, before])))
+        indicators = indicators_of(events.live, plain)
+        samples = ca.vec(events.samples(p, c))
+        return [
+            _tangent("fmident_indicators_along", plain, nothing, indicators, t, u),
+            _tangent("fmident_samples_along", plain, nothing, samples, t, u),
+            _tangent("fmident_starts_along", plain, nothing, starts, t, u),
+            _tangent("fmident_update_along", plain, before, update, t, u, before),
+        ]
+
+
+def indicators_of(live: Function, arguments: Sequence[ca.SX]) -> ca.SX:
+    """Return what passes through zero where a relation switches, for each of them.
+
+    Not a number where that is not known.
+    """
+    relations = ca.vec(live(*arguments))
+    return ca.vertcat(ca.SX(0, 1), *(_indicator(relations[k]) for k in range(relations.numel())))
+
+
+def _indicator(relation: ca.SX) -> ca.SX:
+    if relation.is_constant():
+        return ca.SX(1.0)
+    operation = relation.op()
+    if operation in (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE):
+        return relation.dep(0) - relation.dep(1)
+    if operation in (ca.OP_FLOOR, ca.OP_CEIL):
+        return ca.sin(ca.pi * relation.dep(0))
+    if operation == ca.OP_SIGN:
+        return relation.dep(0)
+    if operation == ca.OP_ADD:  # what `div` and `rem` round to zero
+        for part in (relation.dep(0), relation.dep(1)):
+            if part.op() == ca.OP_IF_ELSE_ZERO and part.dep(1).op() == ca.OP_FLOOR:
+                return ca.sin(ca.pi * part.dep(1).dep(0))
+    return ca.SX(float("nan"))
+
 
 def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
     if value.numel() == 0 or argument.numel() == 0:
@@ -136,7 +196,10 @@ def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
 def _tangent(
     name: str, arguments: tuple[ca.SX, ...], modes: ca.SX, value: ca.SX, *more: ca.SX
 ) -> Function:
-    """Return the derivative along states, parameters, what is calculated from them, and more."""
+    """Return the derivative along states, parameters, what is calculated from them, and more.
+
+    `modes` are further arguments, which do not change unless they are among the latter.
+    """
     _, x, _, p, c = arguments
     directions = [x, p, c, *more]
     seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate(directions)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.derivatives import symbols
+from fmident.compilers.embedded.backend.derivatives import along, indicators_of, symbols
 from fmident.compilers.embedded.model import Function, OdeModel
 
 _NAMES = ("live", "samples", "starts", "update")
@@ -16,7 +16,19 @@ def event_functions(model: OdeModel) -> list[Function]:
     """Return the functions that the runtime calls at events; none without events."""
     if model.events is None:
         return []
-    return [_exported(name, getattr(model.events, name)) for name in _NAMES]
+    functions = [_exported(name, getattr(model.events, name)) for name in _NAMES]
+    return [*functions, _indicators(model)]
+
+
+def _indicators(model: OdeModel) -> Function:
+    """Return indicators of relations and their derivatives in time, by those of x and u."""
+    assert model.events is not None
+    arguments = symbols(model.rhs)
+    t, x, u, *_ = arguments
+    dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
+    values = ca.densify(indicators_of(model.events.live, arguments))
+    rates = along(values, [t, x, u], [ca.SX(1.0), dx, du])
+    return ca.Function("fmident_indicators", [*arguments, dx, du], ca.cse([values, rates]))
 
 
 def _exported(name: str, function: Function) -> Function:

@@ -99,7 +99,7 @@ def build_fmu(
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
         library: binary,
     }
-    if integrator != "cvode" and model.events is None:
+    if integrator != "cvode":
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()

@@ -133,10 +133,13 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
   if (fmident_ensure(m, VALID_C | VALID_X)) return enter_error(m);
 #if FMIDENT_EVENTS
+  if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   if (fmident_events_begin(m)) return enter_error(m);
 #endif
   if (fmident_check_asserts(m)) return enter_error(m);
-  if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
+  if (FMIDENT_NH == 0 && m->sensitivities->count > 0 && fmident_sensitivities_start(m)) {
+    return enter_error(m);
+  }
   m->now.state = STATE_STEP_COMPLETE;
   return fmi2OK;
 }
@@ -297,6 +300,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
 #endif
   if (fmident_ensure(m, VALID_C)) return enter_error(m);
 #if FMIDENT_EVENTS
+  fmident_saltation_input(m);
   if (fmident_input_event(m)) return enter_error(m);
   m->reading = READ_IS_CURRENT;
 #endif

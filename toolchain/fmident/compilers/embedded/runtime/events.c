@@ -2,7 +2,7 @@
  * integrated is smooth. At an event they are found by iteration: first with what was before the
  * event fixed, then again with the new values as those from before, until nothing changes any
  * more (Modelica language specification 3.6, section 8.6 and appendix B). */
-#include "instance.h"
+#include "sensitivities.h"
 
 #if FMIDENT_EVENTS
 
@@ -51,7 +51,7 @@ static int cannot(Instance *m, double t, const char *what) {
   return 1;
 }
 
-static int live(Instance *m, double since, const double *x, double *relations) {
+int fmident_relations_now(Instance *m, double since, const double *x, double *relations) {
   const double t = m->now.t + since;
   fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
   m->res[0] = relations;
@@ -90,7 +90,7 @@ static int try_relations(Instance *m, double since, const double *x, double *aft
   if (update(m, since, x, d, after)) return 1;
   memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
   hold(m);
-  return live(m, since, x, relations);
+  return fmident_relations_now(m, since, x, relations);
 }
 
 /* Relations that switch each other to and fro may have values that agree all the same: a clutch
@@ -136,7 +136,7 @@ static int settle(Instance *m, double since, double *x, double *after, int initi
       memcpy(m->held + HELD_D, d, FMIDENT_ND * sizeof(double));
       hold(m);
     }
-    if (live(m, since, x, relations)) return 1;
+    if (fmident_relations_now(m, since, x, relations)) return 1;
     relation = first_difference(relations, m->held, FMIDENT_NR);
     if (relation >= 0) m->row.relation = relation;
     for (size_t i = 0; pass > SEARCHED_AFTER / 2 && i < FMIDENT_NR; ++i) {
@@ -175,14 +175,19 @@ static int end_phases(Instance *m) {
 
 static int iterate(Instance *m, double since, double *x) {
   double after[NX];
+  const int differentiate = m->sensitivities->count > 0;
   for (int round = 0; round < MOST_ROUNDS; ++round) {
     int changed;
     if (settle(m, since, x, after, 0)) return 1;
+    if (differentiate) fmident_saltation_round(m, since, x);
     changed = first_difference(after, x, FMIDENT_NX) >= 0 ||
               first_difference(m->before, m->held + HELD_D, FMIDENT_ND) >= 0;
     memcpy(m->before, m->held + HELD_D, FMIDENT_ND * sizeof(double));
     memcpy(x, after, FMIDENT_NX * sizeof(double));
-    if (!changed && !end_phases(m)) return 0;
+    if (!changed && !end_phases(m)) {
+      if (differentiate) fmident_saltation_end(m, since, x);
+      return 0;
+    }
   }
   snprintf(m->trouble, sizeof m->trouble,
            "the event at %.17g does not end: each change of a discrete variable or state causes "
@@ -191,7 +196,7 @@ static int iterate(Instance *m, double since, double *x) {
   return 1;
 }
 
-static int samples(Instance *m, double *pairs) {
+int fmident_sample_pairs(Instance *m, double *pairs) {
   if (FMIDENT_NS == 0) return 0;
   m->arg[0] = m->p;
   m->arg[1] = m->c;
@@ -206,14 +211,18 @@ static double slack(double t, double interval) {
 
 static double due(const double *pair, double tick) { return pair[0] + tick * pair[1]; }
 
+int fmident_is_due(const double *pair, double tick, double t) {
+  return due(pair, tick) <= t + slack(t, pair[1]);
+}
+
 /* Make true the samples that are due. */
 static int sample(Instance *m, double since) {
   double pairs[2 * NS];
   const double t = m->now.t + since;
-  if (samples(m, pairs)) return cannot(m, t, "samples");
+  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples");
   for (size_t k = 0; k < FMIDENT_NS; ++k) {
     const double *pair = pairs + 2 * k;
-    while (due(pair, m->ticks[k]) <= t + slack(t, pair[1])) {
+    while (fmident_is_due(pair, m->ticks[k], t)) {
       m->held[HELD_SAMPLES + k] = 1.0;
       m->ticks[k] += 1.0;
     }
@@ -223,7 +232,7 @@ static int sample(Instance *m, double since) {
 
 double fmident_next_sample(Instance *m, double span) {
   double pairs[2 * NS], next = INFINITY;
-  if (FMIDENT_NS == 0 || samples(m, pairs)) return next;
+  if (FMIDENT_NS == 0 || fmident_sample_pairs(m, pairs)) return next;
   for (size_t k = 0; k < FMIDENT_NS; ++k) {
     const double at = due(pairs + 2 * k, m->ticks[k]) - m->now.t;
     if (at <= span + slack(m->now.t + span, pairs[2 * k + 1])) {
@@ -233,7 +242,8 @@ double fmident_next_sample(Instance *m, double span) {
   return next;
 }
 
-int fmident_event(Instance *m, double since, double *x) {
+int fmident_event(Instance *m, double since, double *x, EventKind kind) {
+  if (m->sensitivities->count > 0) fmident_saltation_begin(m, since, x, kind);
   m->has_happened = 1;
   if (sample(m, since)) return 1;
   hold(m);
@@ -262,6 +272,7 @@ int fmident_events_start(Instance *m) {
   memcpy(m->held + HELD_D, m->before, FMIDENT_ND * sizeof(double));
   hold(m);
   if (settle(m, 0.0, m->x, after, INITIALLY)) return report(m);
+  if (m->sensitivities->count > 0) fmident_saltation_start(m, m->x);
   memcpy(m->x, after, FMIDENT_NX * sizeof(double));
   return 0;
 }
@@ -272,7 +283,7 @@ int fmident_events_begin(Instance *m) {
   m->trouble[0] = '\0';
   memcpy(m->before, m->held + HELD_D, FMIDENT_ND * sizeof(double));
   m->held[HELD_INITIAL] = 0.0;
-  if (samples(m, pairs)) return cannot(m, t, "samples") | report(m);
+  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples") | report(m);
   for (size_t k = 0; k < FMIDENT_NS; ++k) {
     const double *pair = pairs + 2 * k;
     if (!(pair[1] > 0.0) || !isfinite(pair[0])) {
@@ -280,14 +291,14 @@ int fmident_events_begin(Instance *m) {
     }
     m->ticks[k] = fmax(0.0, ceil((t - slack(t, pair[1]) - pair[0]) / pair[1]));
   }
-  return fmident_event(m, 0.0, m->x) ? report(m) : 0;
+  return fmident_event(m, 0.0, m->x, EVENT_IS_GIVEN) ? report(m) : 0;
 }
 
 /* A host may change the interval of a sample: those that follow are multiples of the new one. */
 static int count_anew(Instance *m) {
   double pairs[2 * NS];
   const double t = m->now.t;
-  if (samples(m, pairs)) return cannot(m, t, "samples");
+  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples");
   for (size_t k = 0; k < FMIDENT_NS; ++k) {
     const double *pair = pairs + 2 * k;
     const double until = t + slack(t, pair[1]);
@@ -303,11 +314,12 @@ static int count_anew(Instance *m) {
 
 int fmident_input_event(Instance *m) {
   const int changed = m->change;
-  if (!(changed & (CHANGE_JUMP | CHANGE_RESTART)) && !fmident_has_switched(m, 0.0, m->x)) return 0;
+  const EventKind kind = changed & (CHANGE_JUMP | CHANGE_RESTART) ? EVENT_IS_GIVEN : EVENT_OF_MODEL;
+  if (kind == EVENT_OF_MODEL && !fmident_has_switched(m, 0.0, m->x)) return 0;
   m->trouble[0] = '\0';
   m->change |= CHANGE_RESTART;
   if ((changed & CHANGE_RESTART) && count_anew(m)) return report(m);
-  return fmident_event(m, 0.0, m->x) ? report(m) : 0;
+  return fmident_event(m, 0.0, m->x, kind) ? report(m) : 0;
 }
 
 /* Move what an event changes to where it is kept, or back. */
@@ -326,6 +338,7 @@ static void keep(Instance *m, int back) {
 void fmident_undo_reading(Instance *m) {
   if (m->reading == READ_IS_TRIAL) {
     keep(m, 1);
+    fmident_saltation_keep(m, 1);
     hold(m);
   }
   if (m->reading != READ_IS_CURRENT) m->reading = READ_LOOKS_FIRST;
@@ -338,6 +351,7 @@ int fmident_prepare_reading(Instance *m) {
   if (m->reading != READ_LOOKS_FIRST || m->now.state != STATE_STEP_COMPLETE) return 0;
   if (fmident_ensure(m, VALID_C)) return 1;
   keep(m, 0);
+  fmident_saltation_keep(m, 0);
   m->reading = READ_IS_TRIAL;
   failed = fmident_input_event(m);
   m->change = change;
@@ -349,6 +363,7 @@ int fmident_prepare_reading(Instance *m) {
 
 int fmident_events_end(Instance *m) {
   m->trouble[0] = '\0';
+  if (m->sensitivities->count > 0) fmident_saltation_begin(m, 0.0, m->x, EVENT_IS_GIVEN);
   m->held[HELD_TERMINAL] = 1.0;
   hold(m);
   return iterate(m, 0.0, m->x) ? report(m) : 0;
@@ -357,7 +372,7 @@ int fmident_events_end(Instance *m) {
 int fmident_has_switched(Instance *m, double since, const double *x) {
   double relations[NR];
   if (FMIDENT_NR == 0) return 0;
-  if (live(m, since, x, relations)) return 0; /* the integrator will say why */
+  if (fmident_relations_now(m, since, x, relations)) return 0; /* the integrator will say why */
   return first_difference(relations, m->held, FMIDENT_NR) >= 0;
 }
 
@@ -428,7 +443,7 @@ int fmident_pass_events(Instance *m, double span) {
       since = end;
       if (next > span) return 0;
     }
-    if (fmident_event_in_a_row(m, since, span) || fmident_event(m, since, m->x)) return report(m);
+    if (fmident_event_in_a_row(m, since, span) || fmident_event(m, since, m->x, EVENT_OF_MODEL)) return report(m);
   }
 }
 

@@ -174,8 +174,10 @@ int fmident_initial_derivative(Instance *instance, double *derivative);
 int fmident_events_start(Instance *instance);
 /* After initialization mode. */
 int fmident_events_begin(Instance *instance);
-/* Let happen what happens at an event; `x` are the states before and after it. */
-int fmident_event(Instance *instance, double since, double *x);
+/* Let happen what happens at an event; `x` are the states before and after it. Its instant is
+ * given, or it follows from the model itself. */
+typedef enum { EVENT_IS_GIVEN, EVENT_OF_MODEL } EventKind;
+int fmident_event(Instance *instance, double since, double *x, EventKind kind);
 int fmident_events_end(Instance *instance);
 /* The event of what the host has set since the last step. */
 int fmident_input_event(Instance *instance);
@@ -183,6 +185,10 @@ int fmident_input_event(Instance *instance);
 void fmident_undo_reading(Instance *instance);
 /* Before something is read: the values belong to what the host has set. Logs why if it fails. */
 int fmident_prepare_reading(Instance *instance);
+/* What relations are now; start and interval of each sample, and whether one is due. */
+int fmident_relations_now(Instance *instance, double since, const double *x, double *relations);
+int fmident_sample_pairs(Instance *instance, double *pairs);
+int fmident_is_due(const double *pair, double tick, double t);
 /* When the next sample is due; INFINITY if none is until `span`. */
 double fmident_next_sample(Instance *instance, double span);
 /* Whether a relation has switched since the last event. */

@@ -120,6 +120,9 @@ static void follow(Instance *m, double size, int implicit) {
   const Taken taken = {&s->path, size, implicit ? NULL : &s->explicit, s->rosenbrock};
   if (m->sensitivities->count == 0 || m->sensitivities->lost[0]) return;
   fmident_variational_step(m, &taken);
+#if FMIDENT_EVENTS
+  fmident_refuse_touching(m, &taken);
+#endif
 }
 
 #if FMIDENT_EVENTS
@@ -140,6 +143,9 @@ static int end_at_event(Instance *m, double size, int implicit) {
   const double fraction = fmident_first_switch(m, path->t, size, between, &taken);
   double x[N];
   if (fraction > 1.0) return 0;
+  if (m->sensitivities->count > 0 && !m->sensitivities->lost[0]) {
+    fmident_variational_cut(m, &taken, fraction * size);
+  }
   between(&taken, fraction, x);
   path->t += fraction * size;
   copy(path->x, x);
@@ -154,7 +160,7 @@ static int event(Instance *m, double span) {
   Integrator *s = m->integrator;
   s->event = 0;
   s->path.slope_known = s->path.linearised = 0;
-  return fmident_event_in_a_row(m, s->path.t, span) || fmident_event(m, s->path.t, s->path.x);
+  return fmident_event_in_a_row(m, s->path.t, span) || fmident_event(m, s->path.t, s->path.x, EVENT_OF_MODEL);
 }
 #endif
 

@@ -78,6 +78,11 @@ void fmident_states_between(const Taken *taken, double fraction, double *x);
  * `Sensitivities`; the states go on. */
 void fmident_variational_step(Instance *instance, const Taken *taken);
 
+/* The same for a step that an event has ended, after a shorter time. */
+void fmident_variational_cut(Instance *instance, const Taken *taken, double size);
+/* touching.c: a relation that comes near to switching within a step, and turns back */
+void fmident_refuse_touching(Instance *instance, const Taken *taken);
+
 /* switching.c: if a condition switches within it, the sensitivities take it. */
 typedef enum {
   NOTHING_SWITCHES, /* and nothing is done */

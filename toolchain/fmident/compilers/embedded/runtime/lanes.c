@@ -54,3 +54,21 @@ int fmident_rhs_along(const double **arg, double **res, long stride) {
 int fmident_outputs_along(const double **arg, double **res, long stride) {
   return CALL(fmident_outputs_along);
 }
+
+#if FMIDENT_EVENTS
+int fmident_indicators_along(const double **arg, double **res, long stride) {
+  return CALL(fmident_indicators_along);
+}
+
+int fmident_samples_along(const double **arg, double **res, long stride) {
+  return CALL(fmident_samples_along);
+}
+
+int fmident_starts_along(const double **arg, double **res, long stride) {
+  return CALL(fmident_starts_along);
+}
+
+int fmident_update_along(const double **arg, double **res, long stride) {
+  return CALL(fmident_update_along);
+}
+#endif

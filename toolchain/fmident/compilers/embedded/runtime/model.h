@@ -42,13 +42,14 @@ fmident_Function fmident_directional_initial;
 
 /* (p) -> (elements of d c / d p that are not zero for good) */
 fmident_Function fmident_calculated_derivatives;
-/* (t, x, u, p, c, sx, sp) -> (sw, sc): derivative along the direction (sx, sp) */
+/* (t, x, u, p, c, sx, sp, sh) -> (sw, sc): derivative along the direction (sx, sp, sh), sh being
+ * that of what is held between events */
 fmident_Function fmident_directional_locals;
 
 /* Conditions of the state derivatives, FMIDENT_MODES of them, and the modes that stand for them. */
 fmident_Function fmident_switches;     /* (t, x, u, p, c) -> (indicators, modes) */
 fmident_Function fmident_switched_rhs; /* (t, x, u, p, c, modes) -> (dx) */
-/* (t, x, u, p, c, st, sx, su, sp) -> derivative of the indicators along (st, sx, su, sp) */
+/* (t, x, u, p, c, st, sx, su, sp, sh) -> derivative of the indicators along (st, sx, su, sp, sh) */
 fmident_Function fmident_directional_switches;
 
 /* What is held between events stands in c behind the calculated parameters: FMIDENT_NR relations,
@@ -62,6 +63,8 @@ fmident_Function fmident_live;    /* (t, x, u, p, c) -> (relations, as they are 
 fmident_Function fmident_samples; /* (p, c) -> (start and interval of each sample) */
 fmident_Function fmident_starts;  /* (t, x, u, p, c) -> (d before the start) */
 fmident_Function fmident_update;  /* (t, x, u, p, c, d before) -> (d, x) */
+/* (t, x, u, p, c, dx, du) -> what passes through zero where a relation switches, and how fast */
+fmident_Function fmident_indicators;
 
 /* (t, x, u, p, c, modes) -> (elements of d dx / d x) */
 fmident_Function fmident_switched_jacobian;
@@ -80,6 +83,11 @@ extern const Elements fmident_calculated_elements, fmident_switched_elements;
 typedef int fmident_Lanes(const double **arg, double **res, long stride);
 fmident_Lanes fmident_rhs_along;
 fmident_Lanes fmident_outputs_along;
+/* With FMIDENT_NH > 0; the last has d before the event in place of modes, and is differentiated
+ * along it, too. */
+fmident_Lanes fmident_indicators_along, fmident_samples_along;
+fmident_Lanes fmident_starts_along; /* of initial states, and of d before the start */
+fmident_Lanes fmident_update_along; /* of d and x */
 
 extern const char fmident_guid[];
 extern const double fmident_default_tolerance;

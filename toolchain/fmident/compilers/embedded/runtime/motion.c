@@ -230,13 +230,11 @@ static int go_on(Instance *m, struct Refined *r, double to, int is_explicit) {
   return fmident_rhs_at(m, path->t, path->x, path->slope);
 }
 
-static struct Refined *refined_of(Sensitivities *s) {
-  struct Refined *r = s->refined;
-  if (r) return r;
-  r = calloc(1, sizeof *r);
+static struct Refined *new_refined(Sensitivities *s) {
+  struct Refined *r = calloc(1, sizeof *r);
   if (r) r->rosenbrock = fmident_rosenbrock_new();
   if (r) r->room = fmident_path_room(&r->path, &r->explicit);
-  if (r && r->rosenbrock && r->room) return s->refined = r;
+  if (r && r->rosenbrock && r->room) return r;
   fmident_refined_delete(r);
   fmident_sensitivities_lose(s, "there is no memory for them");
   return NULL;
@@ -254,7 +252,7 @@ static void begin_with(Path *to, const Path *from) {
 
 static void refine(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
-  struct Refined *r = refined_of(s);
+  struct Refined *r = s->refined ? s->refined : (s->refined = new_refined(s));
   const int is_explicit = taken->explicit != NULL;
   const double end = taken->path->t + taken->size;
   double size = s->apart ? taken->size : 0.5 * taken->size, found[N];
@@ -303,6 +301,28 @@ static void refine(Instance *m, const Taken *taken) {
                              "in time does not say how they change",
                              m->now.t + r->path.t);
 }
+
+#if FMIDENT_EVENTS
+void fmident_variational_cut(Instance *m, const Taken *taken, double size) {
+  Sensitivities *s = m->sensitivities;
+  const int is_explicit = taken->explicit != NULL;
+  struct Refined *r = s->cut ? s->cut : (s->cut = new_refined(s));
+  if (!r) return;
+  if (!(size > rounding * fabs(m->now.t + taken->path->t))) return; /* nothing changes */
+  begin_with(&r->path, taken->path);
+  r->path.t = taken->path->t;
+  r->path.linearised = 0;
+  if (repeat(m, r, size, is_explicit)) {
+    fmident_sensitivities_lose(s, "the states cannot be followed to the event at %.17g",
+                               m->now.t + taken->path->t + size);
+  } else {
+    const Taken part = {&r->path, size, is_explicit ? &r->explicit : NULL, r->rosenbrock};
+    fmident_variational_step(m, &part);
+    fmident_refuse_touching(m, &part);
+  }
+  m->trouble[0] = '\0';
+}
+#endif
 
 void fmident_variational_step(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;

@@ -25,7 +25,9 @@ static void release(Sensitivities *s) {
   free(s->pivots);
 #if FMIDENT_STATES
   fmident_refined_delete(s->refined);
+  fmident_refined_delete(s->cut);
 #endif
+  free(s->kept);
   memset(s, 0, sizeof *s);
 }
 
@@ -36,12 +38,15 @@ void fmident_sensitivities_delete(Sensitivities *s) {
 }
 
 int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned *known) {
-  const size_t columns = count + (N > 0); /* without states there is no motion */
+  const size_t columns = count + (N > 0 || FMIDENT_NH > 0); /* else there is no motion */
   const size_t stride = (columns + FMIDENT_LANES - 1) / FMIDENT_LANES * FMIDENT_LANES;
   const size_t matrix = N * stride, outputs = FMIDENT_NY * stride;
   const size_t stages = LARGER(8 * matrix, 5 * matrix + 9 * N * N + N) + outputs;
+  const size_t rows = LARGER(LARGER(N + FMIDENT_ND, FMIDENT_NR), 2 * FMIDENT_NS) * stride;
+  const size_t held = FMIDENT_ND * stride;
   const size_t total = 6 * matrix + (1 + FMIDENT_NU + FMIDENT_NP + FMIDENT_NC) * stride + 2 * N + stages +
-                       4 * FMIDENT_MODES + FMIDENT_SWITCHED_ELEMENTS;
+                       4 * FMIDENT_MODES + FMIDENT_SWITCHED_ELEMENTS +
+                       (FMIDENT_NH + 4) * stride + rows + 2 * (held + FMIDENT_NR + matrix);
   if (count != s->count) {
     double *next;
     release(s);
@@ -49,7 +54,8 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     s->known = malloc(count * sizeof *s->known);
     s->pivots = malloc((3 * N + 1) * sizeof *s->pivots);
     s->block = calloc(total + 1, sizeof *s->block);
-    if (!s->known || !s->pivots || !s->block) {
+    s->kept = malloc(sizeof *s);
+    if (!s->known || !s->pivots || !s->block || !s->kept) {
       release(s);
       return 1;
     }
@@ -62,6 +68,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     TAKE(slope, matrix);
     TAKE(along_p, FMIDENT_NP * stride);
     TAKE(along_c, FMIDENT_NC * stride);
+    TAKE(held, FMIDENT_NH * stride);
     TAKE(along_t, stride);
     TAKE(along_u, FMIDENT_NU * stride);
     TAKE(floors, matrix);
@@ -74,9 +81,18 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     TAKE(modes_after, FMIDENT_MODES);
     TAKE(modes_between, FMIDENT_MODES);
     TAKE(indicators, FMIDENT_MODES);
+    TAKE(held_before, held);
+    TAKE(shift, stride);
+    TAKE(shifts, stride);
+    TAKE(last_shift, stride);
+    TAKE(rows, rows);
+    TAKE(tracked, 2 * FMIDENT_NR);
+    TAKE(trial, 2 * matrix + held + stride);
 #undef TAKE
+    if (FMIDENT_NH > 0) s->held += HELD_D * stride;
   }
-  if (N > 0 && count > 0) s->along_t[count] = 1.0;
+  s->crossing.at = s->crossing.t = -INFINITY;
+  if ((N > 0 || FMIDENT_NH > 0) && count > 0) s->along_t[count] = 1.0;
   if (known && count > 0) memcpy(s->known, known, count * sizeof *known);
   s->lost[0] = '\0';
   fmident_sensitivities_restart(s);
@@ -84,7 +100,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
 }
 
 void fmident_sensitivities_restart(Sensitivities *s) {
-  s->slope_known = s->modes_known = s->modes_ahead = s->apart = 0;
+  s->slope_known = s->modes_known = s->modes_ahead = s->apart = s->tracks = 0;
   s->error_before = s->part = s->radius = 0.0;
   for (int i = 0; s->count > 0 && i < N; ++i) {
     s->vector[i] = fabs(fmident_nominals[i]);
@@ -137,17 +153,23 @@ static int ensure_directions(Instance *m) {
 
 int fmident_along(Instance *m, fmident_Lanes *function, double since, const double *x,
                   const double *states, double *result) {
+  return fmident_lanes(m, function, since, x, m->sensitivities->modes, states, result);
+}
+
+int fmident_lanes(Instance *m, fmident_Lanes *function, double since, const double *x,
+                  const double *sixth, const double *states, double *result) {
   const Sensitivities *s = m->sensitivities;
   const double t = m->now.t + since;
   if (ensure_directions(m)) return 1;
   fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
-  m->arg[5] = s->modes;
+  m->arg[5] = sixth;
   for (size_t lane = 0; lane < s->stride; lane += FMIDENT_LANES) {
     m->arg[6] = states + lane;
     m->arg[7] = s->along_p + lane;
     m->arg[8] = s->along_c + lane;
     m->arg[9] = s->along_t + lane;
     m->arg[10] = s->along_u + lane;
+    m->arg[11] = s->held_before + lane;
     m->res[0] = result + lane;
     if (function(m->arg, m->res, (long)s->stride)) return 1;
   }
@@ -185,9 +207,13 @@ double fmident_sensitivities_radius(Sensitivities *s) {
 int fmident_sensitivities_start(Instance *m) {
   Sensitivities *s = m->sensitivities;
   s->lost[0] = '\0';
+  s->crossing.at = s->crossing.t = -INFINITY;
   fmident_sensitivities_restart(s);
+#if FMIDENT_EVENTS
+  m->now.valid &= ~VALID_X; /* they are found together with what is held */
+#endif
   if (fmident_ensure(m, VALID_C | VALID_X)) return 1;
-#if FMIDENT_STATES
+#if FMIDENT_STATES && !FMIDENT_EVENTS
   memset(s->states, 0, N * s->stride * sizeof *s->states);
   memset(s->along_u, 0, FMIDENT_NU * s->stride * sizeof *s->along_u);
   memset(m->seed_u, 0, FMIDENT_NU * sizeof(double));
@@ -210,7 +236,6 @@ int fmident_sensitivities_start(Instance *m) {
 }
 
 int fmident_is_known(unsigned reference) {
-  if (FMIDENT_NH > 0) return 0; /* events would have to be differentiated, too */
   const unsigned start = reference - FMIDENT_VR_X;
   if (reference - FMIDENT_VR_P < FMIDENT_NP) return 1;
   return start < FMIDENT_NX && fmident_state_settable[start];
@@ -251,13 +276,16 @@ fmi2Status fmidentSetSensitivityVariables(fmi2Component c, const fmi2ValueRefere
 static int along(Instance *m, unsigned reference, size_t j, double *value) {
   const Sensitivities *s = m->sensitivities;
   const unsigned q = s->known[j] - FMIDENT_VR_P;
-  double t = m->now.t;
+  double t = m->now.t, held[FMIDENT_NH + 1];
+  memset(held, 0, sizeof held);
+  for (size_t i = 0; i < FMIDENT_ND; ++i) held[HELD_D + i] = s->held[i * s->stride + j];
   memset(m->seed_p, 0, FMIDENT_NP * sizeof(double));
   if (q < FMIDENT_NP) m->seed_p[q] = 1.0;
   for (size_t i = 0; i < FMIDENT_NX; ++i) m->seed_x[i] = s->states[i * s->stride + j];
   fmident_arguments(m, &t, m->x, m->u);
   m->arg[5] = m->seed_x;
   m->arg[6] = m->seed_p;
+  m->arg[7] = held;
   m->res[0] = m->seed_w;
   m->res[1] = m->seed_c;
   if (fmident_directional_locals(m->arg, m->res, m->iw, m->work, 0)) return 1;
@@ -277,6 +305,8 @@ static int get_one(Instance *m, unsigned reference, const double *outputs, const
     from = s->states + (reference - FMIDENT_VR_X) * s->stride;
   } else if (reference - FMIDENT_VR_DX < FMIDENT_NX) {
     from = slopes + (reference - FMIDENT_VR_DX) * s->stride;
+  } else if (reference >= FMIDENT_VR_D) {
+    from = s->held + (reference - FMIDENT_VR_D) * s->stride; /* 0 of Integer and Boolean ones */
   }
   if (from) {
     for (size_t j = 0; j < s->count; ++j) values[j * stride] = from[j];
@@ -316,6 +346,10 @@ fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unk
   }
   if (s->count == 0 || n == 0) return fmi2OK;
   if (m->now.state == STATE_INITIALIZATION && fmident_sensitivities_start(m)) return fmi2Error;
+#if FMIDENT_EVENTS
+  if (fmident_ensure(m, VALID_C | VALID_X) || fmident_prepare_reading(m)) return fmi2Error;
+  if (!s->lost[0] && fmident_saltation_here(m)) return fail(m, fmident_saltation_here(m));
+#endif
   if (s->lost[0]) return fail(m, s->lost);
   if (fmident_ensure(m, VALID_C | VALID_X)) return fmi2Error;
   if (needs_outputs) {

@@ -8,6 +8,14 @@
 #include "instance.h"
 #include "lanes.h"
 
+/* The last event whose instant follows the knowns. */
+typedef struct {
+  double at;    /* its time */
+  double t;     /* the same if sensitivities jumped there */
+  double doubt; /* how exactly that is known, s */
+  int which;    /* what caused it */
+} Crossing;
+
 struct Sensitivities {
   size_t count;    /* of knowns; 0: nobody asks */
   size_t stride;   /* of the rows: `count` and one more, filled up to the lanes */
@@ -29,6 +37,20 @@ struct Sensitivities {
   double error_before; /* of the part before, as estimated */
 
   double *along_t, *along_u, *along_p, *along_c; /* d t / d known, ... */
+  double *held;   /* d d / d known, now, behind `along_c`: what a snapshot keeps */
+  double *last_shift; /* of the instant of the last event that counts: likewise */
+  Crossing crossing;
+  double *held_before; /* at an event: of d before it */
+  double *shift;       /* of its instant, with the knowns */
+  double *shifts;      /* the same of one of its causes */
+  double *rows;        /* scratch at events */
+  char doubtful[256];  /* why the shift cannot be trusted; empty: it can */
+  Crossing cause;      /* of the event that is happening */
+  EventKind kind;
+  double *tracked; /* indicators and their rates where a step begins, where `tracks` */
+  int tracks;
+  double *trial;               /* what is kept while others are there for reading only */
+  struct Sensitivities *kept;  /* likewise */
   double *motion;            /* dx/dt where the last column began */
   double *floors;            /* what is enough of the error of a small one */
   double *elements;          /* of the Jacobian; scratch, as all that follow */
@@ -39,6 +61,7 @@ struct Sensitivities {
   int *pivots;    /* 3 N */
   double *block;  /* that all these are in */
   struct Refined *refined; /* states of parts of a step; NULL: not needed yet */
+  struct Refined *cut;     /* and of a step that ends at an event */
 };
 
 /* The functions of the extension. */
@@ -69,6 +92,10 @@ int fmident_sensitivities_start(Instance *instance);
 int fmident_along(Instance *instance, fmident_Lanes *function, double since, const double *x,
                   const double *states, double *result);
 
+/* The same of any function with lanes, whose sixth argument is given. */
+int fmident_lanes(Instance *instance, fmident_Lanes *function, double since, const double *x,
+                  const double *sixth, const double *states, double *result);
+
 /* The elements of the Jacobian, between two switches: 0 on success. */
 int fmident_elements_at(Instance *instance, double since, const double *x);
 
@@ -80,6 +107,22 @@ void fmident_motion_start(Sensitivities *sensitivities, const double *derivative
 int fmident_motion_agrees(Instance *instance, double since, const double *x,
                           const double *derivatives, double size, int is_explicit);
 void fmident_refined_delete(struct Refined *refined);
+
+/* saltation.c; with FMIDENT_NH > 0. How sensitivities pass an event: before it, in each round of
+ * its iteration, and when it has happened. */
+void fmident_saltation_begin(Instance *instance, double since, const double *x, EventKind kind);
+void fmident_saltation_round(Instance *instance, double since, const double *x);
+void fmident_saltation_end(Instance *instance, double since, const double *x);
+/* Those of the start, with the states before what happens there. */
+void fmident_saltation_start(Instance *instance, const double *x);
+/* Keep them while others are there for reading, or bring them back. */
+void fmident_saltation_keep(Instance *instance, int back);
+/* touching.c: what the error of the states, as the tolerance allows it, does to an indicator. */
+double fmident_doubt_of(Instance *instance, double since, const double *x, int which);
+/* Why there are none at the present communication point only; NULL if there are. */
+const char *fmident_saltation_here(const Instance *instance);
+/* An input jumps or bends where an event has happened whose instant follows the knowns. */
+void fmident_saltation_input(Instance *instance);
 
 /* Of the spectrum of the Jacobian whose elements were evaluated last. */
 double fmident_sensitivities_radius(Sensitivities *sensitivities);

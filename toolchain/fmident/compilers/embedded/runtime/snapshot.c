@@ -12,6 +12,7 @@ typedef struct {
   char guid[64]; /* of the FMU that it belongs to */
   Status status;
   size_t count; /* of knowns of sensitivities */
+  Crossing crossing;
   char lost[sizeof(((Sensitivities *)0)->lost)];
 } Head;
 
@@ -22,9 +23,11 @@ typedef struct {
 
 #define PLAIN_SIZE (SNAPSHOT_DOUBLES * sizeof(double) + SNAPSHOT_FLAGS)
 
-/* Of each known: its value reference, the sensitivities and their largest sizes. */
+/* Of each known: its value reference, the sensitivities and their largest sizes, those of discrete
+ * variables, and the shift of the last event. */
 static size_t body_size(size_t count) {
-  return PLAIN_SIZE + count * (sizeof(unsigned) + 2 * FMIDENT_NX * sizeof(double));
+  return PLAIN_SIZE +
+         count * (sizeof(unsigned) + (2 * FMIDENT_NX + FMIDENT_ND + 1) * sizeof(double));
 }
 
 static void free_snapshot(Snapshot *s) {
@@ -55,6 +58,8 @@ static void move_sensitivities(Sensitivities *s, unsigned char *body, int keep) 
   MOVE(s->known, s->count * sizeof *s->known);
   for (size_t i = 0; i < FMIDENT_NX; ++i) MOVE(s->states + i * s->stride, row);
   for (size_t i = 0; i < FMIDENT_NX; ++i) MOVE(s->sizes + i * s->stride, row);
+  for (size_t i = 0; i < FMIDENT_ND; ++i) MOVE(s->held + i * s->stride, row);
+  MOVE(s->last_shift, row);
 #undef MOVE
 }
 
@@ -82,6 +87,7 @@ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
   memcpy(s->body, m->doubles, SNAPSHOT_DOUBLES * sizeof(double));
   memcpy(s->body + SNAPSHOT_DOUBLES * sizeof(double), m->flags, SNAPSHOT_FLAGS);
   memcpy(s->head.lost, m->sensitivities->lost, sizeof s->head.lost);
+  s->head.crossing = m->sensitivities->crossing;
   move_sensitivities(m->sensitivities, s->body, 1);
   m->change |= CHANGE_RESTART;
   *state = s;
@@ -98,6 +104,7 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
   }
   move_sensitivities(m->sensitivities, s->body, 0);
   memcpy(m->sensitivities->lost, s->head.lost, sizeof s->head.lost);
+  m->sensitivities->crossing = s->head.crossing;
   m->now = s->head.status;
   memcpy(m->doubles, s->body, SNAPSHOT_DOUBLES * sizeof(double));
   memcpy(m->flags, s->body + SNAPSHOT_DOUBLES * sizeof(double), SNAPSHOT_FLAGS);

@@ -46,13 +46,14 @@ static int same(const double *a, const double *b) {
 
 /* The derivative of all indicators along a direction. */
 static int change_along(Instance *m, double since, const double *x, double time, const double *sx,
-                        const double *su, const double *sp, double *change) {
+                        const double *su, const double *sp, const double *sh, double *change) {
   const double t = m->now.t + since;
   fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
   m->arg[5] = &time;
   m->arg[6] = sx;
   m->arg[7] = su;
   m->arg[8] = sp;
+  m->arg[9] = sh;
   m->res[0] = change;
   return fmident_directional_switches(m->arg, m->res, m->iw, m->work, 0);
 }
@@ -67,10 +68,11 @@ static double largest(const double *values) {
  * `m->sensitivities->modes` has the others as they are. */
 static void jump(Instance *m, int which, const int *follows, double since, const double *x) {
   Sensitivities *s = m->sensitivities;
-  double nothing[FMIDENT_NU + FMIDENT_NP + 1];
+  double nothing[FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + 1], held[FMIDENT_NH + 1];
   double before[N], after[N], change[MODES + 1], rate_before, rate_after, scale;
   int jumps = 0;
   memset(nothing, 0, sizeof nothing);
+  memset(held, 0, sizeof held);
   if (evaluate(m, fmident_switched_rhs, since, x, s->modes, before, NULL)) goto lost;
   s->modes[which] = s->modes_between[which];
   for (int i = 0; follows && i < MODES; ++i) {
@@ -83,9 +85,9 @@ static void jump(Instance *m, int which, const int *follows, double since, const
     jumps |= fabs(after[i] - before[i]) > least_jump * fmax(size, least_jump * scale);
   }
   if (!jumps) return;
-  if (change_along(m, since, x, 1.0, before, m->du, nothing, change)) goto lost;
+  if (change_along(m, since, x, 1.0, before, m->du, nothing, nothing, change)) goto lost;
   rate_before = change[which];
-  if (change_along(m, since, x, 1.0, after, m->du, nothing, change)) goto lost;
+  if (change_along(m, since, x, 1.0, after, m->du, nothing, nothing, change)) goto lost;
   rate_after = change[which];
   if (!(rate_before * rate_after > 0.0) ||
       fabs(rate_after) < least_agreement * fabs(rate_before) * least_agreement) {
@@ -102,7 +104,8 @@ static void jump(Instance *m, int which, const int *follows, double since, const
     for (int i = 0; i < N; ++i) m->seed_x[i] = s->states[(size_t)i * s->stride + j];
     memset(m->seed_p, 0, FMIDENT_NP * sizeof(double));
     if (q < FMIDENT_NP) m->seed_p[q] = 1.0;
-    if (change_along(m, since, x, 0.0, m->seed_x, nothing, m->seed_p, change)) goto lost;
+    for (size_t i = 0; i < FMIDENT_ND; ++i) held[HELD_D + i] = s->held[i * s->stride + j];
+    if (change_along(m, since, x, 0.0, m->seed_x, nothing, m->seed_p, held, change)) goto lost;
     shift = -change[which] / rate_before; /* of the instant, with the parameter */
     for (int i = 0; i < N; ++i) {
       s->states[(size_t)i * s->stride + j] -= (after[i] - before[i]) * shift;
