@@ -316,8 +316,9 @@ def _tell(
                 f" ({_precision(row['relative_standard_deviation'])})."
             )
         names = ", ".join(f"'{base.names[j]}'" for j in base.dependent)
+        verb, them = ("acts", "it") if len(base.dependent) == 1 else ("act", "them")
         monitor.note(
-            f"{names} act only through the base parameters: any values may be chosen for them,"
+            f"{names} {verb} only through the base parameters: any value may be chosen for {them},"
             " and the others move along."
         )
     if base.inert:

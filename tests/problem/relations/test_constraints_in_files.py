@@ -55,6 +55,8 @@ MISTAKES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
      ("problem.toml:23:11", "the number 3 has no unit", "'3 kg'")),
     ("strict", ('a = "m < 3 kg"',), ("problem.toml:23:8", "'<='")),
     ("not a comparison", ('a = "m + 3 kg"',), ("problem.toml:23:14", "says nothing")),
+    ("a unit that begins with a number", ('a = "m/k >= 0.3 1/s"',),
+     ("problem.toml:23:17", "unexpected '1'", "brackets, as in '0.3 [1/s]'")),
     ("not text", ("a = 3",), ("problem.toml:23", "must be a string")),
     ("constant and wrong", ('a = "3 kg <= 2 kg"',),
      ("problem.toml:23", "'a' (3 kg <= 2 kg) does not hold", "depends on no searched parameter")),

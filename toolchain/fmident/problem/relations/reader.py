@@ -257,6 +257,8 @@ class _Reader:
         hint = None
         if here.kind != "operator":
             hint = "an operator is missing: write products with '*'"
+            if here.kind == "number":
+                hint += "; a unit that begins with a number needs brackets, as in '0.3 [1/s]'"
         elif here.text == ",":
             hint = "write decimals with a point"
         raise self.error(f"unexpected '{shown(here.text)}'", hint)
