@@ -24,8 +24,9 @@ _SMALLEST, _LARGEST = 1e-3, 0.1
 interval the outputs are nearly linear, so that steps may be large against the solver's noise."""
 
 
-_GOES_ON = 0.02
-"""Part of the range of a variable by which a simulation from given states may differ."""
+_GOES_ON, _AT_REST = 0.02, 1e-3
+"""Part of the range of a variable by which a simulation from given states may differ, and what the
+range is at least, as a part of the largest value."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,6 +80,12 @@ class Propagation:
         self._variables = tuple(dict.fromkeys(wanted))
         self._places = [self._variables.index(name) for name in wanted]
         self._sizes = floor.copy()
+        self._least = np.zeros(len(self._variables))
+        for m in experiment.measurements:
+            noise = 0.0 if m.sigma is None else 10.0 * float(np.sqrt(np.mean(np.square(m.sigma))))
+            self._least[self._variables.index(m.variable)] = noise
+        for name, size in zip(state_names, floor, strict=True):
+            self._least[self._variables.index(name)] = size
 
     def predict(
         self, times: F64, inputs: F64, states: F64, parameters: F64, spread: F64
@@ -168,7 +175,9 @@ class Propagation:
         rest = self._evaluator.simulate_outputs(
             self._interval(times[middle : end + 1], inputs[middle:], there), self._variables, points
         )[0]
-        ranges = np.maximum(np.ptp(whole, axis=0), 1e-9 * np.abs(whole).max(axis=0))
+        # At rest there is nothing but the errors of the integrator.
+        small = np.maximum(self._least, _AT_REST * np.abs(whole).max(axis=0))
+        ranges = np.maximum(np.ptp(whole, axis=0), small)
         if not np.isfinite(rest).all():
             return ""
         away = np.abs(rest[-1] - whole[-1]) / np.where(ranges > 0.0, ranges, 1.0)

@@ -69,10 +69,9 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
             z = evaluator.space.from_physical(functions.best)
         ended = complete(functions, z, options.max_iterations, options.step_tolerance)
         p = functions.physical(ended.z)
+        steps = f"{ended.steps} Gauss-Newton step{'s' * (ended.steps > 1)}"
         said = f"{options.method} took {int(found.nit)} iterations" + (
-            f", {ended.steps} Gauss-Newton step{'s' * (ended.steps > 1)} completed it"
-            if ended.steps
-            else ""
+            f", {steps} {'completed it' if ended.arrived else 'followed'}" if ended.steps else ""
         )
         details = {"method_message": str(found.message).strip(), "method_status": int(found.status)}
         left = functions.violation(ended.z)

@@ -207,6 +207,17 @@ def test_a_state_that_is_not_named_is_refused() -> None:
         track(decay_problem(0), decay)
 
 
+def test_errors_of_the_integrator_at_rest_are_no_missing_state() -> None:
+    def resting(times, inputs, k, x_start=1.0):
+        return {"x": x_start + 1e-6 * np.sin(1e3 * (times - times[0]))}
+
+    for starts in ({"x_start": 1.0}, {"x_start": 0.0}):
+        problem = decay_problem(0)
+        experiment = dataclasses.replace(problem.experiments[0], start_values=starts)
+        problem = dataclasses.replace(problem, experiments=(experiment,))
+        assert track(problem, resting, **STATES).good.all()
+
+
 def test_an_output_without_sigma_is_refused() -> None:
     problem = static_problem()
     bare = dataclasses.replace(problem.experiments[0].measurements[0], sigma=None)

@@ -69,7 +69,10 @@ def why_not(path: str | os.PathLike[str], interface: InterfaceChoice = "auto") -
     if SENSITIVITIES.offered_by(check_archive(Path(path))):
         return ""
     if description.is_own:
-        return "the FMU offers no sensitivities, as those with events or with integrator=cvode"
+        return (
+            "the FMU offers no sensitivities: it was built with the option integrator=cvode, or by"
+            " an earlier fmident"
+        )
     other = [c for c in description.interfaces if c.kind == "model-exchange"]
     if other and not why_not(path, "model-exchange"):
         return (
