@@ -60,7 +60,7 @@ _OF_ONE_MODEL = {
 The others are compiled once on a machine."""
 
 _OF_LONG = ("-O1", "-fexpensive-optimizations")
-"""What these are compiled with in place of -O2, which takes half as much longer and is no faster.
+"""What these are compiled with in place of -O2, which takes half as much longer and is not faster.
 
 Without the second option, gcc leaves wide registers in a state in which scalar code is slow."""
 
