@@ -34,7 +34,7 @@ def test_a_good_run_has_everything(run: Any, problem: Problem) -> None:
     assert [i.number for i in result.history] == [0, 1]
     assert result.history[1].details == {"extra": 1.0}
     assert result.history[1].simulations >= 2
-    assert result.identifiability.verdict == "All 2 parameters are identifiable."
+    assert result.identifiability.verdict == "Both parameters are identifiable."
     table = result.parameters
     assert list(table["unit"]) == ["m", "1/s"]
     assert np.all(table["interval_95_low"] < GOOD)

@@ -67,7 +67,7 @@ def test_a_result_prints_its_parameters_with_uncertainty(run: Any) -> None:
     row = next(line for line in text.splitlines() if line.startswith("k"))
     assert f"{result.values['k']:.6g}" in row
     assert f"{result.parameters.loc['k', 'standard_error']:.6g}" in row
-    assert "All 2 parameters are identifiable." in text
+    assert "Both parameters are identifiable." in text
     assert len(text.splitlines()) < 15
     assert list(result.parameters)[:4] == [
         "value",

@@ -221,7 +221,7 @@ def test_a_search_that_was_cut_short_is_to_go_on(make_result: MakeResult) -> Non
 def test_says_which_parameters_are_identifiable_beside_one_on_its_bound(
     make_result: MakeResult,
 ) -> None:
-    rest = Identifiability(np.ones(2), 2, "All 2 parameters are identifiable.")
+    rest = Identifiability(np.ones(2), 2, "Both parameters are identifiable.")
     judgement = verdict(with_first(make_result(identifiability=rest), at_bound=True))
     assert judgement.reasons[0] == (
         "The other 2 parameters are identifiable, with mass held at its bound."

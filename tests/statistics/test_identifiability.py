@@ -96,7 +96,7 @@ def test_parameter_on_a_bound_is_left_out(basis: np.ndarray) -> None:
     held = np.array([False, True, False])
     found = statistics(basis[:, :3], ["a", "b", "c"], at_bound=held)
     reduced = statistics(basis[:, [0, 2]], ["a", "c"])
-    assert found.identifiability.verdict == "All 2 parameters are identifiable."
+    assert found.identifiability.verdict == "Both parameters are identifiable."
     assert np.isnan(found.standard_errors[1])
     assert np.isnan(found.intervals[1]).all()
     np.testing.assert_allclose(found.standard_errors[[0, 2]], reduced.standard_errors)

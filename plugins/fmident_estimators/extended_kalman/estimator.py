@@ -211,7 +211,8 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
                 f"[estimator]: a simulation that starts from the states in 'states' {wrong}",
                 location=location,
                 hint="'states' must have a line for each state of the FMU:"
-                " what sets it at the start = the variable of the state",
+                " what sets it at the start = the variable of the state. What an event has switched"
+                " cannot be set: models that remember it need another estimator",
             )
         return ExtendedKalmanTracker(
             propagation,

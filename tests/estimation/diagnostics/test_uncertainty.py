@@ -61,7 +61,7 @@ def test_rank_and_errors_are_right_where_forward_differences_are_too_inexact() -
     before = evaluator.simulations
     found = uncertainty(problem, evaluator, TRUTH, HELD)
     assert found.identifiability.rank == 2
-    assert found.identifiability.verdict == "All 2 parameters are identifiable."
+    assert found.identifiability.verdict == "Both parameters are identifiable."
     np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=0.1)
     assert before < evaluator.simulations <= before + 20
 

@@ -81,7 +81,8 @@ def headline(result: ProfileResult) -> str:
     if bent:
         parts.append(f"other than linearised: {', '.join(bent)}")
     if not parts:
-        what = "The profile agrees" if count == 1 else f"All {count} profiles agree"
+        all_of = "Both" if count == 2 else f"All {count}"
+        what = "The profile agrees" if count == 1 else f"{all_of} profiles agree"
         return f"{what} with the linearised intervals."
     return f"Of {count} profile{'' if count == 1 else 's'}, " + "; ".join(parts) + "."
 

@@ -331,7 +331,7 @@ def describe(
         sentences.append(
             "The parameter is identifiable."
             if count == 1
-            else f"All {count} parameters are identifiable."
+            else f"{'Both' if count == 2 else f'All {count}'} parameters are identifiable."
         )
     else:
         sentences.append(rank_sentence(analysis.rank, count, undecided=bool(undecided)))
