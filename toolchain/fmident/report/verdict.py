@@ -113,8 +113,10 @@ def verdict(result: EstimationResult) -> Verdict:
         reasons.append(_sentence(_which_are_meant(result, result.identifiability.verdict)))
         if _held_together(result):
             rank, free = result.identifiability.rank, sum(e.searched for e in result.estimates)
-            verb = "moves" if rank == 1 else "move"
-            reasons[-1] = f"{rank} of {free} parameters {verb} along the constraints, identifiable."
+            which = "this one is" if rank == 1 else "these are"
+            reasons[-1] = (
+                f"The constraints leave {rank} of {free} parameters free, and {which} identifiable."
+            )
     kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
     if kept:
         one = len(kept) == 1
