@@ -15,7 +15,8 @@ All functions are ``casadi.Function`` objects of SX expressions with these vecto
     every parameter that can be set, in the order of ``parameters``
 ``c``
     constants and calculated parameters, in the order of ``calculated``; a function of ``p``.
-    Behind them, in a model with events, what it holds between two events (:class:`Events`)
+    Behind them, in a model with events, what it holds between two events (:class:`Events`), and
+    in a model with algebraic loops their unknowns and inverse matrices (:class:`Loops`)
 """
 
 from __future__ import annotations
@@ -150,6 +151,70 @@ class Events:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """Equations that are solved together while the model is simulated, by Newton's method.
+
+    Parameters
+    ----------
+    names
+        Unknowns of the iteration, after tearing.
+    equations
+        Texts of the equations that are left for them, as many.
+    residual
+        ``(t, x, u, p, c) -> (g)``, zero at the solution. It needs no loop behind it.
+    nominals
+        Attribute ``nominal`` of each unknown, 1 where there is none.
+    """
+
+    names: tuple[str, ...]
+    equations: tuple[str, ...]
+    residual: Function
+    nominals: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Algebraic loops, in the order in which they are solved.
+
+    They are at the end of the vector ``c``: first the unknowns of all loops, those of `initial`
+    last, then for each loop the inverse of ``d g / d unknowns``, dense column-major.
+
+    Parameters
+    ----------
+    running
+        Those on which everything may depend.
+    initial
+        Those on which only the initial states depend. They contain no state.
+    starts
+        ``(p, c) -> (z)``: where the first iteration begins, for all unknowns.
+    """
+
+    running: tuple[Loop, ...]
+    initial: tuple[Loop, ...]
+    starts: Function
+
+    @property
+    def all(self) -> tuple[Loop, ...]:
+        """Those of both kinds."""
+        return self.running + self.initial
+
+    @property
+    def unknowns(self) -> int:
+        """Number of all unknowns."""
+        return sum(loop.size for loop in self.all)
+
+    @property
+    def count(self) -> int:
+        """Number of elements of ``c``."""
+        return self.unknowns + sum(loop.size**2 for loop in self.all)
+
+
+@dataclass(frozen=True)
 class OdeModel:
     """A causalised model: explicit ordinary differential equations with outputs.
 
@@ -171,8 +236,6 @@ class OdeModel:
         ``(t, u, p, c) -> (x)``: start values and initial equations.
     rhs
         ``(t, x, u, p, c) -> (xdot)``
-    jacobian
-        ``(t, x, u, p, c) -> (d xdot / d x)``, dense column-major
     output_values
         ``(t, x, u, p, c) -> (y)``
     local_values
@@ -193,6 +256,8 @@ class OdeModel:
         Parameters that cannot be set, by name. Some of them are in no vector.
     events
         ``None`` for a model without events.
+    loops
+        ``None`` for a model without algebraic loops that are solved by iteration.
     """
 
     name: str
@@ -207,7 +272,6 @@ class OdeModel:
     calculated_parameters: Function
     initial_states: Function
     rhs: Function
-    jacobian: Function
     output_values: Function
     local_values: Function
     assert_values: Function
@@ -218,8 +282,14 @@ class OdeModel:
     library_version: str = ""
     frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
     events: Events | None = None
+    loops: Loops | None = None
 
     @property
     def held_count(self) -> int:
-        """Number of elements of ``c`` behind the calculated parameters."""
+        """Number of elements of ``c`` that are held between events."""
         return self.events.held_count if self.events else 0
+
+    @property
+    def count_behind(self) -> int:
+        """Number of elements of ``c`` behind the calculated parameters."""
+        return self.held_count + (self.loops.count if self.loops else 0)

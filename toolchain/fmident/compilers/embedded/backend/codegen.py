@@ -10,13 +10,19 @@ from fmident.compilers.embedded.backend.batches import batch_code
 from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
-    along,
     calculated_along,
     symbols,
+    total_along,
 )
 from fmident.compilers.embedded.backend.events import event_functions, event_sizes
 from fmident.compilers.embedded.backend.lanes import linear_code
 from fmident.compilers.embedded.backend.layout import Layout
+from fmident.compilers.embedded.backend.loops import (
+    loop_functions,
+    loop_sizes,
+    loop_table,
+    total_jacobian,
+)
 from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
 
@@ -108,6 +114,7 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         derivatives.jacobian.function,
         *derivatives.switching,
         *event_functions(model),
+        *loop_functions(model),
     ]
 
 
@@ -118,20 +125,26 @@ def _of_batches(model: OdeModel, functions: Sequence[Function], integrator: str)
     found = [function for function in functions if function.name() in names]
     operations = sum(function.n_instructions() for function in found)
     small = len(model.states) <= LARGEST_ROSENBROCK and operations <= LARGEST_BATCH
-    return found if small and integrator != "cvode" and model.events is None else []
+    return found if small and integrator != "cvode" and not (model.events or model.loops) else []
+
+
+def _jacobian_of(model: OdeModel) -> tuple[list[ca.SX], ca.SX]:
+    """Return t, x, u, p and c, and the Jacobian, sparse."""
+    arguments = symbols(model.rhs)
+    return arguments, total_jacobian(model, ca.vec(model.rhs(*arguments)), arguments)
 
 
 def _jacobian(model: OdeModel) -> Function:
     """Return the elements of the Jacobian that are not zero for good, by column."""
-    arguments = symbols(model.jacobian)
-    values = ca.sparsify(model.jacobian(*arguments)).nonzeros()
+    arguments, matrix = _jacobian_of(model)
+    values = matrix.nonzeros()
     result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
     return ca.Function("fmident_jacobian", arguments, ca.cse([result]))
 
 
 def _jacobian_places(model: OdeModel) -> list[int]:
     """Return where these elements are in the matrix, column by column."""
-    sparsity = ca.sparsify(model.jacobian(*symbols(model.jacobian))).sparsity()
+    sparsity = _jacobian_of(model)[1].sparsity()
     return [
         row + len(model.states) * column
         for row, column in zip(*sparsity.get_triplet(), strict=True)
@@ -143,7 +156,9 @@ def _time_derivative(model: OdeModel) -> Function:
     t, x, u, p, c = symbols(model.rhs)
     du = ca.SX.sym("du", u.numel())
     value = ca.vec(model.rhs(t, x, u, p, c))
-    result = along(value, [t, u], [ca.SX(1.0), du])
+    still = [ca.SX(v.numel(), 1) for v in (x, p, c)]
+    seeds = [ca.SX(1.0), still[0], du, *still[1:]]
+    result = total_along(model, value, [t, x, u, p, c], seeds)
     return ca.Function("fmident_time_derivative", [t, x, u, p, c, du], ca.cse([result]))
 
 
@@ -153,7 +168,8 @@ def _directional(model: OdeModel) -> Function:
     sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
     sc = calculated_along(model, p, sp)
     values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
-    results = [along(value, [x, u, p, c], [sx, su, sp, sc]) for value in values]
+    seeds = [ca.SX(1, 1), sx, su, sp, sc]
+    results = [total_along(model, value, [t, x, u, p, c], seeds) for value in values]
     return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
 
 
@@ -163,7 +179,9 @@ def _directional_initial(model: OdeModel) -> Function:
     su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
     sc = calculated_along(model, p, sp)
     value = ca.vec(model.initial_states(t, u, p, c))
-    result = along(value, [u, p, c], [su, sp, sc])
+    x = ca.SX.sym("x", len(model.states))
+    seeds = [ca.SX(1, 1), ca.SX(x.numel(), 1), su, sp, sc]
+    result = total_along(model, value, [t, x, u, p, c], seeds)
     return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], ca.cse([result]))
 
 
@@ -173,7 +191,8 @@ def _directional_locals(model: OdeModel) -> Function:
     sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
     sh = ca.SX.sym("sh", model.held_count)
     sc = calculated_along(model, p, sp, sh)
-    sw = along(ca.vec(model.local_values(t, x, u, p, c)), [x, p, c], [sx, sp, sc])
+    seeds = [ca.SX(1, 1), sx, ca.SX(u.numel(), 1), sp, sc]
+    sw = total_along(model, ca.vec(model.local_values(t, x, u, p, c)), [t, x, u, p, c], seeds)
     results = ca.cse([sw, sc[: len(model.calculated)]])
     return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp, sh], results)
 
@@ -206,7 +225,11 @@ _ONE_MODEL = """\
 
 def _kind(model: OdeModel) -> str:
     """Return what files of the runtime know that are compiled once for all models of a kind."""
-    kinds = {"STATES": bool(model.states), "EVENTS": model.events is not None}
+    kinds = {
+        "STATES": bool(model.states),
+        "EVENTS": model.events is not None,
+        "ITERATIONS": model.loops is not None,
+    }
     return "".join(f"#define FMIDENT_{name} {int(value)}\n" for name, value in kinds.items())
 
 
@@ -239,6 +262,7 @@ def _sizes(
         "NW": len(model.locals),
         "NA": len(model.asserts),
         **event_sizes(model),
+        **loop_sizes(model),
         "SZ_ARG": max(12, *(f.sz_arg() for f in functions)),
         "SZ_RES": max(2, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
@@ -286,6 +310,16 @@ def _matrix(name: str, matrix: Matrix) -> list[str]:
     ]
 
 
+def _loops(model: OdeModel) -> list[str]:
+    loops = model.loops.all if model.loops else ()
+    return [
+        loop_table(model),
+        _numbers("fmident_loop_nominals", (n for loop in loops for n in loop.nominals)),
+        _strings("fmident_loop_unknowns", (n for loop in loops for n in loop.names)),
+        _strings("fmident_loop_equations", (q for loop in loops for q in loop.equations)),
+    ]
+
+
 def _data(
     model: OdeModel,
     layout: Layout,
@@ -318,5 +352,6 @@ def _data(
             ),
             _strings("fmident_relations", model.events.relations if model.events else ()),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
+            *_loops(model),
         ]
     )

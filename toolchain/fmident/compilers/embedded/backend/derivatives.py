@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from fmident.compilers.embedded.backend.loops import total_jacobian, with_loops
 from fmident.compilers.embedded.backend.switches import Switches, find_switches
 from fmident.compilers.embedded.model import Function, OdeModel
 
@@ -35,12 +36,34 @@ def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX, held: ca.SX | None = 
     p, sp
         Parameters and their direction.
     held
-        That of what is held between events; ``None`` where it does not change.
+        That of what is held between events; ``None`` where it does not change. The loops at the end
+        of ``c`` are left out.
     """
     sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
-    if not model.held_count:
-        return sc
-    return ca.vertcat(sc, ca.SX.zeros(model.held_count, 1) if held is None else held)
+    behind = ca.SX(model.count_behind, 1)
+    if held is not None and model.held_count:
+        behind[: model.held_count] = held
+    return ca.vertcat(sc, behind)
+
+
+def total_along(
+    model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]
+) -> ca.SX:
+    """Return the derivative of a vector along a direction, loops followed.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    value
+        A function of `arguments`.
+    arguments
+        t, x, u, p, c and others.
+    seeds
+        Direction of each; what stands for loops in that of c is not used.
+    """
+    followed = with_loops(model, arguments[:5], seeds[:5])
+    return along(value, arguments, [*seeds[:4], followed, *seeds[5:]])
 
 
 @dataclass(frozen=True)
@@ -102,7 +125,7 @@ class ModelDerivatives:
     def jacobian(self) -> Matrix:
         """``(t, x, u, p, c, modes) -> d dx / d x``, between two switches."""
         found = self.switches
-        matrix = _jacobian(found.result, found.arguments[1])
+        matrix = total_jacobian(self._model, found.result, found.arguments)
         return Matrix.of("fmident_switched_jacobian", [*found.arguments, found.modes], matrix)
 
     @cached_property
@@ -114,7 +137,7 @@ class ModelDerivatives:
         plain = [t, x, u, p, c]
         sh = ca.SX.sym("sh", self._model.held_count)
         sc = calculated_along(self._model, p, sp, sh)
-        change = along(found.indicators, plain, [st, sx, su, sp, sc])
+        change = total_along(self._model, found.indicators, plain, [st, sx, su, sp, sc])
         return [
             ca.Function(
                 "fmident_switches", plain, ca.cse([found.indicators, ca.densify(found.values)])
@@ -129,13 +152,12 @@ class ModelDerivatives:
     def along(self) -> tuple[Function, Function]:
         """State derivatives along ``(sx, sp, sc, st, su)`` and outputs along ``(sx, sp, sc)``."""
         found = self.switches
-        time, _, inputs, *_ = found.arguments
         output = self._model.output_values
         arguments = tuple(symbols(output))
         value = ca.vec(output(*arguments))
         return (
-            _tangent("fmident_rhs_along", found.arguments, found.modes, found.result, time, inputs),
-            _tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value),
+            self._tangent("fmident_rhs_along", found.arguments, found.modes, found.result),
+            self._tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value, moving=False),
         )
 
     @cached_property
@@ -154,11 +176,36 @@ class ModelDerivatives:
         indicators = indicators_of(events.live, plain)
         samples = ca.vec(events.samples(p, c))
         return [
-            _tangent("fmident_indicators_along", plain, nothing, indicators, t, u),
-            _tangent("fmident_samples_along", plain, nothing, samples, t, u),
-            _tangent("fmident_starts_along", plain, nothing, starts, t, u),
-            _tangent("fmident_update_along", plain, before, update, t, u, before),
+            self._tangent("fmident_indicators_along", plain, nothing, indicators),
+            self._tangent("fmident_samples_along", plain, nothing, samples),
+            self._tangent("fmident_starts_along", plain, nothing, starts),
+            self._tangent("fmident_update_along", plain, before, update, before),
         ]
+
+    def _tangent(
+        self,
+        name: str,
+        arguments: tuple[ca.SX, ...],
+        modes: ca.SX,
+        value: ca.SX,
+        *more: ca.SX,
+        moving: bool = True,
+    ) -> Function:
+        """Return the derivative along states, parameters, what is calculated from them, and more.
+
+        That is, if `moving`, along time and inputs, too. `modes` are further arguments, which do not
+        change unless they are among `more`.
+        """
+        t, x, u, p, c = arguments
+        known = len(self._model.calculated) + self._model.held_count
+        directions = [x, p, c[:known], *([t, u] if moving else []), *more]
+        seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate(directions)]
+        sx, sp, sc, *rest = seeds
+        st, su = rest[:2] if moving else (ca.SX(1, 1), ca.SX(u.numel(), 1))
+        sc = ca.vertcat(sc, ca.SX(c.numel() - known, 1))
+        along_all = [st, sx, su, sp, sc, *(rest[2:] if moving else rest)]
+        result = total_along(self._model, value, [*arguments, *more], along_all)
+        return ca.Function(name, [*arguments, modes, *seeds], ca.cse([result]))
 
 
 def indicators_of(live: Function, arguments: Sequence[ca.SX]) -> ca.SX:
@@ -191,17 +238,3 @@ def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
     if value.numel() == 0 or argument.numel() == 0:
         return ca.SX(value.numel(), argument.numel())
     return ca.sparsify(ca.jacobian(value, argument))
-
-
-def _tangent(
-    name: str, arguments: tuple[ca.SX, ...], modes: ca.SX, value: ca.SX, *more: ca.SX
-) -> Function:
-    """Return the derivative along states, parameters, what is calculated from them, and more.
-
-    `modes` are further arguments, which do not change unless they are among the latter.
-    """
-    _, x, _, p, c = arguments
-    directions = [x, p, c, *more]
-    seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate(directions)]
-    result = along(value, directions, seeds)
-    return ca.Function(name, [*arguments, modes, *seeds], ca.cse([result]))

@@ -126,9 +126,9 @@ class _Dependencies:
         rows = dependency_rows(model.initial_states)
         self.initial_is_constant = [not any(row) for row in rows]
         settable = zip(model.states, self.initial_is_constant, strict=True)
-        # What is held may follow from anything that is known at the start.
+        # What is held, and what loops give, may follow from anything that is known at the start.
         self.known = {*self._parameters, *self._inputs, *(s.name for s, can in settable if can)}
-        self.calculated.extend([self.known] * model.held_count)
+        self.calculated.extend([self.known] * model.count_behind)
         self.initial_states = [
             self._known(u=row[1], p=row[2], c=row[3], x=set(), x_names=[]) for row in rows
         ]
@@ -160,7 +160,7 @@ def _start_values(model: OdeModel) -> tuple[list[float], list[float]]:
     p = ca.DM([_parameter_default(v) for v in model.parameters])
     u = ca.DM([v.start or 0.0 for v in model.inputs])
     calculated = ca.DM(model.calculated_parameters(p))
-    c = ca.vertcat(calculated, ca.DM.zeros(model.held_count))
+    c = ca.vertcat(calculated, ca.DM.zeros(model.count_behind))
     x = ca.DM(model.initial_states(model.experiment.start_time, u, p, c))
     return [float(e) for e in ca.densify(calculated).nonzeros()], [
         float(e) for e in ca.densify(x).nonzeros()

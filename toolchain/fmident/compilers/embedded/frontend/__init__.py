@@ -56,6 +56,9 @@ from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["load_model"]
 
+_NOTES = ("structural-parameter", "state-demoted", "algebraic-loop")
+"""Rules of remarks that are no warnings."""
+
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
 
@@ -102,7 +105,7 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     result = _assembled(class_name, flattened, tree, names)
     notes = tuple(
         Diagnostic(
-            "note" if rule in ("structural-parameter", "state-demoted") else "warning",
+            "note" if rule in _NOTES else "warning",
             text,
             flattened.sources.location(span) or tree.location(class_name),
             None,

@@ -20,15 +20,22 @@ from fmident.compilers.embedded.frontend.equations.discrete import (
     initial_values,
     solve_discrete,
 )
+from fmident.compilers.embedded.frontend.equations.structure_refusals import listed
 from fmident.compilers.embedded.frontend.equations.system import (
     ModelScope,
     Unknowns,
     lower_equations,
     lower_initial_equations,
 )
+from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.event_functions import EventFunctions, is_output
 from fmident.compilers.embedded.frontend.functions import column, model_function
-from fmident.compilers.embedded.frontend.initial import initial_states, start_value
+from fmident.compilers.embedded.frontend.initial import (
+    InitialStates,
+    initial_states,
+    start_value,
+)
+from fmident.compilers.embedded.frontend.loops import LoopFunctions
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import Discrete
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
@@ -90,7 +97,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     solution = causalize(equations, unknowns)
     lowering = Lowering(scope, inliner, state, no_event=True)
     builder = _Builder(flat, parameters, unknowns, solution, lowering, state, at_events)
-    start, defaulted = initial_states(solution, unknowns, initial, builder.substitution, lowering)
+    start = initial_states(solution, unknowns, initial, builder.substitution, lowering)
     demoted = tuple(
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
@@ -100,7 +107,8 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         *units.unreadable,
         *units.remarks,
         *demoted,
-        *_warnings(defaulted, parameters, unknowns),
+        *(_iterated(loop) for loop in solution.loops),
+        *_warnings(start.defaulted, parameters, unknowns),
     )
     return Assembled(builder.build(start, experiment, library_version), warnings)
 
@@ -123,6 +131,13 @@ def _set_at_start(
             if all(s.element_hash() in known for s in symbols):
                 result.define(discretes[name].symbol, value)
     return result
+
+
+def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
+    texts = [q.text for q in loop.equations]
+    found = f"{listed(loop.names)}, from {listed(texts)}"
+    text = f"found by iteration while the model is simulated: {found}"
+    return ("algebraic-loop", text, loop.equations[0].span)
 
 
 def _warnings(
@@ -188,7 +203,7 @@ class _Builder:
         return self._unknowns.variables[name]
 
     def build(
-        self, start: Sequence[Scalar], experiment: ExperimentDefaults, library_version: str
+        self, start: InitialStates, experiment: ExperimentDefaults, library_version: str
     ) -> OdeModel:
         """Return the model."""
         unknowns, solution, parameters = self._unknowns, self._solution, self._parameters
@@ -213,7 +228,8 @@ class _Builder:
         ]
         local_values = formulas([unknowns.variables[n] for n in locals_])
         asserts = formulas(conditions)
-        c = [*c, *events.held]
+        loops = LoopFunctions(solution.loops, start.loops)
+        c = [*c, *events.held, *loops.behind]
         full = [t, column(x), column(u), column(p), column(c)]
         names = ["t", "x", "u", "p", "c"]
         rhs = column(rates)
@@ -234,13 +250,10 @@ class _Builder:
                 "initial_states",
                 [t, column(u), column(p), column(c)],
                 ["t", "u", "p", "c"],
-                column(start),
+                column(start.values),
                 "x",
             ),
             rhs=model_function("rhs", full, names, rhs, "xdot"),
-            jacobian=model_function(
-                "jacobian", full, names, ca.densify(ca.jacobian(rhs, column(x))), "jac"
-            ),
             output_values=model_function("output_values", full, names, column(output_values), "y"),
             local_values=model_function("local_values", full, names, column(local_values), "w"),
             assert_values=model_function("assert_values", full, names, column(asserts), "a"),
@@ -248,14 +261,15 @@ class _Builder:
                 Assertion(a.message, "warning" if a.warning else "error")
                 for a in self._state.assertions
             ),
-            output_dependencies=tuple(self._dependencies(e) for e in output_values),
-            derivative_dependencies=tuple(self._dependencies(e) for e in rates),
+            output_dependencies=tuple(self._dependencies(e, loops) for e in output_values),
+            derivative_dependencies=tuple(self._dependencies(e, loops) for e in rates),
             experiment=experiment,
             library_version=library_version,
             frozen=dict(parameters.frozen),
             events=events.build(
                 full, self.substitution, self._lowering, self._discrete, self._flat
             ),
+            loops=loops.build(full, unknowns, solution.aliases, self._lowering, parameters),
         )
         self._check_closed(model)
         return model
@@ -288,10 +302,10 @@ class _Builder:
             derivative_of=state,
         )
 
-    def _dependencies(self, expression: Scalar) -> tuple[str, ...]:
+    def _dependencies(self, expression: Scalar, loops: LoopFunctions) -> tuple[str, ...]:
         if not v.is_symbolic(expression):
             return ()
-        used = {s.element_hash() for s in ca.symvar(expression)}
+        used = loops.with_their_own({s.element_hash() for s in ca.symvar(expression)})
         candidates = [
             *((n, self._unknowns.variables[n]) for n in self._solution.states),
             *self._unknowns.inputs.items(),
@@ -308,6 +322,7 @@ class _Builder:
             model.output_values,
             model.local_values,
             model.assert_values,
+            *(loop.residual for loop in (model.loops.all if model.loops else ())),
             *(
                 (model.events.update, model.events.starts, model.events.live)
                 if model.events

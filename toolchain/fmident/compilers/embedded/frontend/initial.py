@@ -8,9 +8,14 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from fmident.compilers.embedded.frontend.equations.blocks import Substitution, solve_blocks
-from fmident.compilers.embedded.frontend.equations.causalize import Solution
+from fmident.compilers.embedded.frontend.equations.blocks import (
+    Iterations,
+    Substitution,
+    solve_blocks,
+)
+from fmident.compilers.embedded.frontend.equations.causalize import Solution, has_start
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
@@ -72,7 +77,7 @@ def initial_states(
     equations: Sequence[ScalarEquation],
     substitution: Substitution,
     lowering: Lowering,
-) -> tuple[list[Scalar], list[str]]:
+) -> InitialStates:
     """Return the initial value of each state and the states that start by default.
 
     Parameters
@@ -106,8 +111,14 @@ def initial_states(
         if name not in free:
             known_starts.define(unknowns.variables[name], value)
     pairs = [p for p in pairs if not _holds_anyway(p, known_starts)]
-    targets = _determined(pairs, free)
-    formulas = solve_blocks(pairs, targets, unknowns, ())
+    loops = _needed(pairs, solution.loops)
+    targets = _determined(pairs, free, loops) | _unknowns_of(loops)
+    pairs = [*pairs, *(q for loop in loops for q in loop.equations)]
+    iterations = Iterations(lambda name: has_start(name, unknowns))
+    found = solve_blocks(pairs, targets, unknowns, (), iterations=iterations)
+    # What is iterated at the start has symbols of its own: afterwards it is another loop.
+    renamed, initial_loops = _renamed(iterations.loops)
+    formulas = dict(zip(found, renamed(list(found.values())), strict=True))
     known = Substitution()
     for name in solution.states:
         if name not in formulas:
@@ -116,7 +127,71 @@ def initial_states(
     if formulas:
         names = list(formulas)
         values.update(zip(names, known([formulas[n] for n in names]), strict=True))
-    return [values[n] for n in solution.states], [n for n in free if n not in formulas]
+    return InitialStates(
+        [values[n] for n in solution.states],
+        [n for n in free if n not in formulas],
+        [_with_known(loop, known) for loop in initial_loops],
+    )
+
+
+@dataclass(frozen=True)
+class InitialStates:
+    """How the states begin.
+
+    Parameters
+    ----------
+    values
+        Of each state.
+    defaulted
+        States that begin at their ``start`` without being told to.
+    loops
+        What is solved by iteration for it.
+    """
+
+    values: list[Scalar]
+    defaulted: list[str]
+    loops: list[TornLoop]
+
+
+def _unknowns_of(loops: Sequence[TornLoop]) -> dict[str, v.SX]:
+    pairs = (pair for loop in loops for pair in zip(loop.names, loop.symbols, strict=True))
+    return dict(pairs)
+
+
+def _needed(pairs: Sequence[ScalarEquation], loops: Sequence[TornLoop]) -> list[TornLoop]:
+    """Return the loops that initial equations depend on, in their order."""
+    used = {s.element_hash() for q in pairs for s in _symbols(q.residual)}
+    found: list[TornLoop] = []
+    # A loop depends on earlier ones only.
+    for loop in reversed(loops):
+        if any(s.element_hash() in used for s in loop.symbols):
+            found.insert(0, loop)
+            used |= {s.element_hash() for q in loop.equations for s in _symbols(q.residual)}
+    return found
+
+
+def _symbols(residual: Scalar) -> list[v.SX]:
+    return list(ca.symvar(residual)) if v.is_symbolic(residual) else []
+
+
+def _renamed(loops: Sequence[TornLoop]) -> tuple[Substitution, list[TornLoop]]:
+    substitution = Substitution()
+    symbols = [[ca.SX.sym(f"initial {n}") for n in loop.names] for loop in loops]
+    for loop, own in zip(loops, symbols, strict=True):
+        for old, new in zip(loop.symbols, own, strict=True):
+            substitution.define(old, new)
+    return substitution, [
+        _with_known(replace(loop, symbols=tuple(own)), substitution)
+        for loop, own in zip(loops, symbols, strict=True)
+    ]
+
+
+def _with_known(loop: TornLoop, known: Substitution) -> TornLoop:
+    sides = known([s for q in loop.equations for s in (q.left, q.right)])
+    equations = (
+        replace(q, left=sides[2 * k], right=sides[2 * k + 1]) for k, q in enumerate(loop.equations)
+    )
+    return replace(loop, equations=tuple(equations))
 
 
 @dataclass(frozen=True)
@@ -134,18 +209,20 @@ def _called(pair: ScalarEquation) -> str:
     return f"the initial equation '{pair.text}'"
 
 
-def _determined(pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX]) -> dict[str, v.SX]:
-    """Return the states that the initial equations determine; refuse when there is a choice."""
+def _determined(
+    pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX], loops: Sequence[TornLoop]
+) -> dict[str, v.SX]:
+    """Return the states that the initial equations determine; refuse when there is a choice.
+
+    `loops` are those that the equations depend on.
+    """
     names = {symbol.element_hash(): name for name, symbol in free.items()}
+    iterated = {s.element_hash() for loop in loops for s in loop.symbols}
     touched: dict[str, v.SX] = {}
     for pair in pairs:
-        residual = pair.residual
-        found = [
-            names[s.element_hash()]
-            for s in (ca.symvar(residual) if v.is_symbolic(residual) else [])
-            if s.element_hash() in names
-        ]
-        if not found:
+        symbols = _symbols(pair.residual)
+        found = [names[s.element_hash()] for s in symbols if s.element_hash() in names]
+        if not found and all(s.element_hash() not in iterated for s in symbols):
             raise Refusal(
                 "fixed-algebraic" if isinstance(pair, _FixedStart) else "initial-equation",
                 f"{_called(pair)} determines no state: every state in it has fixed=true, or there "
@@ -157,6 +234,11 @@ def _determined(pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX]) -> di
         explicit = [n for n in found if any(_is(free[n], e) for e in (pair.left, pair.right))]
         for name in explicit[:1] or found:
             touched[name] = free[name]
+    if len(touched) < len(pairs):
+        through = {
+            s.element_hash() for q in loops for e in q.equations for s in _symbols(e.residual)
+        }
+        touched |= {n: s for n, s in free.items() if s.element_hash() in through}
     if len(touched) != len(pairs):
         given = " (fixed=true of what is not a state is one, too)"
         raise Refusal(

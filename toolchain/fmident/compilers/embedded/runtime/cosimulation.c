@@ -121,6 +121,13 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, f
   return fmi2OK;
 }
 
+#if FMIDENT_ITERATIONS
+static fmi2Status report(Instance *m) {
+  fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
+  return enter_error(m);
+}
+#endif
+
 fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2EnterInitializationMode", STATE_INSTANTIATED)) return fmi2Error;
@@ -135,6 +142,10 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
 #if FMIDENT_EVENTS
   if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   if (fmident_events_begin(m)) return enter_error(m);
+#endif
+#if FMIDENT_ITERATIONS
+  m->now.valid &= ~VALID_OF_X_U;
+  if (fmident_keep_loops(m, 0.0, m->x)) return report(m);
 #endif
   if (fmident_check_asserts(m)) return enter_error(m);
   if (FMIDENT_NH == 0 && m->sensitivities->count > 0 && fmident_sensitivities_start(m)) {
@@ -316,6 +327,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   m->last_step = t_end - m->now.t;
   m->now.t = t_end;
   m->now.valid &= ~VALID_OF_X_U;
+#if FMIDENT_ITERATIONS
+  if (fmident_keep_loops(m, 0.0, m->x)) return report(m);
+#endif
 #if FMIDENT_EVENTS
   /* The end may lie a rounding error after where the step has ended. */
   if (fmident_has_switched(m, 0.0, m->x) && fmident_input_event(m)) return enter_error(m);

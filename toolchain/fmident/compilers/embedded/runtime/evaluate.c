@@ -8,7 +8,7 @@
 const Sizes fmident_sizes = {
     .nx = FMIDENT_NX, .nu = FMIDENT_NU, .ny = FMIDENT_NY, .np = FMIDENT_NP, .nc = FMIDENT_NC,
     .nw = FMIDENT_NW, .na = FMIDENT_NA, .nh = FMIDENT_NH, .nr = FMIDENT_NR, .ns = FMIDENT_NS,
-    .nd = FMIDENT_ND, .ndv = FMIDENT_NDV, .modes = FMIDENT_MODES,
+    .nd = FMIDENT_ND, .ndv = FMIDENT_NDV, .nz = FMIDENT_NZ, .nk = FMIDENT_NK, .modes = FMIDENT_MODES,
     .jacobian_elements = FMIDENT_JACOBIAN_ELEMENTS,
     .calculated_elements = FMIDENT_CALCULATED_ELEMENTS,
     .switched_elements = FMIDENT_SWITCHED_ELEMENTS,
@@ -18,17 +18,22 @@ const Sizes fmident_sizes = {
 /* Call a function of (t, x, u, p, c); `asserts` may be NULL. */
 static int call(Instance *m, fmident_Function *function, double t, const double *x,
                 const double *u, double *result, double *asserts) {
-  fmident_arguments(m, &t, x, u);
+  if (fmident_arguments(m, &t, x, u)) return 1;
   m->res[0] = result;
   m->res[1] = asserts;
   return function(m->arg, m->res, m->iw, m->work, 0);
 }
 
 static int call_now(Instance *m, fmident_Function *function, double *result, double *asserts) {
+  m->trouble[0] = '\0';
   return call(m, function, m->now.t, m->x, m->u, result, asserts);
 }
 
 static int failed(const Instance *m, const char *what) {
+  if (m->trouble[0]) {
+    fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
+    return 1;
+  }
   fmident_log(m, fmi2Error, "time %.17g: the %s could not be evaluated", m->now.t, what);
   return 1;
 }
@@ -57,6 +62,7 @@ static int ensure_calculated(Instance *m) {
 #if FMIDENT_EVENTS
   memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NH * sizeof(double));
 #endif
+  m->loops_known = 0;
   m->now.valid |= VALID_C;
   return 0;
 }
@@ -64,6 +70,10 @@ static int ensure_calculated(Instance *m) {
 int fmident_initial_x(Instance *m) {
 #if FMIDENT_STATES
   double t = m->now.t;
+  m->trouble[0] = '\0';
+#if FMIDENT_ITERATIONS
+  if (fmident_solve_initial_loops(m, t)) return failed(m, "initial states");
+#endif
   m->arg[0] = &t;
   m->arg[1] = m->u;
   m->arg[2] = m->p;
@@ -83,6 +93,9 @@ int fmident_initial_x(Instance *m) {
 }
 
 static int ensure_states(Instance *m) {
+#if FMIDENT_ITERATIONS
+  if (fmident_start_loops(m)) return failed(m, "start values");
+#endif
 #if FMIDENT_EVENTS
   if (fmident_events_start(m)) return 1;
 #else
@@ -162,7 +175,9 @@ int fmident_rhs_at(Instance *m, double since, const double *x, double *dx) {
   const double t = m->now.t + since;
   const double *u = fmident_inputs_at(m, since);
   m->now.valid &= ~VALID_A;
+  m->trouble[0] = '\0';
   if (call(m, fmident_rhs, t, x, u, dx, m->a)) {
+    if (m->trouble[0]) return 1;
     snprintf(m->trouble, sizeof m->trouble, "the state derivatives cannot be evaluated at %.17g",
              t);
     return 1;

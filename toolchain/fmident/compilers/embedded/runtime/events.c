@@ -44,6 +44,7 @@ static int first_difference(const double *a, const double *b, size_t count) {
 static void hold(Instance *m) {
   memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NH * sizeof(double));
   m->now.valid &= ~VALID_OF_X_U;
+  m->loops_known = 0;
 }
 
 static int cannot(Instance *m, double t, const char *what) {
@@ -53,7 +54,7 @@ static int cannot(Instance *m, double t, const char *what) {
 
 int fmident_relations_now(Instance *m, double since, const double *x, double *relations) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->res[0] = relations;
   return fmident_live(m->arg, m->res, m->iw, m->work, 0) ? cannot(m, t, "relations") : 0;
 }
@@ -61,14 +62,14 @@ int fmident_relations_now(Instance *m, double since, const double *x, double *re
 /* Values before the start follow from the states. */
 static int starts(Instance *m, double since, const double *x) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->res[0] = m->before;
   return fmident_starts(m->arg, m->res, m->iw, m->work, 0) ? cannot(m, t, "start values") : 0;
 }
 
 static int update(Instance *m, double since, const double *x, double *d, double *after) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = m->before;
   m->res[0] = d;
   m->res[1] = after;
@@ -247,7 +248,11 @@ int fmident_event(Instance *m, double since, double *x, EventKind kind) {
   m->has_happened = 1;
   if (sample(m, since)) return 1;
   hold(m);
-  return iterate(m, since, x);
+  if (iterate(m, since, x)) return 1;
+#if FMIDENT_ITERATIONS
+  if (fmident_keep_loops(m, since, x)) return 1;
+#endif
+  return 0;
 }
 
 static int report(Instance *m) {
@@ -332,6 +337,7 @@ static void keep(Instance *m, int back) {
   KEEP(m->held, FMIDENT_NH);
   KEEP(m->before, FMIDENT_ND);
   KEEP(m->ticks, FMIDENT_NS);
+  KEEP(m->guess, FMIDENT_NZ);
 #undef KEEP
 }
 
@@ -372,7 +378,9 @@ int fmident_events_end(Instance *m) {
 int fmident_has_switched(Instance *m, double since, const double *x) {
   double relations[NR];
   if (FMIDENT_NR == 0) return 0;
-  if (fmident_relations_now(m, since, x, relations)) return 0; /* the integrator will say why */
+  /* The integrator will say why. Where a loop has no solution there may be an event before, and
+   * the search for it ends there. */
+  if (fmident_relations_now(m, since, x, relations)) return FMIDENT_ITERATIONS;
   return first_difference(relations, m->held, FMIDENT_NR) >= 0;
 }
 

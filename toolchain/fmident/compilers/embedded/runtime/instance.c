@@ -29,7 +29,8 @@ Instance *fmident_new(const char *name) {
                        + FMIDENT_NU + FMIDENT_NX + FMIDENT_NU + FMIDENT_NP /* u_at, seeds */
                        + FMIDENT_NY + FMIDENT_NX + FMIDENT_NW + FMIDENT_NC
                        + FMIDENT_JACOBIAN_ELEMENTS + FMIDENT_SZ_W
-                       + FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS; /* kept while reading */
+                       + FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS + FMIDENT_NZ /* kept while reading */
+                       + FMIDENT_NZ + FMIDENT_NK + 1 + FMIDENT_NX + FMIDENT_NU;            /* loops */
   if (!m) return NULL;
   m->name = malloc(strlen(name) + 1);
   m->doubles = calloc(COUNT(total), sizeof(double));
@@ -45,7 +46,7 @@ Instance *fmident_new(const char *name) {
   strcpy(m->name, name);
   next = m->doubles;
 #define TAKE(field, count) (m->field = next, next += (count))
-  TAKE(x, FMIDENT_NX); /* the first eight are the snapshot */
+  TAKE(x, FMIDENT_NX); /* the first nine are the snapshot */
   TAKE(x_start, FMIDENT_NX);
   TAKE(u, FMIDENT_NU);
   TAKE(du, FMIDENT_NU);
@@ -53,10 +54,11 @@ Instance *fmident_new(const char *name) {
   TAKE(held, FMIDENT_NH);
   TAKE(before, FMIDENT_ND);
   TAKE(ticks, FMIDENT_NS);
+  TAKE(guess, FMIDENT_NZ);
   TAKE(dx, FMIDENT_NX);
   TAKE(y, FMIDENT_NY);
   TAKE(w, FMIDENT_NW);
-  TAKE(c, FMIDENT_NC + FMIDENT_NH);
+  TAKE(c, FMIDENT_NC + FMIDENT_NH + FMIDENT_NZ + FMIDENT_NK);
   TAKE(a, FMIDENT_NA);
   TAKE(u_at, FMIDENT_NU);
   TAKE(seed_x, FMIDENT_NX);
@@ -66,7 +68,8 @@ Instance *fmident_new(const char *name) {
   TAKE(seed_dx, FMIDENT_NX);
   TAKE(seed_w, FMIDENT_NW);
   TAKE(seed_c, FMIDENT_NC);
-  TAKE(kept, FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS);
+  TAKE(kept, FMIDENT_NX + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS + FMIDENT_NZ);
+  TAKE(loops_at, 1 + FMIDENT_NX + FMIDENT_NU);
   TAKE(jacobian, FMIDENT_JACOBIAN_ELEMENTS);
   TAKE(work, FMIDENT_SZ_W);
 #undef TAKE
@@ -106,6 +109,7 @@ void fmident_set_defaults(Instance *m) {
   m->last_step = 0.0;
   m->interpolating = 0;
   m->trouble[0] = '\0';
+  m->loops_known = 0;
   m->row.count = 0;
   m->has_happened = 0;
   m->reading = READ_IS_CURRENT;

@@ -91,12 +91,14 @@ typedef struct {
   char trouble[512]; /* why the right-hand side could not be evaluated last */
 
   /* Kept in a snapshot (one block, SNAPSHOT_DOUBLES long) ... */
-  double *x, *u, *du, *p, *x_start, *held, *before, *ticks;
+  double *x, *u, *du, *p, *x_start, *held, *before, *ticks, *guess;
   /* ... and its bytes: states that the user set, assertions that warned already. */
   unsigned char *flags, *x_set, *warned;
   /* Follow from the former. */
   double *dx, *y, *w, *c, *a;
   /* Scratch. */
+  double *loops_at; /* t, x and u that the loops in c belong to, if `loops_known` */
+  int loops_known;
   double *kept; /* x, held, before and ticks, while others are there for reading only */
   double *u_at, *seed_x, *seed_u, *seed_p, *seed_y, *seed_dx, *seed_w, *seed_c, *jacobian;
   const double **arg;
@@ -110,17 +112,31 @@ typedef struct {
 } Instance;
 
 #define SNAPSHOT_DOUBLES \
-  (2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS)
+  (2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS + FMIDENT_NZ)
 #define SNAPSHOT_FLAGS (FMIDENT_NX + FMIDENT_NA)
 
-/* The arguments that most functions of a model begin with: (t, x, u, p, c). */
-static inline void fmident_arguments(Instance *instance, const double *t, const double *x,
-                                     const double *u) {
+/* loops.c; with FMIDENT_ITERATIONS. These return 0 on success; the first three fill in `trouble`
+ * otherwise. */
+int fmident_solve_loops(Instance *instance, double t, const double *x, const double *u);
+int fmident_solve_initial_loops(Instance *instance, double t);
+/* What the next iterations begin with: the solution at a time since `now.t`. */
+int fmident_keep_loops(Instance *instance, double since, const double *x);
+/* And the first ones: the start values. */
+int fmident_start_loops(Instance *instance);
+
+/* The arguments that most functions of a model begin with: (t, x, u, p, c). 0, or 1 with `trouble`
+ * filled in where an algebraic loop has no solution. */
+static inline int fmident_arguments(Instance *instance, const double *t, const double *x,
+                                    const double *u) {
+#if FMIDENT_ITERATIONS
+  if (fmident_solve_loops(instance, *t, x, u)) return 1;
+#endif
   instance->arg[0] = t;
   instance->arg[1] = x;
   instance->arg[2] = u;
   instance->arg[3] = instance->p;
   instance->arg[4] = instance->c;
+  return 0;
 }
 
 /* instance.c */

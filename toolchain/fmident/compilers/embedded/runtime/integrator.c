@@ -198,6 +198,9 @@ static int step(Instance *m, double span) {
     follow(m, size, implicit);
     path->t = last ? span : path->t + size;
     copy(path->x, path->next);
+#if FMIDENT_ITERATIONS
+    if (fmident_keep_loops(m, path->t, path->x)) return 1;
+#endif
     path->slope_known = !implicit;
     path->linearised = 0;
     if (!implicit) copy(path->slope, s->explicit.k[6]);

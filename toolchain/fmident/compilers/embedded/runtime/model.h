@@ -66,6 +66,22 @@ fmident_Function fmident_update;  /* (t, x, u, p, c, d before) -> (d, x) */
 /* (t, x, u, p, c, dx, du) -> what passes through zero where a relation switches, and how fast */
 fmident_Function fmident_indicators;
 
+/* Algebraic loops that are iterated, FMIDENT_LOOPS of them; those from FMIDENT_RUNNING_LOOPS on belong
+ * to the initial states. Behind what is held there are in c their FMIDENT_NZ unknowns and then, of
+ * each, the inverse of d residual / d unknowns, column by column. */
+typedef struct {
+  fmident_Function *function; /* (t, x, u, p, c) -> (residual, d residual / d unknowns) */
+  int size;
+  int first;   /* unknown, in c */
+  int inverse; /* in c */
+  int linear;  /* in the unknowns */
+} Loop;
+extern const Loop fmident_loops[];
+extern const double fmident_loop_nominals[];       /* NZ */
+extern const char *const fmident_loop_unknowns[];  /* NZ */
+extern const char *const fmident_loop_equations[]; /* NZ; those that are left after tearing */
+fmident_Function fmident_loop_starts;              /* (p, c) -> (first guesses) */
+
 /* (t, x, u, p, c, modes) -> (elements of d dx / d x) */
 fmident_Function fmident_switched_jacobian;
 

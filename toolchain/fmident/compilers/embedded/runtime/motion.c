@@ -69,7 +69,7 @@ int fmident_motion_turn(Instance *m, double since, const double *x) {
       for (size_t i = 0; i < FMIDENT_NU; ++i) {
         m->seed_u[i] = after ? m->du[i] : s->along_u[i * s->stride + column];
       }
-      fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+      if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
       m->arg[5] = m->seed_u;
       m->res[0] = m->seed_dx;
       if (fmident_time_derivative(m->arg, m->res, m->iw, m->work, 0)) return 1;
@@ -93,7 +93,7 @@ void fmident_motion_start(Sensitivities *s, const double *derivatives) {
 /* The state derivatives with the modes that are held. */
 static int derivatives_at(Instance *m, double since, const double *x, double *derivatives) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = m->sensitivities->modes;
   m->res[0] = derivatives;
   return fmident_switched_rhs(m->arg, m->res, m->iw, m->work, 0);

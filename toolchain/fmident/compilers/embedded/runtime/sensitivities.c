@@ -161,7 +161,7 @@ int fmident_lanes(Instance *m, fmident_Lanes *function, double since, const doub
   const Sensitivities *s = m->sensitivities;
   const double t = m->now.t + since;
   if (ensure_directions(m)) return 1;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = sixth;
   for (size_t lane = 0; lane < s->stride; lane += FMIDENT_LANES) {
     m->arg[6] = states + lane;
@@ -178,7 +178,7 @@ int fmident_lanes(Instance *m, fmident_Lanes *function, double since, const doub
 
 int fmident_elements_at(Instance *m, double since, const double *x) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = m->sensitivities->modes;
   m->res[0] = m->sensitivities->elements;
   return fmident_switched_jacobian(m->arg, m->res, m->iw, m->work, 0);
@@ -282,7 +282,7 @@ static int along(Instance *m, unsigned reference, size_t j, double *value) {
   memset(m->seed_p, 0, FMIDENT_NP * sizeof(double));
   if (q < FMIDENT_NP) m->seed_p[q] = 1.0;
   for (size_t i = 0; i < FMIDENT_NX; ++i) m->seed_x[i] = s->states[i * s->stride + j];
-  fmident_arguments(m, &t, m->x, m->u);
+  if (fmident_arguments(m, &t, m->x, m->u)) return 1;
   m->arg[5] = m->seed_x;
   m->arg[6] = m->seed_p;
   m->arg[7] = held;
@@ -361,10 +361,10 @@ fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unk
 #if FMIDENT_STATES
   if (needs_slopes) {
     double t = m->now.t;
-    fmident_arguments(m, &t, m->x, m->u);
+    s->modes_known = 0;
+    if (fmident_arguments(m, &t, m->x, m->u)) return fail(m, m->trouble);
     m->res[0] = s->indicators;
     m->res[1] = s->modes;
-    s->modes_known = 0;
     if (fmident_switches(m->arg, m->res, m->iw, m->work, 0)) {
       return fail(m, "the conditions cannot be evaluated");
     }

@@ -1,12 +1,13 @@
 /* Sizes of a model: constants in files that are compiled for each model, and what this model has in
- * files that are compiled once for all. FMIDENT_STATES and FMIDENT_EVENTS of model_kind.h say whether
- * there are any: what there is of the runtime depends on it. */
+ * files that are compiled once for all. FMIDENT_STATES, FMIDENT_EVENTS and FMIDENT_ITERATIONS (of
+ * algebraic loops) of model_kind.h say whether there are any: what there is of the runtime depends on it. */
 #ifndef FMIDENT_SIZES_H
 #define FMIDENT_SIZES_H
 
 typedef struct {
   unsigned nx, nu, ny, np, nc, nw, na; /* states, inputs, outputs, parameters, ... as in model.h */
   unsigned nh, nr, ns, nd, ndv;        /* of events */
+  unsigned nz, nk;                     /* of loops */
   unsigned modes, jacobian_elements, calculated_elements, switched_elements;
   unsigned sz_arg, sz_res, sz_iw, sz_w;
   double cost_rhs, cost_jacobian;
@@ -27,6 +28,8 @@ extern const Sizes fmident_sizes;
 #define FMIDENT_NS fmident_sizes.ns
 #define FMIDENT_ND fmident_sizes.nd
 #define FMIDENT_NDV fmident_sizes.ndv
+#define FMIDENT_NZ fmident_sizes.nz
+#define FMIDENT_NK fmident_sizes.nk
 #define FMIDENT_MODES fmident_sizes.modes
 #define FMIDENT_JACOBIAN_ELEMENTS fmident_sizes.jacobian_elements
 #define FMIDENT_CALCULATED_ELEMENTS fmident_sizes.calculated_elements

@@ -30,7 +30,7 @@ static const double least_disagreement = 1e-6;
 static int evaluate(Instance *m, fmident_Function *function, double since, const double *x,
                     const double *modes, double *first, double *second) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = modes;
   m->res[0] = first;
   m->res[1] = second;
@@ -48,7 +48,7 @@ static int same(const double *a, const double *b) {
 static int change_along(Instance *m, double since, const double *x, double time, const double *sx,
                         const double *su, const double *sp, const double *sh, double *change) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = &time;
   m->arg[6] = sx;
   m->arg[7] = su;

@@ -21,7 +21,7 @@ static const double moved = 1e-6;
 static int indicators(Instance *m, double since, const double *x, const double *dx, double *values,
                       double *rates) {
   const double t = m->now.t + since;
-  fmident_arguments(m, &t, x, fmident_inputs_at(m, since));
+  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = dx;
   m->arg[6] = m->du;
   m->res[0] = values;

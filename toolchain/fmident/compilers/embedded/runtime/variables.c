@@ -229,7 +229,10 @@ fmi2Status fmident_directional_derivative(Instance *m, const unsigned *unknown_,
   if (read_seeds(m, known, n_known, seed) != fmi2OK) return fmi2Error;
   if (fmident_ensure(m, VALID_X) || prepare_reading(m)) return fmi2Error;
   if (m->now.state == STATE_INITIALIZATION && add_initial_states(m)) return fmi2Error;
-  fmident_arguments(m, &t, m->x, m->u);
+  if (fmident_arguments(m, &t, m->x, m->u)) {
+    fmident_log(m, fmi2Error, "time %.17g: %s", t, m->trouble);
+    return fmi2Error;
+  }
   m->arg[5] = m->seed_x;
   m->arg[6] = m->seed_u;
   m->arg[7] = m->seed_p;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -11,12 +12,32 @@ from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixE
 from fmident.compilers.embedded.frontend.equations.structure import blocks, maximum_matching
 from fmident.compilers.embedded.frontend.equations.structure_refusals import listed, not_matched
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.equations.tearing import TornLoop, given_by, tear
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
 MAXIMUM_LINEAR_BLOCK = 12
 """Largest linear loop that is solved symbolically."""
+
+MAXIMUM_ITERATED = 60
+"""Most unknowns of a loop that are found by iteration."""
+
+
+@dataclass
+class Iterations:
+    """Where loops are kept that are solved while the model is simulated.
+
+    Parameters
+    ----------
+    preferred
+        Whether an unknown is rather iterated than others, by its name.
+    loops
+        In the order in which they are solved.
+    """
+
+    preferred: Callable[[str], bool] = lambda _: False
+    loops: list[TornLoop] = field(default_factory=list)
 
 
 class Substitution:
@@ -27,7 +48,8 @@ class Substitution:
 
     def define(self, symbol: v.SX, value: Scalar) -> None:
         """Let `symbol` stand for `value` from now on."""
-        self._solved[symbol.element_hash()] = (symbol, value)
+        if not _is_same(value, symbol):
+            self._solved[symbol.element_hash()] = (symbol, value)
 
     def __call__(self, expressions: Sequence[Scalar]) -> list[Scalar]:
         """Return the expressions with all defined symbols replaced."""
@@ -52,8 +74,11 @@ def solve_blocks(
     states: Sequence[str],
     *,
     varying: frozenset[int] | None = None,
+    iterations: Iterations | None = None,
 ) -> dict[str, Scalar]:
     """Return an explicit formula for each of `targets`.
+
+    In the formulas of a loop that is solved by iteration, the symbols of its unknowns remain.
 
     Parameters
     ----------
@@ -68,6 +93,8 @@ def solve_blocks(
     varying
         Hashes of symbols on which the coefficients of linear blocks must not depend; ``None``
         when they may.
+    iterations
+        Gains the loops that have no formula; ``None`` when such loops are refused.
     """
     names = list(targets)
     residuals = [q.residual for q in equations]
@@ -80,9 +107,13 @@ def solve_blocks(
     for block in blocks(incidence, matching):
         wanted = [u for i in block if (u := matching.unknown_of[i]) is not None]
         symbols = [targets[names[j]] for j in wanted]
-        solved = _solve_block(
-            [equations[i] for i in block], symbols, [names[j] for j in wanted], varying
-        )
+        part, called = [equations[i] for i in block], [names[j] for j in wanted]
+        try:
+            solved = _solve_block(part, symbols, called, varying)
+        except _NoFormula as found:
+            if iterations is None:
+                raise found.refusal from None
+            solved = _iterated(part, symbols, called, iterations, substitution)
         values = substitution(solved)
         for j, symbol, value in zip(wanted, symbols, values, strict=True):
             formulas[names[j]] = value
@@ -96,6 +127,14 @@ def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
         return []
     used = {s.element_hash() for s in ca.symvar(residual)}
     return [j for j, symbol in enumerate(targets.values()) if symbol.element_hash() in used]
+
+
+class _NoFormula(Exception):  # noqa: N818  # no mistake of the model
+    """A loop that has no formula, with the refusal where it cannot be iterated."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
 def _solve_block(
@@ -112,28 +151,64 @@ def _solve_block(
     unknown = ca.vertcat(*symbols)
     residual = ca.vertcat(*(q.residual for q in equations))
     matrix = ca.jacobian(residual, unknown)
+    if _always_singular(matrix):
+        raise _loop_refusal("singular-block", "a singular algebraic loop", equations, names)
     if ca.depends_on(matrix, unknown):
-        raise _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
+        refusal = _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
+        raise _NoFormula(refusal)
     if varying and any(s.element_hash() in varying for s in ca.symvar(matrix)):
         raise _loop_refusal("varying-loop", "a loop with varying coefficients", equations, names)
     if len(equations) > MAXIMUM_LINEAR_BLOCK:
-        raise _loop_refusal(
-            "large-loop",
-            f"a linear algebraic loop of {len(equations)} equations "
-            f"(at most {MAXIMUM_LINEAR_BLOCK} are solved)",
-            equations,
-            names,
-        )
+        what = f"a linear algebraic loop of {len(equations)} equations"
+        raise _NoFormula(_loop_refusal("large-loop", what, equations, names))
     offset = ca.substitute(residual, unknown, ca.DM.zeros(len(symbols)))
     rows = [[v.plain(matrix[i, j]) for j in range(len(symbols))] for i in range(len(equations))]
-    if _always_singular(matrix):
-        raise _loop_refusal("singular-block", "a singular algebraic loop", equations, names)
     try:
         return solve(rows, [v.plain(-offset[i]) for i in range(len(equations))])
     except SingularMatrixError:
         raise _loop_refusal(
             "singular-block", "a singular algebraic loop", equations, names
         ) from None
+
+
+def _iterated(
+    equations: Sequence[ScalarEquation],
+    symbols: Sequence[v.SX],
+    names: Sequence[str],
+    iterations: Iterations,
+    earlier: Substitution,
+) -> list[Scalar]:
+    """Leave a loop to the simulation; the result contains the symbols that are iterated."""
+    residuals = [ca.SX(q.residual) for q in equations]
+    matrix = ca.sparsify(ca.jacobian(ca.vertcat(*residuals), ca.vertcat(*symbols)))
+    tearing = tear(matrix, [iterations.preferred(n) for n in names])
+    if len(tearing.torn) > MAXIMUM_ITERATED:
+        raise _loop_refusal(
+            "large-loop",
+            f"an algebraic loop with {len(tearing.torn)} unknowns (at most {MAXIMUM_ITERATED} are "
+            "iterated)",
+            equations,
+            names,
+        )
+    inner = Substitution()
+    values: list[Scalar] = list(symbols)
+    for i, j in tearing.order:
+        (residual,) = inner([residuals[i]])
+        values[j] = given_by(residual, symbols[j], v.plain(matrix[i, j]))
+        inner.define(symbols[j], values[j])
+    rest = inner([s for i in tearing.rest for s in (equations[i].left, equations[i].right)])
+    sides = earlier(rest)
+    iterations.loops.append(
+        TornLoop(
+            tuple(names[j] for j in tearing.torn),
+            tuple(symbols[j] for j in tearing.torn),
+            tuple(
+                replace(equations[i], left=sides[2 * k], right=sides[2 * k + 1])
+                for k, i in enumerate(tearing.rest)
+            ),
+        )
+    )
+    return values
 
 
 def _explicit(equation: ScalarEquation, symbol: v.SX) -> Scalar | None:

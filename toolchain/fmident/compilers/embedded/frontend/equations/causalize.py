@@ -8,9 +8,14 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.aliases import Alias, eliminate_aliases
-from fmident.compilers.embedded.frontend.equations.blocks import Substitution, solve_blocks
+from fmident.compilers.embedded.frontend.equations.blocks import (
+    Iterations,
+    Substitution,
+    solve_blocks,
+)
 from fmident.compilers.embedded.frontend.equations.demotion import Demotion, demote_states
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.refusal import Refusal
@@ -31,12 +36,15 @@ class Solution:
         time, states, inputs, parameters and calculated parameters.
     demotions
         Variables under ``der`` that are not states.
+    loops
+        What is solved by iteration; its unknowns are their own formulas.
     """
 
     states: list[str]
     aliases: dict[str, Alias]
     formulas: dict[str, Scalar] = field(default_factory=dict)
     demotions: list[Demotion] = field(default_factory=list)
+    loops: list[TornLoop] = field(default_factory=list)
 
 
 def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Solution:
@@ -87,8 +95,14 @@ def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Soluti
         for i, q in enumerate(remaining)
     ]
     solution.demotions = demote_states(pairs, targets, states, unknowns)
-    solution.formulas = solve_blocks(pairs, targets, unknowns, states)
+    iterations = Iterations(lambda name: has_start(name, unknowns), solution.loops)
+    solution.formulas = solve_blocks(pairs, targets, unknowns, states, iterations=iterations)
     return solution
+
+
+def has_start(name: str, unknowns: Unknowns) -> bool:
+    """Return whether an unknown is a variable with a ``start``, a guess of its value."""
+    return name in unknowns.declared and unknowns.declared[name][0].start is not None
 
 
 def _symbol(name: str, unknowns: Unknowns) -> v.SX:
