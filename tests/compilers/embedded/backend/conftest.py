@@ -59,7 +59,6 @@ def make_model(
     starts = x0 or (lambda t, u, p, c: [v.start for v in states])
     dx = rhs(*arguments)
     right = function("rhs", arguments, dx)
-    jacobian = ca.densify(ca.jacobian(ca.vertcat(*dx), x)) if dx else ca.SX(0, 0)
     values = function("y", arguments, y(*arguments))
 
     def named(rows: list[list[set[int]]]) -> tuple[tuple[str, ...], ...]:
@@ -83,7 +82,6 @@ def make_model(
         calculated_parameters=function("c", [p], c(p)),
         initial_states=function("x0", [t, u, p, cc], starts(t, u, p, cc)),
         rhs=right,
-        jacobian=ca.Function("jacobian", arguments, [jacobian]),
         output_values=values,
         local_values=function("w", arguments, w(*arguments)),
         assert_values=function("a", arguments, a(*arguments)),

@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
+from fmident.compilers.embedded.backend.derivatives import symbols
+from fmident.compilers.embedded.backend.loops import total_jacobian
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import Diagnostic
@@ -59,7 +62,10 @@ class Point:
 
     @property
     def jacobian(self) -> np.ndarray:
-        return self._column("jacobian")
+        arguments = symbols(self.model.rhs)
+        matrix = total_jacobian(self.model, ca.vec(self.model.rhs(*arguments)), arguments)
+        values = ca.Function("jacobian", arguments, [ca.densify(matrix)])
+        return np.array(values(self.t, self.x, self.u, self.p, self.c))
 
 
 @dataclass(frozen=True)

@@ -52,15 +52,6 @@ STRUCTURE = {
     "second derivative of a state that an input drives": Case(
         "higher-index", "v = der(x)", "v = der(x);\n  y = der(v);", "Real v;", words=("'u'",)
     ),
-    "nonlinear loop": Case(
-        "nonlinear-loop",
-        "y^2 + z",
-        "y^2 + z = x;\n  z*y = 1 + x;",
-        "Real z;",
-        words=("'y'", "'z'", "'y^2 + z = x'"),
-        hint=OTHER,
-    ),
-    "nonlinear equation": Case("nonlinear-loop", "y + exp(y)", "y + exp(y) = x;"),
     "singular system": Case(
         "singular-block",
         "y + z = x",
@@ -76,9 +67,9 @@ STRUCTURE = {
     ),
     "large loop": Case(
         "large-loop",
-        "i in 1:14",
-        "for i in 1:14 loop\n    z[i] = x + 0.1*sum(z);\n  end for;\n  y = sum(z);",
-        "Real z[14];",
-        words=("14",),
+        "i in 1:70",
+        "for i in 1:70 loop\n    z[i] = x + 0.1*sum(z.*z);\n  end for;\n  y = sum(z);",
+        "Real z[70];",
+        words=("70", "60"),
     ),
 }

@@ -25,13 +25,6 @@ VALUES = {
         words=("'z'", "'w'"),
         hint="fixed=true",
     ),
-    "nonlinear initial equation": Case(
-        "nonlinear-loop",
-        "z^2 = 4",
-        "y = z;\n  der(z) = x;",
-        "Real z;",
-        after="initial equation\n  z^2 = 4;",
-    ),
     "start that varies": Case(
         "variability", "2*x)", "y = z;\n  der(z) = x;", "Real z(start=2*x);", words=("'z'",)
     ),

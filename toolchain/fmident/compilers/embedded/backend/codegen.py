@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import casadi as ca
 
@@ -137,7 +138,7 @@ def _jacobian_of(model: OdeModel) -> tuple[list[ca.SX], ca.SX]:
 def _jacobian(model: OdeModel) -> Function:
     """Return the elements of the Jacobian that are not zero for good, by column."""
     arguments, matrix = _jacobian_of(model)
-    values = matrix.nonzeros()
+    values: list[Any] = list(matrix.nonzeros())
     result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
     return ca.Function("fmident_jacobian", arguments, ca.cse([result]))
 

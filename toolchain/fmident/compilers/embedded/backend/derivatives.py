@@ -193,8 +193,8 @@ class ModelDerivatives:
     ) -> Function:
         """Return the derivative along states, parameters, what is calculated from them, and more.
 
-        That is, if `moving`, along time and inputs, too. `modes` are further arguments, which do not
-        change unless they are among `more`.
+        That is, if `moving`, along time and inputs, too. `modes` are further arguments, which do
+        not change unless they are among `more`.
         """
         t, x, u, p, c = arguments
         known = len(self._model.calculated) + self._model.held_count

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.derivatives import along, indicators_of, symbols
+from fmident.compilers.embedded.backend.derivatives import indicators_of, symbols, total_along
 from fmident.compilers.embedded.model import Function, OdeModel
 
 _NAMES = ("live", "samples", "starts", "update")
@@ -27,7 +27,8 @@ def _indicators(model: OdeModel) -> Function:
     t, x, u, *_ = arguments
     dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
     values = ca.densify(indicators_of(model.events.live, arguments))
-    rates = along(values, [t, x, u], [ca.SX(1.0), dx, du])
+    seeds = [ca.SX(1.0), dx, du, *(ca.SX(a.numel(), 1) for a in arguments[3:])]
+    rates = total_along(model, values, arguments, seeds)
     return ca.Function("fmident_indicators", [*arguments, dx, du], ca.cse([values, rates]))
 
 

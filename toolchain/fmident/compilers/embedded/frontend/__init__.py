@@ -5,13 +5,14 @@ check and flatten them in a process of its own; ``scan_check`` refuses what rumo
 a word; ``flat_reader`` (with ``structured``) makes the syntax tree of ``syntax``; ``unit_check``
 analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` turn it into
 residuals of CasADi expressions; ``aliases``, ``demotion``, ``blocks`` and ``causalize`` solve
-these; ``initial`` finds the start; ``assemble`` builds the model.
+these by formulas, and ``tearing`` leaves the rest to an iteration; ``initial`` finds the start;
+``assemble`` builds the model.
 
 The subset: equations of Real variables and of discrete ones, with events (``lowering/events``,
 ``equations/discrete``, ``event_functions``); arrays, slices, matrices; records; connectors
 with flow; ``extends``, ``replaceable``, ``redeclare``, conditional components, for- and
 if-equations; functions with assignments, ``if``, ``for`` with known bounds, ``assert``; linear
-algebraic loops of up to a dozen variables; initial equations that are linear in the states;
+algebraic loops by formulas, all others by iteration, initial equations likewise;
 variables under ``der`` that follow from states. ``abs``, ``min`` and ``max`` make no event, and
 neither does anything inside a function, ``noEvent`` or ``smooth``. Everything else is refused.
 """

@@ -102,7 +102,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
     )
-    start = _set_at_start(at_events, state, unknowns)(start)
+    start = start.replaced(_set_at_start(at_events, state, unknowns))
     warnings = (
         *units.unreadable,
         *units.remarks,

@@ -152,6 +152,11 @@ class InitialStates:
     defaulted: list[str]
     loops: list[TornLoop]
 
+    def replaced(self, known: Substitution) -> InitialStates:
+        """Return the same with some symbols replaced."""
+        loops = [_with_known(loop, known) for loop in self.loops]
+        return replace(self, values=known(self.values), loops=loops)
+
 
 def _unknowns_of(loops: Sequence[TornLoop]) -> dict[str, v.SX]:
     pairs = (pair for loop in loops for pair in zip(loop.names, loop.symbols, strict=True))
