@@ -24,7 +24,7 @@ def _indicators(model: OdeModel) -> Function:
     """Return indicators of relations and their derivatives in time, by those of x and u."""
     assert model.events is not None
     arguments = symbols(model.rhs)
-    t, x, u, *_ = arguments
+    _, x, u, *_ = arguments
     dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
     values = ca.densify(indicators_of(model.events.live, arguments))
     seeds = [ca.SX(1.0), dx, du, *(ca.SX(a.numel(), 1) for a in arguments[3:])]
