@@ -58,7 +58,7 @@ from fmident.errors import CompilationError, Diagnostic, Location
 __all__ = ["load_model"]
 
 _NOTES = ("structural-parameter", "state-demoted", "algebraic-loop")
-"""Rules of remarks that are no warnings."""
+"""Rules whose remarks are notes."""
 
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
