@@ -45,6 +45,13 @@ def test_the_initial_values_that_keep_none_are_named(case: Case) -> None:
     assert note.location.line == 23
 
 
+def test_constraints_that_no_values_keep_are_a_warning(case: Case) -> None:
+    lines = table('one = "m*k >= 2000 kg.N/m"', 'other = "m*k <= 1500 kg.N/m"')
+    found = [n for n in case.load(END, lines).notes if n.rule == "constraint-violated-at-start"]
+    assert [n.severity for n in found] == ["warning"]
+    assert "no values were found that keep all constraints" in found[0].message
+
+
 MISTAKES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("unknown name", ('a = "k >= 10 N/m * mm"',),
      ("problem.toml:23:20", "there is no parameter 'mm'", "'m'")),

@@ -190,7 +190,7 @@ def _initial_notes(problem: Problem) -> Notes:
         (
             problem.constraints[k].name,
             Diagnostic(
-                "note",
+                "warning" if near is None else "note",
                 f"{problem.constraints[k].not_kept}; {advice}",
                 rule="constraint-violated-at-start",
             ),
