@@ -79,6 +79,15 @@ def test_an_assertion_that_ends_the_run_is_named_at_its_instant(
         assert float(found[1]) == pytest.approx(math.log(20.0), abs=1e-6)
 
 
+def test_explicit_steps_that_are_too_many_suggest_stiffness(fmus: Builder) -> None:
+    with fmus.open("motor", integrator="explicit") as fmu:
+        fmu.initialize(v=1.0)
+        with pytest.raises(FMICallException):
+            fmu.step(0.0, 50.0)
+        assert "more than 1000000 steps were taken" in fmu.error()
+        assert "or is it stiff?" in fmu.error()
+
+
 def test_warning_is_given_once(fmus: Builder) -> None:
     with fmus.open("algebraic") as fmu:
         fmu.initialize()

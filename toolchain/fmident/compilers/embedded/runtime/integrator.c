@@ -296,7 +296,10 @@ int fmident_integrate(Instance *m, double t_end) {
     }
     if (count >= MAXIMUM_STEPS) {
       snprintf(m->trouble, sizeof m->trouble,
-               "more than %d steps were taken; does the right-hand side jump?", MAXIMUM_STEPS);
+               "more than %d steps were taken; %s", MAXIMUM_STEPS,
+               control->implicit ? "does the right-hand side jump?"
+                                 : "does the right-hand side jump, or is it stiff? explicit "
+                                   "integrators are not for stiff ones");
       return fail(m);
     }
     if (slope_at_start(m)) return fail(m);
