@@ -334,4 +334,16 @@ package Events "Models with events, each with a solution that is known"
       (whole, rest) := split(time);
     end when;
   end Algorithms;
+
+  model Checked "an assert at the start only"
+    parameter Real x0 = 1;
+    output Real x;
+  initial equation
+    x = x0;
+  equation
+    der(x) = -1;
+    when initial() then
+      assert(x > 0.5, "x is too small at the start");
+    end when;
+  end Checked;
 end Events;

@@ -370,6 +370,13 @@ def test_algorithm_sections(compiled: Compiled) -> None:
     assert found["last"] == pytest.approx([0.0, 0.0, 0.5, 0.0, 0.0], abs=1e-9)
 
 
+def test_an_assert_at_the_start(compiled: Compiled) -> None:
+    times = np.array([0.0, 1.0, 2.0])
+    assert run(compiled("Checked"), times, ["x"])["x"] == pytest.approx([1.0, 0.0, -1.0])
+    with pytest.raises(SimulationError, match="x is too small at the start"):
+        run(compiled("Checked"), times, ["x"], {"x0": 0.4})
+
+
 def test_a_new_start_is_like_the_first(compiled: Compiled) -> None:
     times = np.linspace(0.0, 1.5, 16)
     setup = SimulationSetup(times, output_names=("h", "impacts"))

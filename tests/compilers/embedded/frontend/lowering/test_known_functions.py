@@ -132,20 +132,23 @@ package Modelica
     package Continuous
       package Internal
         package Filter
-          package Utilities
-            function normalizationFactor
-              input Real c1[:];
-              input Real c2[:, 2];
-              output Real alpha;
+          package base
+            function ChebyshevI "With loops that rumoca refuses"
+              input Integer order(min=1);
+              input Real A_ripple = 0.5;
+              input Boolean normalized = true;
+              output Real cr[mod(order, 2)];
+              output Real c0[integer(order/2)];
+              output Real c1[integer(order/2)];
             protected
               Real u = 1;
             algorithm
               while u > 0 loop
-                u := u - 1;
+                u := u - A_ripple;
               end while;
-              alpha := u;
-            end normalizationFactor;
-          end Utilities;
+              cr := fill(u, mod(order, 2));
+            end ChebyshevI;
+          end base;
         end Filter;
       end Internal;
     end Continuous;
@@ -212,12 +215,35 @@ def test_an_error_as_an_equation_is_an_assert(tmp_path: Path) -> None:
     assert wrong.model.asserts[0].message == "k is too large"
 
 
-def test_filters_have_3_db_at_their_frequency(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("order", "ripple"), [(3, 0.5), (4, 1.0)])
+def test_chebyshev_filters(tmp_path: Path, order: int, ripple: float) -> None:
+    """-3 dB at their frequency, and ripples of the height that is asked for below it."""
+    odd, pairs = order % 2, order // 2
     model = with_library(
         tmp_path,
-        "model M\n  final parameter Real a =\n    Modelica.Blocks.Continuous.Internal.Filter."
-        "Utilities.normalizationFactor({2}, [0.5, 0.3]);\n  output Real y = a;\nend M;\n",
-    )
-    a = model.at().outputs["y"]
-    gain = 1 / abs((1 + 2j * a) * (1 + 0.3j * a - 0.5 * a**2))
-    assert 20 * np.log10(gain) == pytest.approx(-3.0, abs=1e-12)
+        "model M\n  parameter Real A = 0.1;\n"
+        f"  parameter Real r[{odd}](each fixed=false);\n"
+        f"  parameter Real a[{pairs}](each fixed=false);\n"
+        f"  parameter Real b[{pairs}](each fixed=false);\n  Real x(start=1, fixed=true);\n"
+        "initial equation\n"
+        "  (r, a, b) = Modelica.Blocks.Continuous.Internal.Filter.base.ChebyshevI("
+        f"{order}, A, true);\nequation\n  der(x) = -x*(sum(r) + sum(a) + sum(b));\nend M;\n",
+    ).model
+    assert model.events is not None
+    assert [p.name for p in model.parameters] == ["A"]
+    held = np.zeros(model.rhs.size_in(4)[0])
+    starts = np.array(model.events.starts(0.0, [1.0], [], [ripple], held)).ravel()
+    r, a, b = np.split(starts, [odd, odd + pairs])
+
+    def gain(w: float) -> float:
+        s = 1j * w
+        lines = np.prod(r / (s + r))
+        return float(abs(lines * np.prod(a / (s**2 + b * s + a))))
+
+    assert 20 * np.log10(gain(1.0)) == pytest.approx(-3.0, abs=1e-10)
+    assert gain(0.0) == pytest.approx(1.0)
+    below = np.array([gain(w) for w in np.linspace(0.0, 0.99, 20001)])
+    turns = below[1:-1][np.diff(np.sign(np.diff(below))) != 0]
+    lowest, highest = (-ripple, 0.0) if odd else (0.0, ripple)
+    assert 20 * np.log10(turns.min()) == pytest.approx(lowest, abs=1e-4)
+    assert 20 * np.log10(turns.max()) == pytest.approx(highest, abs=1e-4)

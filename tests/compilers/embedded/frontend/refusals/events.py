@@ -27,9 +27,21 @@ EVENTS = {
         "discrete Real z;",
         hint="noEvent",
     ),
+    "reinit where another state is wanted": Case(
+        "unsupported-reinit",
+        "va, 0)",
+        "y = x;\n  der(a) = va;\n  der(va) = f;\n  der(b) = vb;\n  der(vb) = -f;\n"
+        "  r = a - b;\n  vr = der(r);\n  f = -r - vr;\n"
+        "  when a > 1 then\n    reinit(va, 0);\n  end when;",
+        "Real a(stateSelect=StateSelect.always); Real va(stateSelect=StateSelect.always); Real b; "
+        "Real vb; Real f; Real r(stateSelect=StateSelect.prefer); "
+        "Real vr(stateSelect=StateSelect.prefer);",
+        words=("'va'", "'vr'", "'vb'"),
+        hint="stateSelect",
+    ),
     "assert in when": Case(
-        "unsupported",
-        "x",
+        "unsupported-when",
+        "u > 0",
         'y = x;\n  when x > 0.5 then\n    assert(u > 0, "no");\n  end when;',
     ),
     "Boolean input that varies": Case(

@@ -199,8 +199,40 @@ class EventFunctions:
                 raise Refusal(
                     "reinit", f"'reinit' of '{name}', which is not a state", span, self._hint()
                 )
+            self._expect_own_state(name, state, span)
             after[state] = v.plain(sign * value)
         return list(after.values())
+
+    def _expect_own_state(self, name: str, state: str, span: sx.Span) -> None:
+        """Refuse ``reinit`` where other states were to be chosen: what it moves depends on them.
+
+        A variable that is to be preferred as a state keeps its value when another is
+        reinitialised; one that only follows from states does not.
+        """
+        for other in self._unknowns.variables:
+            wanted = self._unknowns.declared[other][0].state_select
+            if wanted not in ("prefer", "always") or self._state(other)[0] is not None:
+                continue
+            alias = self._solution.aliases.get(other)
+            formula = self._solution.formulas.get(alias.representative if alias else other)
+            if formula is None or not v.is_symbolic(formula):
+                continue
+            used = {s.element_hash() for s in ca.symvar(formula)}
+            instead = [
+                n
+                for n in self._solution.states
+                if n != state
+                and self._unknowns.variables[n].element_hash() in used
+                and self._unknowns.declared[n][0].state_select not in ("prefer", "always")
+            ]
+            if instead and self._unknowns.variables[state].element_hash() in used:
+                raise Refusal(
+                    "unsupported-reinit",
+                    f"'reinit' of '{name}': by its stateSelect '{other}' is to be a state and to "
+                    f"keep its value, and '{instead[0]}' is one in its place",
+                    span,
+                    f"set stateSelect of '{other}' to StateSelect.default",
+                )
 
     def _check_before(self) -> None:
         for name, span in self._events.before.items():

@@ -114,6 +114,10 @@ class ParameterTable:
             self._active.pop()
         return self._values[name]
 
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return the same as `value`."""
+        return self.value(name, span)
+
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
         """Return the sizes of a variable or parameter."""
         variable = self._flat.variables.get(name)

@@ -140,6 +140,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
   if (fmident_ensure(m, VALID_C | VALID_X)) return enter_error(m);
 #if FMIDENT_EVENTS
+  if (fmident_check_asserts(m)) return enter_error(m); /* initial() is true for the last time */
   if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   if (fmident_events_begin(m)) return enter_error(m);
 #endif

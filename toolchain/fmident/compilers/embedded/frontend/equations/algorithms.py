@@ -95,6 +95,10 @@ class _Scope(Frame):
             return self.variables[name]
         return self.model.value(name, span)
 
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return the same as `value`."""
+        return self.value(name, span)
+
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
         """Return the sizes of a variable."""
         return v.shape(self.value(name, span))

@@ -72,7 +72,7 @@ def _all(items: Sequence[sx.WhenItem]) -> Iterator[sx.WhenAssignment]:
     for item in items:
         if isinstance(item, sx.WhenAssignment):
             yield item
-        else:
+        elif isinstance(item, sx.WhenConditional):
             for _, body in item.branches:
                 yield from _all(body)
             yield from _all(item.otherwise)
@@ -179,7 +179,10 @@ def _when(
         before = v.logical_or(before, acts)
     with lowering.without_events():
         for acts, branch in actions:
-            _body(branch.body, acts, lowering, events, values, reinits)
+            items: Sequence[sx.WhenItem] = branch.body
+            if branch is branches[0] and _is_initial(branch.condition):
+                items = _without_asserts(items, lowering, events)
+            _body(items, acts, lowering, events, values, reinits)
     for name, value in values.items():
         if name in result.formulas:
             raise Refusal(
@@ -199,6 +202,23 @@ def _when(
                 "use one when-equation with elsewhen",
             )
         result.reinits[name] = (value, span)
+
+
+def _is_initial(condition: sx.Expression) -> bool:
+    return isinstance(condition, sx.Call) and condition.builtin and condition.name == "initial"
+
+
+def _without_asserts(
+    items: Sequence[sx.WhenItem], lowering: Lowering, events: Events
+) -> list[sx.WhenItem]:
+    """Return what is not an assert; asserts are checked at the start."""
+    events.uses_phases = True
+    before, lowering.guard = lowering.guard, events.initial
+    for item in items:
+        if isinstance(item, sx.AssertStatement):
+            lowering.assertion(item)
+    lowering.guard = before
+    return [item for item in items if not isinstance(item, sx.AssertStatement)]
 
 
 def acts_of(
@@ -243,6 +263,13 @@ def _body(
     reinits: dict[str, tuple[Scalar, sx.Span]],
 ) -> None:
     for item in items:
+        if isinstance(item, sx.AssertStatement):
+            raise Refusal(
+                "unsupported-when",
+                "an assert in a when-equation whose condition is not initial()",
+                item.span,
+                "write it outside 'when', with the condition in it",
+            )
         if isinstance(item, sx.WhenConditional):
             reached = acts
             for node, body in item.branches:

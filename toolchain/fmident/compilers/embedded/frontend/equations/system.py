@@ -153,6 +153,10 @@ class ModelScope:
             return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
         raise unknown_name(name, span, list(self._values))
 
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return the same as `value`."""
+        return self.value(name, span)
+
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
         """Return the sizes of a variable or parameter."""
         return v.shape(self.value(name, span))

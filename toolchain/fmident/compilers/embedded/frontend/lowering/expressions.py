@@ -16,7 +16,7 @@ from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.arithmetic import arithmetic, is_arithmetic
 from fmident.compilers.embedded.frontend.lowering.events import EVENT_OPERATORS, event_operator
 from fmident.compilers.embedded.frontend.lowering.intrinsics import BUILTINS, concatenate_matrix
-from fmident.compilers.embedded.frontend.lowering.messages import is_warning, text_of
+from fmident.compilers.embedded.frontend.lowering.messages import is_warning, message_text
 from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue, LoweringState, Scope
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
@@ -119,7 +119,7 @@ class Lowering:
         if guarded is True:
             return
         warning = is_warning(statement.level)
-        text = self._message(statement.message)
+        text = message_text(statement.message, self.evaluate)
         self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
 
     @contextmanager
@@ -172,7 +172,7 @@ class Lowering:
             case sx.Comprehension():
                 return self._comprehension(node.body, list(node.indices))
             case sx.Index():
-                return self._subscripted(self.evaluate(node.base), node.subscripts, "expression")
+                return self._index(node)
             case sx.Field():
                 return self._field(self.evaluate(node.base), node.name)
             case sx.Tuple(elements=(single,)) if single is not None:
@@ -182,6 +182,11 @@ class Lowering:
             case _:
                 assert_never(node)
 
+    def _index(self, node: sx.Index) -> Value:
+        if isinstance(node.base, sx.Reference) and not node.base.subscripts:
+            return self._reference(sx.Reference(node.base.name, node.subscripts, node.span))
+        return self._subscripted(self.evaluate(node.base), node.subscripts, "expression")
+
     def _reference(self, node: sx.Reference) -> Value:
         if node.name in self._indices:
             value: Value = self._indices[node.name]
@@ -190,10 +195,14 @@ class Lowering:
         elif node.name in self.state.enumerators:
             return v.Enumerator(self.state.enumerators[node.name], node.name.rsplit(".", 1)[-1])
         else:
-            value = self.scope.value(node.name, node.span)
-        if node.subscripts:
-            return self._subscripted(value, node.subscripts, node.name)
-        return value
+            lookup = self.scope.whole if node.subscripts else self.scope.value
+            value = lookup(node.name, node.span)
+        if not node.subscripts:
+            return value
+        part = self._subscripted(value, node.subscripts, node.name)
+        if any(s is v.UNASSIGNED for s in v.flat(part)):
+            self.scope.value(node.name, node.span)  # says so
+        return part
 
     def _field(self, base: Value, name: str) -> Value:
         if isinstance(base, v.RecordValue) and name in base.fields:
@@ -402,7 +411,7 @@ class Lowering:
                 with self.without_events():
                     return self.evaluate(node.arguments[1])
             case "string" | "String":
-                return self._message(node)
+                return message_text(node, self.evaluate)
             case "homotopy":
                 self._expect(node, 2, 2)
                 return self.evaluate(node.arguments[0])  # what it is in the end
@@ -485,15 +494,3 @@ class Lowering:
             "give the expression a variable of its own that is a state, or write its derivative; "
             "else compile with --compiler openmodelica",
         )
-
-    def _message(self, node: sx.Expression) -> str:
-        """Return the text of a message; parts that vary with time are named, not valued."""
-        match node:
-            case sx.Text(value=value):
-                return value
-            case sx.Binary(operator="+", left=left, right=right):
-                return self._message(left) + self._message(right)
-            case sx.Call(name="string" | "String", arguments=(argument, *_)):
-                return text_of(v.plain(self.evaluate(argument)), argument)
-            case _:
-                return text_of(self.evaluate(node), node)

@@ -21,25 +21,29 @@ MAXIMUM_DEPTH = 30
 """Deepest nesting of calls; more is taken for a recursion without end."""
 
 
-class _Unassigned:
-    """A variable of a function before its first assignment."""
-
-    def __repr__(self) -> str:
-        return "unassigned"
-
-
-UNASSIGNED = _Unassigned()
-
-
 @dataclass
 class Frame:
     """Variables of one call; the scope in which its algorithm is evaluated."""
 
     function: str
-    variables: dict[str, Value | _Unassigned] = field(default_factory=dict)
+    variables: dict[str, Value | v.Unassigned] = field(default_factory=dict)
 
     def value(self, name: str, span: sx.Span) -> Value:
-        """Return the value of a variable of the function."""
+        """Return the value of a variable of the function, which must be assigned."""
+        value = self.whole(name, span)
+        for scalar in v.flat(value):
+            if scalar is v.UNASSIGNED:
+                raise Refusal(
+                    "unassigned",
+                    f"'{name}' of the function '{self.function}' is used before it is assigned "
+                    "on every path",
+                    span,
+                    "assign it first, or in every branch of the 'if'",
+                )
+        return value
+
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return a variable of the function, of which parts need not be assigned yet."""
         root, *fields = name.split(".")
         if root not in self.variables:
             raise unknown_name(name, span, list(self.variables))
@@ -48,15 +52,6 @@ class Frame:
             if not isinstance(value, v.RecordValue) or part not in value.fields:
                 raise unknown_name(name, span, list(self.variables))
             value = value.fields[part]
-        for scalar in v.flat(value):
-            if scalar is UNASSIGNED:
-                raise Refusal(
-                    "unassigned",
-                    f"'{name}' of the function '{self.function}' is used before it is assigned "
-                    "on every path",
-                    span,
-                    "assign it first, or in every branch of the 'if'",
-                )
         return value
 
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
@@ -203,18 +198,18 @@ class FunctionInliner:
                     "",
                 )
 
-    def _initial(self, variable: sx.FunctionVariable, lowering: Lowering) -> Value | _Unassigned:
+    def _initial(self, variable: sx.FunctionVariable, lowering: Lowering) -> Value | v.Unassigned:
         fields = self._records.get(variable.type_name)
         if fields is not None:
             if variable.shape:
                 raise Refusal(
                     "unsupported-record", "an array of records inside a function", variable.span
                 )
-            return v.RecordValue(variable.type_name, dict.fromkeys(fields, UNASSIGNED))
+            return v.RecordValue(variable.type_name, dict.fromkeys(fields, v.UNASSIGNED))
         if any(size is None for size in variable.shape):
-            return UNASSIGNED
+            return v.UNASSIGNED
         sizes = tuple(lowering.integer(s, "a size") for s in variable.shape if s is not None)
-        return v.filled(UNASSIGNED, sizes) if sizes else UNASSIGNED
+        return v.filled(v.UNASSIGNED, sizes) if sizes else v.UNASSIGNED
 
 
 def _argument_count(call: sx.Call, wanted: int, got: int) -> Refusal:
@@ -378,7 +373,7 @@ class Body:
 
     def _replaced(
         self,
-        current: Value | _Unassigned,
+        current: Value | v.Unassigned,
         subscripts: Sequence[sx.Expression | None],
         fields: Sequence[tuple[str, Sequence[sx.Expression | None]]],
         value: Value,
@@ -417,7 +412,7 @@ def _shape_refusal(target: sx.Target, wanted: object, got: object) -> Refusal:
     )
 
 
-def copied(variables: Mapping[str, Value | _Unassigned]) -> dict[str, Value | _Unassigned]:
+def copied(variables: Mapping[str, Value | v.Unassigned]) -> dict[str, Value | v.Unassigned]:
     """Return variables that can be assigned without changing those given."""
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
@@ -426,8 +421,8 @@ def copied(variables: Mapping[str, Value | _Unassigned]) -> dict[str, Value | _U
 
 
 def merged(
-    condition: Scalar, yes: Value | _Unassigned, no: Value | _Unassigned
-) -> Value | _Unassigned:
+    condition: Scalar, yes: Value | v.Unassigned, no: Value | v.Unassigned
+) -> Value | v.Unassigned:
     """Join the values of a variable after the two branches of an ``if``."""
     if yes is no:
         return yes
@@ -439,6 +434,6 @@ def merged(
         for index in np.ndindex(*yes.shape):
             result[index] = merged(condition, yes[index], no[index])
         return result
-    if yes is UNASSIGNED or no is UNASSIGNED:
-        return UNASSIGNED
+    if yes is v.UNASSIGNED or no is v.UNASSIGNED:
+        return v.UNASSIGNED
     return v.choose_value(condition, yes, no)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import brentq
 
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
+from fmident.compilers.embedded.frontend.lowering.filters import chebyshev
 from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.source.known_functions import (
+    CHEBYSHEV,
     ERROR,
     FIRST_TRUE_INDEX,
     INTERPOLATE,
-    NORMALIZATION_FACTOR,
 )
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
@@ -85,37 +84,6 @@ def _is_equal(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> li
         for a, b in zip(v.flat(left), v.flat(right), strict=True):
             equal = v.logical_and(equal, _compared("<=", _absolute(v.subtract(a, b)), eps))
     return [equal]
-
-
-def _normalization_factor(
-    call: sx.Call, arguments: Sequence[Value], caller: Lowering
-) -> list[Value]:
-    """Return the factor of a filter's frequency that gives it -3 dB at 1 rad/s.
-
-    The denominator is the product of ``c1[i]*s + 1`` and ``c2[i,1]*s^2 + c2[i,2]*s + 1``. The
-    search begins as the library's does: from 1 on in steps of 10 %.
-    """
-    first, second = (v.flat(a) for a in arguments[:2])
-    if any(v.is_symbolic(s) for s in (*first, *second)):
-        raise Refusal(
-            "unsupported-function-body",
-            f"'{call.name}' of coefficients that are not known when the model is compiled",
-            call.span,
-        )
-    pairs = np.array(second, dtype=float).reshape(-1, 2)
-
-    def residue(factor: float) -> float:
-        square = factor**2
-        gain = math.prod(1 + (c * factor) ** 2 for c in first)
-        gain *= math.prod(1 + (a1**2 - 2 * a2) * square + (a2 * square) ** 2 for a2, a1 in pairs)
-        return float(1 / math.sqrt(gain) - 10 ** (-3 / 20))
-
-    if not first and not len(pairs):
-        raise Refusal("value", f"'{call.name}' of no coefficients", call.span, "")
-    high = 1.0
-    while residue(high) >= 0:
-        high *= 1.1
-    return [float(brentq(residue, 0.0, high, xtol=1e-15, rtol=1e-14))]
 
 
 def _time_table(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
@@ -188,7 +156,7 @@ KnownFunction = Callable[[sx.Call, Sequence[Value], Lowering], "list[Value]"]
 KNOWN: Mapping[str, KnownFunction] = {
     INTERPOLATE: _interpolate,
     FIRST_TRUE_INDEX: _first_true_index,
-    NORMALIZATION_FACTOR: _normalization_factor,
+    CHEBYSHEV: chebyshev,
     IS_EQUAL: _is_equal,
     TIME_TABLE: _time_table,
     ERROR: _error,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.values import Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
@@ -29,3 +31,16 @@ def text_of(value: Value, node: sx.Expression) -> str:
     if v.is_number(value):
         return str(value) if isinstance(value, int) else f"{value:.6g}"
     return f"<{expression_text(node)}>"
+
+
+def message_text(node: sx.Expression, evaluate: Callable[[sx.Expression], Value]) -> str:
+    """Return the text of a message; parts that vary with time are named, not valued."""
+    match node:
+        case sx.Text(value=value):
+            return value
+        case sx.Binary(operator="+", left=left, right=right):
+            return message_text(left, evaluate) + message_text(right, evaluate)
+        case sx.Call(name="string" | "String", arguments=(argument, *_)):
+            return text_of(v.plain(evaluate(argument)), argument)
+        case _:
+            return text_of(evaluate(node), node)

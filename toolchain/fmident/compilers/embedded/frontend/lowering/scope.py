@@ -17,6 +17,9 @@ class Scope(Protocol):
     def value(self, name: str, span: sx.Span) -> Value:
         """Return the value of a variable; raise :class:`Refusal` when there is none."""
 
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return a variable of which elements need not have a value yet."""
+
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
         """Return the sizes of a variable, which need not have a value yet."""
 

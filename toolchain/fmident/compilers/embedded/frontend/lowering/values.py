@@ -41,6 +41,16 @@ class Enumerator(int):
         return self.name
 
 
+class Unassigned:
+    """A variable of a function before its first assignment."""
+
+    def __repr__(self) -> str:
+        return "unassigned"
+
+
+UNASSIGNED = Unassigned()
+
+
 @dataclass(frozen=True)
 class RecordValue:
     """A record: field name to value, in the order of declaration."""

@@ -21,6 +21,10 @@ from fmident.compilers.embedded.frontend.reading.source.known_functions import (
     without_known_bodies,
 )
 from fmident.compilers.embedded.frontend.reading.source.names import Names
+from fmident.compilers.embedded.frontend.reading.source.nested_bases import (
+    Moved,
+    without_nested_bases,
+)
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
 from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
 from fmident.compilers.embedded.kept import kept_folder
@@ -84,13 +88,14 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
     with ScratchFolder("rumoca") as folder:
         scratch = folder.path
         changed = without_known_bodies(class_name, names)
-        stage = _Stage(scratch / "first", tree, names.trees, changed)
+        moved = without_nested_bases(class_name, names, changed)
+        stage = _Stage(scratch / "first", tree, names.trees, changed, moved)
         answer = _run(stage.request(class_name), scratch)
         if _NO_IMPORT in answer.get("error", ""):
             trimmed = without_unused_imports(tree, names)
             if trimmed:
                 both = {**changed, **trimmed}
-                stage = _Stage(scratch / "trimmed", tree, names.trees, both)
+                stage = _Stage(scratch / "trimmed", tree, names.trees, both, moved)
                 answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
@@ -126,12 +131,14 @@ class _Stage:
         scratch: Path,
         tree: SourceTree,
         others: Sequence[SourceTree],
-        changed: Mapping[Path, str] | None = None,
+        changed: Mapping[Path, str],
+        moved: Mapping[Path, Moved],
     ) -> None:
         self._original: dict[str, str] = {}
         self._scratch = scratch
         self._tree = tree
-        self._changed = changed or {}
+        self._changed = changed
+        self._moved = moved
         scratch.mkdir()
         libraries = [other for other in others if other is not tree]
         self._entry = self._staged(tree, "entry")
@@ -156,6 +163,11 @@ class _Stage:
             else:
                 shutil.copyfile(file, target)
             self._original[str(target)] = str(file)
+        for place, moved in self._moved.items():
+            if moved.original in tree.files:
+                target = base / place.relative_to(tree.entry.parent)
+                target.write_text(moved.text, encoding="utf-8")
+                self._original[str(target)] = str(moved.original)
         return base / tree.entry.name
 
     def _text(self, file: Path) -> str:

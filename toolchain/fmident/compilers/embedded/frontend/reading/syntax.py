@@ -366,7 +366,7 @@ class WhenConditional:
     span: Span
 
 
-WhenItem: TypeAlias = WhenAssignment | WhenConditional
+WhenItem: TypeAlias = WhenAssignment | WhenConditional | AssertStatement
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,13 @@ def _item(node: Node) -> sx.WhenItem:
             branches = tuple((expression(c), _items(items)) for c, items in body["branches"])
             return sx.WhenConditional(branches, _items(body["else_branch"] or ()), span)
         case "Assert":
-            raise UnknownNodeError("an assert in a when-equation", span)
+            level, condition = body.get("level"), expression(body["condition"])
+            return sx.AssertStatement(
+                condition,
+                expression(body["message"]),
+                None if level is None else expression(level),
+                condition.span,
+            )
         case _:
             raise UnknownNodeError(f"'{kind.lower()}' in a when-equation", span)
 

@@ -73,15 +73,21 @@ class UnitChecker:
         for equation in (*self._flat.equations, *self._flat.initial_equations):
             self._guarded(equation_text(equation), equation.span, partial(_equation, equation))
         for assertion in self._flat.assertions:
-            text = f"assert({expression_text(assertion.condition)}, ...)"
-            self._guarded(text, assertion.span, partial(_condition, assertion.condition))
+            self._assertion(assertion)
         for branch in (b for branches in self._flat.whens for b in branches):
             text = f"when {expression_text(branch.condition)}"
             self._guarded(text, branch.span, partial(_condition, branch.condition))
             self._when(branch.body)
 
+    def _assertion(self, assertion: sx.AssertStatement) -> None:
+        text = f"assert({expression_text(assertion.condition)}, ...)"
+        self._guarded(text, assertion.span, partial(_condition, assertion.condition))
+
     def _when(self, items: Sequence[sx.WhenItem]) -> None:
         for item in items:
+            if isinstance(item, sx.AssertStatement):
+                self._assertion(item)
+                continue
             if isinstance(item, sx.WhenConditional):
                 for condition, body in item.branches:
                     text = f"if {expression_text(condition)}"

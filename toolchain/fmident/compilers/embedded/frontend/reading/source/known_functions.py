@@ -1,8 +1,8 @@
 """What of the standard library rumoca is shown in another form than it has.
 
-Functions that we evaluate ourselves are shown as external, as their loops are refused. A call of
-``Streams.error`` as an equation, which rumoca drops, is shown as an assert that fails. Every
-character outside keeps its place.
+Functions that we evaluate ourselves are shown with another body, as their loops are refused. A
+call of ``Streams.error`` as an equation, which rumoca drops, is shown as an assert that fails.
+Every character outside keeps its place.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from fmident.compilers.embedded.frontend.reading.source.sources import SourceTre
 
 INTERPOLATE = "Modelica.Math.Vectors.interpolate"
 FIRST_TRUE_INDEX = "Modelica.Math.BooleanVectors.firstTrueIndex"
-NORMALIZATION_FACTOR = "Modelica.Blocks.Continuous.Internal.Filter.Utilities.normalizationFactor"
+CHEBYSHEV = "Modelica.Blocks.Continuous.Internal.Filter.base.ChebyshevI"
 ERROR = "Modelica.Utilities.Streams.error"
 KNOWN_FUNCTIONS: Mapping[str, str] = {
-    INTERPOLATE: "yi = interpolate(x, y, xi, iLast, iNew)",
-    FIRST_TRUE_INDEX: "index = firstTrueIndex(b)",
-    NORMALIZATION_FACTOR: "alpha = normalizationFactor(c1, c2)",
+    INTERPOLATE: 'external "C" yi = interpolate(x, y, xi, iLast, iNew);',
+    FIRST_TRUE_INDEX: 'external "C" index = firstTrueIndex(b);',
+    # An external function with several outputs is refused; should rumoca evaluate this, it fails.
+    CHEBYSHEV: 'algorithm assert(false, "not to be evaluated"); cr := zeros(size(cr, 1)); '
+    "c0 := zeros(size(c0, 1)); c1 := zeros(size(c1, 1));",
 }
-"""Full name to the call that rumoca sees."""
+"""Full name to the body that rumoca sees."""
 _BODY = frozenset({"protected", "algorithm"})
 
 
@@ -70,9 +72,9 @@ def _tree_of(item: ClassText, trees: Iterable[SourceTree]) -> SourceTree:
 
 
 def _masked(text: str, item: ClassText) -> str:
-    """Return the text with everything from the first section of a function to its end external."""
+    """Return the text with another body from the first section of a function to its end."""
     first = next(t.offset for t in item.tokens if t.kind == "word" and t.text in _BODY)
     end = text.rindex("end", first, item.end)
-    external = f'external "C" {KNOWN_FUNCTIONS[item.name]};'
-    blanks = "".join(c if c == "\n" else " " for c in text[first + len(external) : end])
-    return text[:first] + external + blanks + text[end:]
+    shown = KNOWN_FUNCTIONS[item.name]
+    blanks = "".join(c if c == "\n" else " " for c in text[first + len(shown) : end])
+    return text[:first] + shown + blanks + text[end:]
