@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -133,6 +133,13 @@ def _set_at_start(
     return result
 
 
+def _with_sides(loop: TornLoop, change: Callable[[Sequence[Scalar]], list[Scalar]]) -> TornLoop:
+    """Return a loop with both sides of each equation changed."""
+    sides = [change([q.left, q.right]) for q in loop.equations]
+    pairs = zip(loop.equations, sides, strict=True)
+    return replace(loop, equations=tuple(replace(q, left=a, right=b) for q, (a, b) in pairs))
+
+
 def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
     texts = [q.text for q in loop.equations]
     found = f"{listed(loop.names)}, from {listed(texts)}"
@@ -212,7 +219,9 @@ class _Builder:
         t = unknowns.time
         p, c = parameters.p, parameters.c
         conditions = [a.condition for a in self._state.assertions]
-        events = EventFunctions(self._state.events, self._at_events, solution, unknowns, conditions)
+        residuals = [q.residual for loop in solution.loops for q in loop.equations]
+        everywhere = [*conditions, *residuals]
+        events = EventFunctions(self._state.events, self._at_events, solution, unknowns, everywhere)
 
         def formulas(expressions: Sequence[Scalar]) -> list[Scalar]:
             return events.between(self.substitution(expressions))
@@ -228,7 +237,8 @@ class _Builder:
         ]
         local_values = formulas([unknowns.variables[n] for n in locals_])
         asserts = formulas(conditions)
-        loops = LoopFunctions(solution.loops, start.loops)
+        running = [_with_sides(loop, events.between) for loop in solution.loops]
+        loops = LoopFunctions(running, start.loops)
         c = [*c, *events.held, *loops.behind]
         full = [t, column(x), column(u), column(p), column(c)]
         names = ["t", "x", "u", "p", "c"]

@@ -35,8 +35,8 @@ class EventFunctions:
         The causalised equations.
     unknowns
         Symbols.
-    asserts
-        Conditions that hold between events, too.
+    others
+        Further expressions that matter between events: of asserts and of loops.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class EventFunctions:
         at_events: DiscreteSolution,
         solution: Solution,
         unknowns: Unknowns,
-        asserts: Sequence[Scalar],
+        others: Sequence[Scalar],
     ) -> None:
         self._events = events
         self._at_events = at_events
@@ -54,9 +54,9 @@ class EventFunctions:
         self._check_before()
         # Those that the FMU shows come first.
         self._discretes = sorted(events.discretes.values(), key=lambda d: d.variable.protected)
-        self._earlier = self._values_before(asserts)
+        self._earlier = self._values_before(others)
 
-    def _values_before(self, asserts: Sequence[Scalar]) -> list[tuple[Discrete, v.SX]]:
+    def _values_before(self, others: Sequence[Scalar]) -> list[tuple[Discrete, v.SX]]:
         """Return the discrete variables of which continuous equations take ``pre``.
 
         Each has a further discrete variable beside it that holds its value before the event.
@@ -64,7 +64,7 @@ class EventFunctions:
         formulas = [
             *self._solution.formulas.values(),
             *(h.live for h in self._events.held),
-            *asserts,
+            *others,
         ]
         used = {s.element_hash() for f in formulas if v.is_symbolic(f) for s in ca.symvar(f)}
         return [

@@ -110,7 +110,7 @@ static int search(Instance *m, double since, const double *x, double *after,
   memcpy(first, m->held, FMIDENT_NR * sizeof(double));
   for (size_t values = 0; values < (size_t)1 << count; ++values) {
     for (size_t k = 0; k < count; ++k) m->held[places[k]] = (double)((values >> k) & 1);
-    if (try_relations(m, since, x, after, relations)) return 1;
+    if (try_relations(m, since, x, after, relations)) continue; /* no values of loops, either */
     if (first_difference(relations, m->held, FMIDENT_NR) < 0) {
       *found = 1;
       return 0;
