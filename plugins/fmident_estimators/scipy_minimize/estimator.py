@@ -41,9 +41,9 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
         return self._simulations(min(options.max_iterations, _MANY_ITERATIONS), problem)
 
     def _simulations(self, iterations: int, problem: Problem) -> int:
-        moved = len(problem.free)
+        moved = sum(q.variable is not None for q in problem.free)
         columns = moved * (2 if problem.evaluation.difference == "central" else 1)
-        return len(problem.experiments) * (7 + 2 * moved + iterations * (2 + columns))
+        return len(problem.experiments) * (7 + 2 * moved + iterations * (1 + columns))
 
     def estimate(
         self,

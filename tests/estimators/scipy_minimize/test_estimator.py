@@ -57,6 +57,17 @@ def lagrange(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.linalg.solve(system, np.concatenate([X.T @ Y, right]))[:3]
 
 
+def test_parameters_without_simulations_are_expected_to_take_none() -> None:
+    estimator = load_plugins().estimators.get("scipy-minimize")()
+    options = estimator.options_type()
+    own = {name: {"variable": None} for name in "abc"}
+    alone = estimator.expected_simulations(options, problem(**own))
+    moved = estimator.expected_simulations(options, problem())
+    assert alone is not None
+    assert moved is not None
+    assert alone <= 20 < 3 * alone <= moved
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_without_constraints_it_is_least_squares(method: str) -> None:
     result = solve(problem(method=method))
