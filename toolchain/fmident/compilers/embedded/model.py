@@ -215,6 +215,23 @@ class Loops:
 
 
 @dataclass(frozen=True)
+class Constraints:
+    """What binds the states to each other, besides what follows from their derivatives.
+
+    Parameters
+    ----------
+    equations
+        Texts of the equations that were differentiated.
+    residual
+        ``(t, x, u, p, c) -> (r)``, zero for states that are consistent. It depends on time, states
+        and parameters only.
+    """
+
+    equations: tuple[str, ...]
+    residual: Function
+
+
+@dataclass(frozen=True)
 class OdeModel:
     """A causalised model: explicit ordinary differential equations with outputs.
 
@@ -258,6 +275,8 @@ class OdeModel:
         ``None`` for a model without events.
     loops
         ``None`` for a model without algebraic loops that are solved by iteration.
+    constraints
+        ``None`` for a model whose states are independent.
     """
 
     name: str
@@ -283,6 +302,7 @@ class OdeModel:
     frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
     events: Events | None = None
     loops: Loops | None = None
+    constraints: Constraints | None = None
 
     @property
     def held_count(self) -> int:

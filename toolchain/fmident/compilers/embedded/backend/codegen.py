@@ -116,6 +116,7 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         *derivatives.switching,
         *event_functions(model),
         *loop_functions(model),
+        *_constraints(model),
     ]
 
 
@@ -126,7 +127,20 @@ def _of_batches(model: OdeModel, functions: Sequence[Function], integrator: str)
     found = [function for function in functions if function.name() in names]
     operations = sum(function.n_instructions() for function in found)
     small = len(model.states) <= LARGEST_ROSENBROCK and operations <= LARGEST_BATCH
-    return found if small and integrator != "cvode" and not (model.events or model.loops) else []
+    return found if small and integrator != "cvode" and not _is_special(model) else []
+
+
+def _is_special(model: OdeModel) -> bool:
+    return bool(model.events or model.loops or model.constraints)
+
+
+def _constraints(model: OdeModel) -> list[Function]:
+    if model.constraints is None:
+        return []
+    arguments = symbols(model.constraints.residual)
+    value = ca.vec(model.constraints.residual(*arguments))
+    matrix = ca.densify(ca.jacobian(value, arguments[1]))
+    return [ca.Function("fmident_constraints", arguments, ca.cse([ca.densify(value), matrix]))]
 
 
 def _jacobian_of(model: OdeModel) -> tuple[list[ca.SX], ca.SX]:
@@ -230,6 +244,7 @@ def _kind(model: OdeModel) -> str:
         "STATES": bool(model.states),
         "EVENTS": model.events is not None,
         "ITERATIONS": model.loops is not None,
+        "CONSTRAINED": model.constraints is not None,
     }
     return "".join(f"#define FMIDENT_{name} {int(value)}\n" for name, value in kinds.items())
 
@@ -245,8 +260,11 @@ def _sizes(
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
         "INTEGRATOR": INTEGRATORS.index(integrator),
-        # CVODE knows no events.
-        "LARGEST_ROSENBROCK": len(model.states) if model.events else LARGEST_ROSENBROCK,
+        # CVODE knows neither events nor constraints.
+        "LARGEST_ROSENBROCK": (
+            len(model.states) if model.events or model.constraints else LARGEST_ROSENBROCK
+        ),
+        "CONSTRAINTS": len(model.constraints.equations) if model.constraints else 0,
         "JACOBIAN_ELEMENTS": len(_jacobian_places(model)),
         "COST_RHS": cost["fmident_rhs"],
         "COST_JACOBIAN": cost["fmident_jacobian"],
@@ -354,5 +372,8 @@ def _data(
             _strings("fmident_relations", model.events.relations if model.events else ()),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
             *_loops(model),
+            _strings(
+                "fmident_constraint_texts", model.constraints.equations if model.constraints else ()
+            ),
         ]
     )

@@ -72,9 +72,10 @@ def build_fmu(
     CompilationError
         If tools are missing or the C compiler fails; the C source is then kept and named.
     """
-    if model.events and integrator == "cvode":
+    if (model.events or model.constraints) and integrator == "cvode":
+        what = "events" if model.events else "states that are bound to each other"
         raise CompilationError(
-            f"'{model.name}' has events, which the integrator 'cvode' does not see",
+            f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
         )
     toolchain = find_toolchain(states=bool(model.states))
@@ -99,7 +100,7 @@ def build_fmu(
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
         library: binary,
     }
-    if integrator != "cvode":
+    if integrator != "cvode" and model.constraints is None:
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()

@@ -53,7 +53,7 @@ _LONG_FILES = ("batch.c", "lanes.c")
 
 _OF_ONE_MODEL = {
     *(DATA_FILE, FUNCTIONS_FILE, *_LONG_FILES),
-    *("evaluate.c", "explicit.c", "integrator.c", "loops.c", "rosenbrock.c"),
+    *("constraints.c", "evaluate.c", "explicit.c", "integrator.c", "loops.c", "rosenbrock.c"),
 }
 """Files that are compiled for each model: its own, and those whose loops over states are worth it.
 

@@ -57,7 +57,7 @@ from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["load_model"]
 
-_NOTES = ("structural-parameter", "state-demoted", "algebraic-loop")
+_NOTES = ("structural-parameter", "state-demoted", "algebraic-loop", "constraint")
 """Rules whose remarks are notes."""
 
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})

@@ -48,6 +48,7 @@ from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, Refusal, R
 from fmident.compilers.embedded.frontend.units.unit_check import UnitChecker
 from fmident.compilers.embedded.model import (
     Assertion,
+    Constraints,
     ExperimentDefaults,
     OdeModel,
     ScalarVariable,
@@ -94,10 +95,20 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     own = Lowering(scope, inliner, state)
     equations = solve_discrete(flat, equations, own, state, at_events)
     initial = initial_values(initial, state.events, at_events)
-    solution = causalize(equations, unknowns)
+    solution = causalize(equations, unknowns, frozenset(state.time_invariant))
+    if solution.constraints and at_events.reinits:
+        name, (_, span) = next(iter(at_events.reinits.items()))
+        raise Refusal(
+            "unsupported-reinit",
+            f"'reinit' of '{name}' in a model whose states are bound to each other by "
+            f"{listed([c.text for c in solution.constraints])}",
+            span,
+        )
     lowering = Lowering(scope, inliner, state, no_event=True)
     builder = _Builder(flat, parameters, unknowns, solution, lowering, state, at_events)
-    start = initial_states(solution, unknowns, initial, builder.substitution, lowering)
+    start = initial_states(
+        solution, unknowns, initial, builder.substitution, lowering, parameters.defaults()
+    )
     demoted = tuple(
         ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
         for d in solution.demotions
@@ -108,6 +119,10 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         *units.remarks,
         *demoted,
         *(_iterated(loop) for loop in solution.loops),
+        *(
+            ("constraint", f"states are bound to each other by '{c.text}'", c.span)
+            for c in solution.constraints
+        ),
         *_warnings(start.defaulted, parameters, unknowns),
     )
     return Assembled(builder.build(start, experiment, library_version), warnings)
@@ -279,10 +294,20 @@ class _Builder:
             events=events.build(
                 full, self.substitution, self._lowering, self._discrete, self._flat
             ),
+            constraints=self._constraints(full, names),
             loops=loops.build(full, unknowns, solution.aliases, self._lowering, parameters),
         )
         self._check_closed(model)
         return model
+
+    def _constraints(self, full: Sequence[v.SX], names: Sequence[str]) -> Constraints | None:
+        found = self._solution.constraints
+        if not found:
+            return None
+        residual = column([c.residual for c in found])
+        return Constraints(
+            tuple(c.text for c in found), model_function("constraints", full, names, residual, "r")
+        )
 
     def _is_output(self, name: str) -> bool:
         variable, _ = self._unknowns.declared[name]

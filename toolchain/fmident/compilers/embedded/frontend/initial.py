@@ -14,6 +14,7 @@ from fmident.compilers.embedded.frontend.equations.blocks import (
     solve_blocks,
 )
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, has_start
+from fmident.compilers.embedded.frontend.equations.constraints import determined_by
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
 from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.lowering import values as v
@@ -77,6 +78,7 @@ def initial_states(
     equations: Sequence[ScalarEquation],
     substitution: Substitution,
     lowering: Lowering,
+    defaults: Mapping[int, float],
 ) -> InitialStates:
     """Return the initial value of each state and the states that start by default.
 
@@ -92,6 +94,9 @@ def initial_states(
         Replaces algebraic variables and derivatives by formulas of states.
     lowering
         Evaluates attributes.
+    defaults
+        Values of parameters and constants by the hashes of their symbols, where a choice among
+        states depends on numbers.
     """
     starts: dict[str, Scalar] = {}
     free: dict[str, v.SX] = {}
@@ -114,6 +119,15 @@ def initial_states(
     loops = _needed(pairs, solution.loops)
     targets = _determined(pairs, free, loops) | _unknowns_of(loops)
     pairs = [*pairs, *(q for loop in loops for q in loop.equations)]
+    bound = [
+        q
+        for c in solution.constraints
+        if not _holds_anyway(q := ScalarEquation(c.residual, 0, c.text, c.span), known_starts)
+    ]
+    left = {n: s for n, s in free.items() if n not in targets}
+    bound, following = _bound(bound, left, starts, unknowns, defaults)
+    targets |= following
+    pairs += bound
     iterations = Iterations(lambda name: has_start(name, unknowns))
     found = solve_blocks(pairs, targets, unknowns, (), iterations=iterations)
     # What is iterated at the start has symbols of its own: afterwards it is another loop.
@@ -132,6 +146,68 @@ def initial_states(
         [n for n in free if n not in formulas],
         [_with_known(loop, known) for loop in initial_loops],
     )
+
+
+def _bound(
+    constraints: Sequence[ScalarEquation],
+    free: Mapping[str, v.SX],
+    starts: Mapping[str, Scalar],
+    unknowns: Unknowns,
+    defaults: Mapping[int, float],
+) -> tuple[list[ScalarEquation], dict[str, v.SX]]:
+    """Return the constraints that determine states at the start, and these states.
+
+    The other constraints hold there, as long as parameters and starts are not changed.
+    """
+    point = {**defaults, **_numbers(starts, unknowns, defaults)}
+    open_ones = {s.element_hash() for s in free.values()}
+    deciding: list[ScalarEquation] = []
+    for pair in constraints:
+        symbols = _symbols(pair.residual)
+        if any(s.element_hash() in open_ones for s in symbols):
+            deciding.append(pair)
+        elif not _is_zero(pair.residual, symbols, point):
+            raise Refusal(
+                "initial-equation",
+                f"the start values of states with fixed=true contradict '{pair.text}'",
+                pair.span,
+                "remove fixed=true of a state that follows from others, or correct its 'start'",
+            )
+    preferred = [n for n in free if unknowns.declared[n][0].start is None]
+    names = determined_by([q.residual for q in deciding], free, preferred, point)
+    if len(names) < len(deciding):
+        texts = ", ".join(f"'{t}'" for t in dict.fromkeys(q.text for q in deciding))
+        raise Refusal(
+            "initial-equation",
+            f"{len(deciding)} constraints of the states, from {texts}, cannot be satisfied by "
+            f"the {len(free)} states without fixed=true"
+            + (": " + ", ".join(f"'{n}'" for n in free) if free else ""),
+            deciding[0].span,
+            "remove fixed=true of states, or give them a 'start' near consistent values",
+        )
+    return deciding, {n: free[n] for n in names}
+
+
+def _numbers(
+    starts: Mapping[str, Scalar], unknowns: Unknowns, defaults: Mapping[int, float]
+) -> dict[int, float]:
+    """Return the start values of states, by the hashes of their symbols."""
+    values = ca.SX(ca.vertcat(*starts.values())) if starts else ca.SX(0, 1)
+    inside = ca.symvar(values)
+    evaluated = ca.Function("starts", [ca.SX(ca.vertcat(*inside))], [ca.densify(values)])
+    numbers = np.array(evaluated([defaults.get(s.element_hash(), 0.0) for s in inside])).ravel()
+    return {
+        unknowns.variables[n].element_hash(): float(x) for n, x in zip(starts, numbers, strict=True)
+    }
+
+
+def _is_zero(residual: Scalar, symbols: Sequence[v.SX], point: Mapping[int, float]) -> bool:
+    values = [point.get(s.element_hash(), 0.0) for s in symbols]
+    arguments = ca.SX(ca.vertcat(*symbols))
+    slope = ca.jacobian(ca.SX(residual), arguments)
+    function = ca.Function("residual", [arguments], [ca.SX(residual), ca.densify(slope)])
+    value, slopes = (np.array(r).ravel() for r in function(values))
+    return bool(abs(value[0]) <= 1e-9 * np.max(np.abs(slopes * values), initial=1e-300))
 
 
 @dataclass(frozen=True)

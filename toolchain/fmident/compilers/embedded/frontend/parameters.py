@@ -333,6 +333,15 @@ class ParameterTable:
     ) -> ScalarVariable:
         return scalar_variable(variable, name, kind, start, self.attributes(variable, position))
 
+    def defaults(self) -> dict[int, float]:
+        """Return the default values of settable and calculated parameters by hashes of symbols."""
+        p = [variable.start or 0.0 for variable in self.settable]
+        inside = ca.SX(ca.vertcat(*self.p)) if self.p else ca.SX(0, 1)
+        values = ca.SX(ca.vertcat(*self.c_values)) if self.c_values else ca.SX(0, 1)
+        c = np.array(ca.Function("calculated", [inside], [ca.densify(values)])(p)).ravel()
+        symbols = [*self.p, *self.c]
+        return {s.element_hash(): float(x) for s, x in zip(symbols, [*p, *c], strict=True)}
+
     def attributes(self, variable: sx.Variable, position: int) -> Attributes:
         """Return min, max and nominal of one scalar of `variable`; ``None`` if not constant."""
         return Attributes(

@@ -121,7 +121,7 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, f
   return fmi2OK;
 }
 
-#if FMIDENT_ITERATIONS
+#if FMIDENT_ITERATIONS || FMIDENT_CONSTRAINED
 static fmi2Status report(Instance *m) {
   fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
   return enter_error(m);
@@ -143,6 +143,10 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   if (fmident_check_asserts(m)) return enter_error(m); /* initial() is true for the last time */
   if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
   if (fmident_events_begin(m)) return enter_error(m);
+#endif
+#if FMIDENT_CONSTRAINED
+  if (fmident_check_start(m)) return report(m);
+  m->now.valid &= ~VALID_OF_X_U;
 #endif
 #if FMIDENT_ITERATIONS
   m->now.valid &= ~VALID_OF_X_U;

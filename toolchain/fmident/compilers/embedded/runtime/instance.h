@@ -115,6 +115,13 @@ typedef struct {
   (2 * FMIDENT_NX + 2 * FMIDENT_NU + FMIDENT_NP + FMIDENT_NH + FMIDENT_ND + FMIDENT_NS + FMIDENT_NZ)
 #define SNAPSHOT_FLAGS (FMIDENT_NX + FMIDENT_NA)
 
+/* constraints.c; with FMIDENT_CONSTRAINED. These return 0 on success and fill in `trouble`
+ * otherwise. */
+/* The states, at a time since `now.t`, become consistent. */
+int fmident_return(Instance *instance, double since, double *x);
+/* The start values, which have to be consistent but for rounding. */
+int fmident_check_start(Instance *instance);
+
 /* loops.c; with FMIDENT_ITERATIONS. These return 0 on success; the first three fill in `trouble`
  * otherwise. */
 int fmident_solve_loops(Instance *instance, double t, const double *x, const double *u);

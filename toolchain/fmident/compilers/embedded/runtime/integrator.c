@@ -149,6 +149,9 @@ static int end_at_event(Instance *m, double size, int implicit) {
   between(&taken, fraction, x);
   path->t += fraction * size;
   copy(path->x, x);
+#if FMIDENT_CONSTRAINED
+  if (fmident_return(m, path->t, path->x)) return 1;
+#endif
   path->slope_known = path->linearised = 0;
   m->now.control.error_before = 0.0;
   s->event = 1;
@@ -198,12 +201,15 @@ static int step(Instance *m, double span) {
     follow(m, size, implicit);
     path->t = last ? span : path->t + size;
     copy(path->x, path->next);
+#if FMIDENT_CONSTRAINED
+    if (fmident_return(m, path->t, path->x)) return 1;
+#endif
 #if FMIDENT_ITERATIONS
     if (fmident_keep_loops(m, path->t, path->x)) return 1;
 #endif
-    path->slope_known = !implicit;
+    path->slope_known = !implicit && !FMIDENT_CONSTRAINED;
     path->linearised = 0;
-    if (!implicit) copy(path->slope, s->explicit.k[6]);
+    if (path->slope_known) copy(path->slope, s->explicit.k[6]);
     if (control->error_before == 0.0) control->error_before = first_error;
     factor = FACTOR(fmident_exp, fmident_ln, fmax(error, least_error), control->error_before);
     accept(control, size, error, factor, rejections, path->radius, span);

@@ -66,6 +66,11 @@ fmident_Function fmident_update;  /* (t, x, u, p, c, d before) -> (d, x) */
 /* (t, x, u, p, c, dx, du) -> what passes through zero where a relation switches, and how fast */
 fmident_Function fmident_indicators;
 
+/* What binds the states to each other, FMIDENT_CONSTRAINTS of them:
+ * (t, x, u, p, c) -> (residuals, d residuals / d x, column by column) */
+fmident_Function fmident_constraints;
+extern const char *const fmident_constraint_texts[];
+
 /* Algebraic loops that are iterated, FMIDENT_LOOPS of them; those from FMIDENT_RUNNING_LOOPS on belong
  * to the initial states. Behind what is held there are in c their FMIDENT_NZ unknowns and then, of
  * each, the inverse of d residual / d unknowns, column by column. */

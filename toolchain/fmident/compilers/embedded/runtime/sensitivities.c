@@ -236,6 +236,7 @@ int fmident_sensitivities_start(Instance *m) {
 }
 
 int fmident_is_known(unsigned reference) {
+  if (FMIDENT_CONSTRAINED) return 0; /* the way back of the states would have to be differentiated */
   const unsigned start = reference - FMIDENT_VR_X;
   if (reference - FMIDENT_VR_P < FMIDENT_NP) return 1;
   return start < FMIDENT_NX && fmident_state_settable[start];

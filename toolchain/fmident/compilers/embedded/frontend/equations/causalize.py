@@ -13,6 +13,7 @@ from fmident.compilers.embedded.frontend.equations.blocks import (
     Substitution,
     solve_blocks,
 )
+from fmident.compilers.embedded.frontend.equations.constraints import Constraint
 from fmident.compilers.embedded.frontend.equations.demotion import Demotion, demote_states
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
 from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
@@ -38,6 +39,8 @@ class Solution:
         Variables under ``der`` that are not states.
     loops
         What is solved by iteration; its unknowns are their own formulas.
+    constraints
+        What binds the states to each other.
     """
 
     states: list[str]
@@ -45,10 +48,15 @@ class Solution:
     formulas: dict[str, Scalar] = field(default_factory=dict)
     demotions: list[Demotion] = field(default_factory=list)
     loops: list[TornLoop] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
 
 
-def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Solution:
+def causalize(
+    equations: Sequence[ScalarEquation], unknowns: Unknowns, time_invariant: frozenset[int]
+) -> Solution:
     """Solve the equations for derivatives and algebraic variables.
+
+    `time_invariant` are the hashes of the symbols of parameters and constants.
 
     Raises
     ------
@@ -94,7 +102,9 @@ def causalize(equations: Sequence[ScalarEquation], unknowns: Unknowns) -> Soluti
         ScalarEquation(replaced[2 * i], replaced[2 * i + 1], q.text, q.span)
         for i, q in enumerate(remaining)
     ]
-    solution.demotions = demote_states(pairs, targets, states, unknowns)
+    solution.demotions, solution.constraints = demote_states(
+        pairs, targets, states, unknowns, time_invariant
+    )
     iterations = Iterations(lambda name: has_start(name, unknowns), solution.loops)
     solution.formulas = solve_blocks(pairs, targets, unknowns, states, iterations=iterations)
     return solution

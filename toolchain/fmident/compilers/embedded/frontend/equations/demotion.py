@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.blocks import incidence_of, solve_blocks
+from fmident.compilers.embedded.frontend.equations.constraints import Constraint, constraint_of
 from fmident.compilers.embedded.frontend.equations.structure import (
     maximum_matching,
     reachable_equations,
@@ -50,8 +51,12 @@ def demote_states(
     targets: dict[str, v.SX],
     states: list[str],
     unknowns: Unknowns,
-) -> list[Demotion]:
-    """Turn states that follow from others into algebraic variables, in place.
+    time_invariant: frozenset[int],
+) -> tuple[list[Demotion], list[Constraint]]:
+    """Reduce the index, in place.
+
+    States that follow from others by a formula become algebraic variables. Other equations that
+    bind states to each other are differentiated.
 
     Parameters
     ----------
@@ -63,13 +68,17 @@ def demote_states(
         Loses it.
     unknowns
         Symbols.
+    time_invariant
+        Hashes of the symbols of parameters and constants.
 
     Returns
     -------
-    list of Demotion
-        What was demoted. When the system is still not solvable, the caller finds out.
+    tuple
+        What was demoted, and what was differentiated. When the system is still not solvable, the
+        caller finds out.
     """
     done: list[Demotion] = []
+    constraints: list[Constraint] = []
     while states:
         names = list(targets)
         incidence = [incidence_of(q.residual, targets) for q in equations]
@@ -79,9 +88,15 @@ def demote_states(
         positions = reachable_equations(incidence, matching, matching.unmatched_equations[0])
         part = [equations[i] for i in positions]
         inner = [names[j] for i in positions if (j := matching.unknown_of[i]) is not None]
-        demotion = _demote(part, {n: targets[n] for n in inner}, states, unknowns)
+        unknown = {n: targets[n] for n in inner}
+        demotion = _demote(part, unknown, states, unknowns)
         if demotion is None:
-            break
+            found = constraint_of(part, unknown, states, unknowns, time_invariant)
+            if found is None or len(constraints) >= len(states):
+                break
+            constraints.append(found[0])
+            equations[positions[0]] = found[1]
+            continue
         name, rate = demotion
         states.remove(name)
         targets[name] = unknowns.variables[name]
@@ -90,7 +105,7 @@ def demote_states(
         text = f"der({source.text})"
         equations.append(ScalarEquation(symbol, rate, text, source.span))
         done.append(Demotion(name, source.text, source.span))
-    return done
+    return done, constraints
 
 
 def _containing(part: Sequence[ScalarEquation], symbol: v.SX) -> ScalarEquation:
