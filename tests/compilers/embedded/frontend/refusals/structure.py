@@ -33,15 +33,6 @@ STRUCTURE = {
         "connector P\n  Real a;\n  flow Real b;\nend P;\n"
         "connector Q\n  Real c;\n  flow Real b;\nend Q;",
     ),
-    "pendulum in Cartesian coordinates": Case(
-        "higher-index",
-        "a^2 + b^2 = 1",
-        "y = x;\n  der(a) = va;\n  der(b) = vb;\n  der(va) = -F*a;\n  der(vb) = -F*b - 9.81;\n"
-        "  a^2 + b^2 = 1;",
-        "Real a, b, va, vb, F;",
-        words=("'a'", "'b'", "'a^2 + b^2 = 1'"),
-        hint=OTHER,
-    ),
     "derivative of a formula of an input": Case(
         "higher-index",
         "z = 2*x + u",
