@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import OTHER, Case
+from .case import Case
 
 STRUCTURE = {
     "a type that is defined by itself": Case(
