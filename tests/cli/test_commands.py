@@ -61,6 +61,16 @@ def test_build_simulate_validate(project: Path, capsys: Capture) -> None:
     assert Path("out/y.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_build_prints_the_equations_and_builds_nothing(project: Path, capsys: Capture) -> None:
+    assert main(["build", "Tiny.Decay", "--print", "equations"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "Tiny.Decay"
+    assert "states" in printed
+    assert not list(project.rglob("*.fmu"))
+    assert main(["build", "--all", "--print", "equations"]) == 2
+    assert "without --all" in capsys.readouterr().err
+
+
 def test_build_again_only_when_something_changed(project: Path, capsys: Capture) -> None:
     assert main(["build", "Tiny.Decay"]) == 0
     fmu = Path("fmus/Tiny.Decay.fmu")

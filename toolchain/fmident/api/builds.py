@@ -14,7 +14,7 @@ from fmident.compilers.checked import is_about_output
 from fmident.compilers.libraries import installed_library, installed_names, own_source
 from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import is_stale, source_files
-from fmident.errors import Code, CompilationError, PluginError, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 
 if TYPE_CHECKING:
     from fmident.plugins import Host
@@ -104,6 +104,28 @@ def build(
         force,
         elsewhere="give another place with -o",
     )
+
+
+def equations(
+    class_name: str, *, sources: Sequence[Path] = ()
+) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return what the embedded compiler makes of the equations of a class, and its remarks.
+
+    Parameters
+    ----------
+    class_name, sources
+        As for :func:`build`.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        No source, or the class cannot be compiled.
+    """
+    from fmident.compilers.embedded.frontend import list_equations
+
+    named = Library(with_libraries(expand(sources)), None) if sources else None
+    library = named or find_library(class_name, [Path.cwd()])
+    return list_equations(class_name, library.sources)
 
 
 def build_class(

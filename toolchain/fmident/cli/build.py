@@ -72,6 +72,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="option of the compiler; may be repeated",
     )
+    parser.add_argument(
+        "--print",
+        dest="printed",
+        choices=("equations",),
+        help="print what the embedded compiler makes of the equations, and build nothing",
+    )
     parser.add_argument("--force", action="store_true", help="build even when up to date")
 
 
@@ -84,8 +90,15 @@ def run(arguments: argparse.Namespace) -> int:
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
     if arguments.all:
+        if arguments.printed is not None:
+            raise UsageError("--print requires one class, without --all")
         return _build_all(arguments, host)
     class_name, sources = _target(arguments)
+    if arguments.printed is not None:
+        lines, remarks = builds.equations(class_name, sources=sources)
+        tell_all(remarks)
+        say("\n".join(lines))
+        return 0
     options = {k: scalar(v) for k, v in assignments(arguments.option, "--option").items()}
     built = builds.build(
         host,

@@ -55,7 +55,7 @@ from fmident.compilers.embedded.frontend.units.declared import DeclaredUnits
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 from fmident.errors import CompilationError, Diagnostic, Location
 
-__all__ = ["load_model"]
+__all__ = ["list_equations", "load_model"]
 
 _NOTES = ("structural-parameter", "state-demoted", "algebraic-loop", "constraint")
 """Rules whose remarks are notes."""
@@ -85,6 +85,22 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         When the class is missing or wrong, or needs what the subset does not contain; its
         diagnostics carry file, line, column, rule and what to do.
     """
+    assembled, diagnostics = _loaded(class_name, sources)
+    return assembled.model, diagnostics
+
+
+def list_equations(
+    class_name: str, sources: Sequence[Path]
+) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return what becomes of the equations of a class, line by line, and remarks.
+
+    Parameters and errors are those of :func:`load_model`.
+    """
+    assembled, diagnostics = _loaded(class_name, sources)
+    return assembled.listing, diagnostics
+
+
+def _loaded(class_name: str, sources: Sequence[Path]) -> tuple[Assembled, tuple[Diagnostic, ...]]:
     trees = [read_tree(Path(path)) for path in sources]
     try:
         tree = choose_tree(class_name, trees)
@@ -114,7 +130,7 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         )
         for rule, text, span in result.warnings
     )
-    return result.model, (*notes, *_library_used(class_name, tree, names))
+    return result, (*notes, *_library_used(class_name, tree, names))
 
 
 def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:

@@ -35,6 +35,7 @@ from fmident.compilers.embedded.frontend.initial import (
     initial_states,
     start_value,
 )
+from fmident.compilers.embedded.frontend.listing import listing
 from fmident.compilers.embedded.frontend.loops import LoopFunctions
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import Discrete
@@ -63,6 +64,8 @@ class Assembled:
     model: OdeModel
     warnings: tuple[tuple[str, str, sx.Span], ...]
     """Rule, text, place."""
+    listing: tuple[str, ...]
+    """What became of the equations, line by line."""
 
 
 def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
@@ -125,7 +128,9 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
         ),
         *_warnings(start.defaulted, parameters, unknowns),
     )
-    return Assembled(builder.build(start, experiment, library_version), warnings)
+    model = builder.build(start, experiment, library_version)
+    lines = listing(model, solution, start, state.events, at_events)
+    return Assembled(model, warnings, lines)
 
 
 def _set_at_start(

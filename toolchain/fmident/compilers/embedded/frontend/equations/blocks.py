@@ -24,20 +24,42 @@ MAXIMUM_ITERATED = 60
 """Most unknowns of a loop that are found by iteration."""
 
 
+@dataclass(frozen=True)
+class SolvedBlock:
+    """Equations that were solved together.
+
+    Parameters
+    ----------
+    names
+        Unknowns that they give.
+    equations
+        Their texts.
+    iterated
+        Unknowns that are found by iteration; none where there is a formula.
+    """
+
+    names: tuple[str, ...]
+    equations: tuple[str, ...]
+    iterated: tuple[str, ...] = ()
+
+
 @dataclass
 class Iterations:
-    """Where loops are kept that are solved while the model is simulated.
+    """Where it is kept how blocks are solved, those first that need no others.
 
     Parameters
     ----------
     preferred
         Whether an unknown is rather iterated than others, by its name.
     loops
-        In the order in which they are solved.
+        Those that are solved while the model is simulated.
+    blocks
+        All.
     """
 
     preferred: Callable[[str], bool] = lambda _: False
     loops: list[TornLoop] = field(default_factory=list)
+    blocks: list[SolvedBlock] = field(default_factory=list)
 
 
 class Substitution:
@@ -108,12 +130,17 @@ def solve_blocks(
         wanted = [u for i in block if (u := matching.unknown_of[i]) is not None]
         symbols = [targets[names[j]] for j in wanted]
         part, called = [equations[i] for i in block], [names[j] for j in wanted]
+        iterated: tuple[str, ...] = ()
         try:
             solved = _solve_block(part, symbols, called, varying)
         except _NoFormula as found:
             if iterations is None:
                 raise found.refusal from None
             solved = _iterated(part, symbols, called, iterations, substitution)
+            iterated = iterations.loops[-1].names
+        if iterations is not None:
+            texts = tuple(q.text for q in part)
+            iterations.blocks.append(SolvedBlock(tuple(called), texts, iterated))
         values = substitution(solved)
         for j, symbol, value in zip(wanted, symbols, values, strict=True):
             formulas[names[j]] = value

@@ -10,6 +10,7 @@ import casadi as ca
 from fmident.compilers.embedded.frontend.equations.aliases import Alias, eliminate_aliases
 from fmident.compilers.embedded.frontend.equations.blocks import (
     Iterations,
+    SolvedBlock,
     Substitution,
     solve_blocks,
 )
@@ -41,6 +42,8 @@ class Solution:
         What is solved by iteration; its unknowns are their own formulas.
     constraints
         What binds the states to each other.
+    blocks
+        How all was solved, in this order.
     """
 
     states: list[str]
@@ -49,6 +52,7 @@ class Solution:
     demotions: list[Demotion] = field(default_factory=list)
     loops: list[TornLoop] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
+    blocks: list[SolvedBlock] = field(default_factory=list)
 
 
 def causalize(
@@ -105,7 +109,7 @@ def causalize(
     solution.demotions, solution.constraints = demote_states(
         pairs, targets, states, unknowns, time_invariant
     )
-    iterations = Iterations(lambda name: has_start(name, unknowns), solution.loops)
+    iterations = Iterations(lambda name: has_start(name, unknowns), solution.loops, solution.blocks)
     solution.formulas = solve_blocks(pairs, targets, unknowns, states, iterations=iterations)
     return solution
 
