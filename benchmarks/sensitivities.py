@@ -14,6 +14,10 @@ embedded        FMUs of the embedded compiler: machines of the library, with the
                 of any column over its range, against a run at 1e-12. Bars: 1 + 0.25 p, 2 for
                 the delta robot without states; ten times the tolerance.
 
+large           FMUs of the embedded compiler with 200 states and 50 parameters, for 1 to 50 of
+                them: a chain of masses, in which waves run, and a rod that conducts heat. Times and
+                error as above, against a run at 1e-11. No bar.
+
     python benchmarks/sensitivities.py [SECTION ...]
 
 Ends with 1 when a bar is missed.
@@ -239,9 +243,52 @@ def _study(study: Study, bench: Bench) -> bool:
     return good
 
 
+LARGE = {"Chain": ("f", 400.0), "Rod": ("q", 100.0)}
+"""Models of sensitivities/Large.mo: their input, and its amplitude."""
+
+
+def large() -> bool:
+    """Print the table of the section, which has no bar."""
+    print(f"{'large':<20}{'p':>5}{'tolerance':>11}{'error/tol':>11}{'plain/ms':>10}{'with p':>8}")
+    times = np.linspace(0.0, 4.0, 1001)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (driven, amplitude) in LARGE.items():
+            path = build_class(
+                f"Large.{name}", sources=[ROOT / "benchmarks" / "sensitivities" / "Large.mo"],
+                output=Path(folder) / f"{name}.fmu", compiler="embedded",
+            )  # fmt: skip
+            signal = amplitude * np.sin(2.0 * np.pi * times)[:, None]
+            setup = SimulationSetup(times, (driven,), signal, ("first", "middle", "last"))
+            with open_fmu(path) as fmu, fmu.simulator(reuse="trusted") as simulator:
+                _large(name, simulator, setup)
+    return True
+
+
+def _large(name: str, simulator: Simulator, setup: SimulationSetup) -> None:
+    outputs = len(setup.output_names)
+    known = tuple(f"k[{i + 1}]" for i in range(50))
+    exact = simulator.simulate(replace(setup, tolerance=1e-11, sensitivities=known))[:, outputs:]
+    for tolerance in TOLERANCES[:2]:
+        plain = replace(setup, tolerance=tolerance)
+        without = seconds(lambda: simulator.simulate(plain))  # noqa: B023
+        for p in (1, 7, 25, 50):
+            with_p = replace(plain, sensitivities=known[:p])
+            began = time.process_time()
+            found = simulator.simulate(with_p)[:, outputs:]
+            ratio = (time.process_time() - began) / without
+            wanted = exact[:, : p * outputs]
+            scale = np.abs(wanted).max(axis=0)
+            error = float((np.abs(found - wanted) / np.where(scale > 0.0, scale, 1.0)).max())
+            print(
+                f"{name:<20}{p:>5}{tolerance:>11.0e}{error / tolerance:>11.2g}"
+                f"{1e3 * without:>10.2f}{ratio:>8.1f}"
+            )
+
+
 SECTIONS: dict[str, Callable[[], bool]] = {
     "model-exchange": model_exchange,
     "embedded": embedded,
+    "large": large,
 }
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import ctypes
+import signal
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fmident.errors import FmuError
@@ -69,6 +73,55 @@ def test_this_process_gives_the_same_and_reports_each_once(
     assert same(found, reference)
     assert same([done[k] for k in range(len(TASKS))], reference)
     assert len(taken) == 2  # experiments
+
+
+@pytest.mark.parametrize("struck", ["while it runs", "after the last"])
+def test_an_interrupt_ends_a_batch_at_once_and_loses_nothing(
+    problem: Problem,
+    reference: list[Simulated],
+    monkeypatch: pytest.MonkeyPatch,
+    struck: str,
+) -> None:
+    """Ctrl-C comes while the FMU computes; Python sees it as soon as the FMU has returned."""
+    calls: list[tuple[int, int]] = []  # simulations of the batch that are finished, and open
+
+    def advancing(advance: Callable[..., int]) -> Callable[..., int]:
+        def advanced(batch: int, steps: int, place: int) -> int:
+            states = np.ctypeslib.as_array((ctypes.c_ubyte * len(own)).from_address(place))
+            assert not calls, "the batch went on after the interrupt"
+            while True:
+                left = advance(batch, 8, place)
+                done = int(np.count_nonzero(states == batches._DONE))
+                if not left or (done and struck == "while it runs"):
+                    calls.append((done, left))
+                    signal.raise_signal(signal.SIGINT)
+                    return left
+
+        return advanced
+
+    def interrupted(plan: Any, description: Any, library: Any, *more: Any) -> bool:
+        with monkeypatch.context() as patch:
+            original = library.functions[batches.ADVANCE]
+            patch.setitem(library.functions, batches.ADVANCE, advancing(original))
+            return run(plan, description, library, *more)
+
+    run = batches.run_batch
+    own = [k for k, task in enumerate(TASKS) if task.experiment == TASKS[0].experiment]
+    done: dict[int, Simulated] = {}
+    with InProcessExecutor(problem) as executor:
+        with monkeypatch.context() as patch:
+            patch.setattr(batches, "run_batch", interrupted)
+            with contextlib.suppress(KeyboardInterrupt):
+                executor.run(TASKS, lambda k, outcome: done.update({k: outcome}))
+        if not calls:
+            pytest.skip("this machine has no wide registers")
+        ((finished, left),) = calls
+        assert finished + left == len(own)
+        assert bool(left) == (struck == "while it runs")
+        assert len(done) == finished
+        assert done.keys() <= set(own)
+        assert same([done[k] for k in sorted(done)], [reference[k] for k in sorted(done)])
+        assert same(executor.run(TASKS), reference)  # it can be used again
 
 
 @pytest.mark.slow

@@ -138,21 +138,27 @@ def run_batch(
     with _batch(plan, library, known, sets, places) as batch:
         if not batch:
             return False
-        steps, left = 0, count
-        while True:
-            before = time.perf_counter()
-            if ends is not None and before > ends:
-                break
-            size, place = steps, address_of(states)
-            left = protected(lambda: library.functions[ADVANCE](batch, size, place))  # noqa: B023
-            took = time.perf_counter() - before
+
+        def hand_over() -> None:
             for k in np.flatnonzero((states == _DONE) & ~handled):
                 handled[k] = True
                 found(int(k), results[k])
-            if not left:
-                break
-            growth = 8.0 if took <= 0.0 else min(8.0, _SLICE_SECONDS / took)
-            steps = max(int(steps * growth), 1) if steps else _FIRST_SLICE
+
+        steps, left = 0, count
+        try:
+            while left:
+                before = time.perf_counter()
+                if ends is not None and before > ends:
+                    break
+                size, place = steps, address_of(states)
+                left = protected(lambda: library.functions[ADVANCE](batch, size, place))  # noqa: B023
+                took = time.perf_counter() - before
+                hand_over()
+                growth = 8.0 if took <= 0.0 else min(8.0, _SLICE_SECONDS / took)
+                steps = max(int(steps * growth), 1) if steps else _FIRST_SLICE
+        except KeyboardInterrupt:
+            hand_over()  # what has become finished before it came
+            raise
     return True
 
 

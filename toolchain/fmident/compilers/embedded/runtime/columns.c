@@ -92,12 +92,48 @@ CLONES void fmident_add_product(double *sum, const double *elements, const Eleme
   }
 }
 
-CLONES int fmident_factorise(double *A, int *pivots, int n) { return factorise(A, pivots, n); }
+CLONES int fmident_factorise(double *A, int *pivots, int n) {
+  if (n <= SMALL_MATRIX) return factorise(A, pivots, n);
+  for (int k = 0; k < n; ++k) {
+    double *const column = A + (size_t)n * (size_t)k;
+    int pivot = k, bottom = k; /* below it there are zeros */
+    for (int i = k + 1; i < n; ++i) {
+      if (fabs(column[i]) > fabs(column[pivot])) pivot = i;
+      if (column[i] != 0.0) bottom = i;
+    }
+    pivots[k] = pivot;
+    if (!(fabs(column[pivot]) > 0.0)) return 1;
+    for (int j = 0; pivot != k && j < n; ++j) {
+      double *const other = A + (size_t)n * (size_t)j;
+      const double value = other[k];
+      other[k] = other[pivot];
+      other[pivot] = value;
+    }
+    for (int i = k + 1; i <= bottom; ++i) column[i] /= column[k];
+    for (int j = k + 1; j < n; ++j) {
+      double *const other = A + (size_t)n * (size_t)j;
+      const double factor = other[k];
+      if (factor == 0.0) continue;
+      for (int i = k + 1; i <= bottom; ++i) other[i] -= column[i] * factor;
+    }
+  }
+  return 0;
+}
 
-CLONES void fmident_solve(const double *A, const int *pivots, int n, double *b, size_t stride) {
+CLONES void fmident_solve(const double *A, const int *pivots, int n, const int *rows, double *b,
+                          size_t stride) {
+  int top[n], bottom[n]; /* above and below, a column has zeros */
+  for (int k = 0; k < n; ++k) {
+    const double *const column = A + (size_t)n * (size_t)k;
+    top[k] = 0;
+    bottom[k] = n - 1;
+    if (n <= SMALL_MATRIX) continue;
+    while (column[top[k]] == 0.0) ++top[k];
+    while (column[bottom[k]] == 0.0) --bottom[k];
+  }
   for (size_t begin = 0; begin < stride; begin += LANES) {
     double *const first = b + begin;
-#define ROW(i) (first + (size_t)(i) * stride)
+#define ROW(i) (first + (size_t)(rows ? rows[i] : (i)) * stride)
     for (int k = 0; k < n; ++k) {
       const vec value = GET(ROW(pivots[k]));
       if (pivots[k] == k) continue;
@@ -105,13 +141,15 @@ CLONES void fmident_solve(const double *A, const int *pivots, int n, double *b, 
       PUT(ROW(k), value);
     }
     for (int k = 0; k < n; ++k) {
+      const double *const column = A + (size_t)n * (size_t)k;
       const vec value = GET(ROW(k));
-      for (int i = k + 1; i < n; ++i) PUT(ROW(i), GET(ROW(i)) - A[i + n * k] * value);
+      for (int i = k + 1; i <= bottom[k]; ++i) PUT(ROW(i), GET(ROW(i)) - column[i] * value);
     }
     for (int k = n - 1; k >= 0; --k) {
-      const vec value = GET(ROW(k)) * (1.0 / A[k + n * k]);
+      const double *const column = A + (size_t)n * (size_t)k;
+      const vec value = GET(ROW(k)) * (1.0 / column[k]);
       PUT(ROW(k), value);
-      for (int i = 0; i < k; ++i) PUT(ROW(i), GET(ROW(i)) - A[i + n * k] * value);
+      for (int i = top[k]; i < k; ++i) PUT(ROW(i), GET(ROW(i)) - column[i] * value);
     }
 #undef ROW
   }

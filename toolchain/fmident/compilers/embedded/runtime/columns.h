@@ -28,8 +28,11 @@ double fmident_column_radius(const double *slope, const double *slope_next, cons
 void fmident_add_product(double *sum, const double *elements, const Elements *places,
                          const double *columns, size_t stride);
 
-/* linear.h, for large matrices and many right-hand sides. */
+/* As in linear.h, for large matrices, which may have many zeros, and many right-hand sides: that of
+ * equation i begins at row `rows[i]`, or i where `rows` is NULL. */
+enum { SMALL_MATRIX = 64 }; /* not searched for zeros up to here */
 int fmident_factorise(double *A, int *pivots, int n);
-void fmident_solve(const double *A, const int *pivots, int n, double *b, size_t stride);
+void fmident_solve(const double *A, const int *pivots, int n, const int *rows, double *b,
+                   size_t stride);
 
 #endif

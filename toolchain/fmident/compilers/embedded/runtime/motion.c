@@ -250,6 +250,30 @@ static void begin_with(Path *to, const Path *from) {
   memcpy(to->error, from->error, bytes);
 }
 
+/* Whether two places are the same to the sensitivities: so is the Jacobian there. Where it is large,
+ * the state derivatives may differ by more than the tolerance though the states hardly do. */
+static int same_jacobian(Instance *m, double since, const double *x, const double *other) {
+  Sensitivities *s = m->sensitivities;
+  const Elements *places = &fmident_switched_elements;
+  double *before = s->stages, rows[N], changes[N];
+  if (fmident_elements_at(m, since, x)) return 0;
+  memcpy(before, s->elements, FMIDENT_SWITCHED_ELEMENTS * sizeof *before);
+  if (fmident_elements_at(m, since, other)) return 0;
+  for (int i = 0; i < N; ++i) rows[i] = changes[i] = 0.0;
+  for (int column = 0; column < N; ++column) {
+    const double nominal = fabs(fmident_nominals[column]);
+    for (int e = places->starts[column]; e < places->starts[column + 1]; ++e) {
+      const int i = places->rows[e];
+      rows[i] = fmax(rows[i], fabs(s->elements[e]) * nominal);
+      changes[i] = fmax(changes[i], fabs(s->elements[e] - before[e]) * nominal);
+    }
+  }
+  for (int i = 0; i < N; ++i) {
+    if (!(changes[i] <= m->now.tolerance * rows[i])) return 0;
+  }
+  return 1;
+}
+
 static void refine(Instance *m, const Taken *taken) {
   Sensitivities *s = m->sensitivities;
   struct Refined *r = s->refined ? s->refined : (s->refined = new_refined(s));
@@ -293,7 +317,8 @@ static void refine(Instance *m, const Taken *taken) {
   s->modes_ahead = 1;
   if (r->path.t >= end) {
     s->apart = derivatives_at(m, end, taken->path->next, found) ||
-               !fmident_motion_agrees(m, end, taken->path->next, found, taken->size, is_explicit);
+               (!fmident_motion_agrees(m, end, taken->path->next, found, taken->size, is_explicit) &&
+                !same_jacobian(m, end, r->path.x, taken->path->next));
     return;
   }
   fmident_sensitivities_lose(s, /* unless there is a reason already */

@@ -52,7 +52,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     release(s);
     if (count == 0) return 0;
     s->known = malloc(count * sizeof *s->known);
-    s->pivots = malloc((3 * N + 1) * sizeof *s->pivots);
+    s->pivots = malloc((6 * FMIDENT_NX + 1) * sizeof *s->pivots);
     s->block = calloc(total + 1, sizeof *s->block);
     s->kept = malloc(sizeof *s);
     if (!s->known || !s->pivots || !s->block || !s->kept) {

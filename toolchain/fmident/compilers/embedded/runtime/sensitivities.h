@@ -58,7 +58,7 @@ struct Sensitivities {
   double *modes_after, *modes_between, *indicators;
   double *before; /* `states` and `sizes` where a step began */
   double *stages; /* EXPLICIT_STAGES matrices and two more, or those of an implicit step */
-  int *pivots;    /* 3 N */
+  int *pivots;    /* 6 N */
   double *block;  /* that all these are in */
   struct Refined *refined; /* states of parts of a step; NULL: not needed yet */
   struct Refined *cut;     /* and of a step that ends at an event */

@@ -118,11 +118,14 @@ static const double weights[NODES][NODES] = {
 static const double diagonal = 3.6378342527444957;
 static const double embedded[NODES] = {-(13 + 7 * ROOT) / 3, (-13 + 7 * ROOT) / 3, -1.0 / 3};
 
-static void subtract_jacobian(const Sensitivities *s, double factor, double *to, int rows) {
+/* From a part of a matrix with `rows` rows; equations of two states stand `apart`. */
+static void subtract_jacobian(const Sensitivities *s, double factor, double *to, size_t rows,
+                              int apart) {
   const Elements *places = &fmident_switched_elements;
   for (int column = 0; column < N; ++column) {
     for (int e = places->starts[column]; e < places->starts[column + 1]; ++e) {
-      to[places->rows[e] + rows * column] -= factor * s->elements[e];
+      to[(size_t)(apart * places->rows[e]) + rows * (size_t)(apart * column)] -=
+          factor * s->elements[e];
     }
   }
 }
@@ -144,8 +147,15 @@ static double try_implicit(Instance *m, const Taken *taken, double begin, double
   double *matrix = errors + length, *x = matrix + order * order, *next = changes + 2 * length;
   const double *terms[NODES];
   double factors[NODES], error, likely;
-  memset(matrix, 0, (size_t)(order * order) * sizeof *matrix);
-  for (int i = 0; i < order; ++i) matrix[i + order * i] = 1.0;
+  /* Of a large system, the equations of a state stand together: where the Jacobian is a band, so is
+   * this matrix. */
+  const int large = order > SMALL_MATRIX, apart = large ? NODES : 1, next_stage = large ? 1 : N;
+  int *const rows = s->pivots + order;
+  memset(matrix, 0, (size_t)order * (size_t)order * sizeof *matrix);
+  for (int i = 0; i < order; ++i) {
+    matrix[(size_t)i * (size_t)(order + 1)] = 1.0;
+    rows[i] = i % NODES * N + i / NODES;
+  }
   for (int node = 0; node < NODES; ++node) {
     const double at = begin + nodes[node] * (end - begin), since = t + at * taken->size;
     const double *const term = slope;
@@ -156,11 +166,12 @@ static double try_implicit(Instance *m, const Taken *taken, double begin, double
       const double weight = size * weights[stage][node];
       double *change = changes + (size_t)stage * length;
       fmident_combine(change, node > 0 ? change : NULL, &term, &weight, 1, length);
-      subtract_jacobian(s, weight, matrix + stage * N + order * node * N, order);
+      subtract_jacobian(s, weight, matrix + next_stage * (stage + order * node), (size_t)order,
+                        apart);
     }
   }
   if (fmident_factorise(matrix, s->pivots, order)) return singular(m, t);
-  fmident_solve(matrix, s->pivots, order, changes, s->stride);
+  fmident_solve(matrix, s->pivots, order, large ? rows : NULL, changes, s->stride);
   for (int node = 0; node < NODES; ++node) {
     terms[node] = changes + (size_t)node * length;
     factors[node] = embedded[node] / size;
@@ -168,9 +179,9 @@ static double try_implicit(Instance *m, const Taken *taken, double begin, double
   fmident_combine(errors, s->slope, terms, factors, NODES, length);
   memset(matrix, 0, N * N * sizeof *matrix);
   for (int i = 0; i < N; ++i) matrix[i + N * i] = diagonal / size;
-  subtract_jacobian(s, 1.0, matrix, N);
+  subtract_jacobian(s, 1.0, matrix, FMIDENT_NX, 1);
   if (fmident_factorise(matrix, s->pivots, N)) return singular(m, t);
-  fmident_solve(matrix, s->pivots, N, errors, s->stride);
+  fmident_solve(matrix, s->pivots, N, NULL, errors, s->stride);
   /* The slope at the end: that with the sensitivities at the beginning, and what these change. */
   fmident_add_product(slope, s->elements, &fmident_switched_elements, next, s->stride);
   terms[0] = s->states;
