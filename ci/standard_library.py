@@ -24,7 +24,7 @@ import numpy.typing as npt
 from fmident.compilers.base import BuildRequest
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.compilers.libraries import buildable_classes
-from fmident.errors import FmidentError
+from fmident.errors import CompilationError, FmidentError
 from fmident.fmu import SimulationSetup, read_description
 from fmident.fmu.processes.apart import simulate_apart
 
@@ -150,7 +150,9 @@ def compare(name: str, fmu: Path, folder: Path) -> Verdict:
 
 
 def refusal(name: str, error: FmidentError) -> Verdict:
-    """Return the verdict on a model that is refused."""
+    """Return the verdict on a model that is refused, or whose simulation is given up."""
+    if not isinstance(error, CompilationError):
+        return Verdict(name, "failed", "simulation", error.message[:300])
     first = error.diagnostics[0] if error.diagnostics else None
     rule = (first.rule if first else None) or "other"
     return Verdict(name, "refused", rule, f"{first}" if first else error.message)

@@ -101,3 +101,14 @@ end M;
         "M",
     )
     assert compiled.at().rates["x"] == 1.0
+
+
+def test_a_function_may_have_the_name_of_an_operator_of_state_machines(
+    compile_text: Compile,
+) -> None:
+    text = (
+        "package P\n  function initialState\n    input Real a;\n    output Real b;\n  algorithm\n"
+        "    b := 2*a;\n  end initialState;\nend P;\n"
+        "model M\n  output Real y = P.initialState(time);\nend M;\n"
+    )
+    assert compile_text(text).at(t=1.5).outputs["y"] == 3.0

@@ -185,6 +185,7 @@ def _check(item: ClassText) -> Iterator[Found]:
     while i < len(tokens):
         token = tokens[i]
         after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+        before = tokens[i - 1].text if i > 0 else ""
         if token.text == "annotation":
             i = _skip_parentheses(tokens, i + 1)
             continue
@@ -194,7 +195,7 @@ def _check(item: ClassText) -> Iterator[Found]:
                 section = token.text
             if token.text in FORBIDDEN_WORDS:
                 yield Found(*FORBIDDEN_WORDS[token.text], item, token)
-            elif token.text in FORBIDDEN_CALLS and after == "(":
+            elif token.text in FORBIDDEN_CALLS and after == "(" and before != ".":
                 yield Found(*FORBIDDEN_CALLS[token.text], item, token)
             elif after == "(" and out_of_order(tokens, i):
                 yield Found(
