@@ -193,4 +193,86 @@ package Across "Models with events whose instants and values depend on parameter
       level = x + k*0.25;
     end when;
   end Kinks;
+
+  model Clutch "two inertias with friction: modes as in the standard library"
+    parameter Real J1 = 0.5;
+    parameter Real J2 = 1.1;
+    parameter Real slip = 0.8;
+    parameter Real peak = 1.3;
+    parameter Real c = 3;
+    input Real u;
+    output Real w1(start = 4, fixed = true);
+    output Real w2(start = 0, fixed = true);
+    output Real phi(start = 0, fixed = true);
+    output Integer mode(start = 1, fixed = true);
+    Real relative = w1 - w2;
+    Real difference = der(w1) - der(w2);
+    Real torque;
+    Real s "torque where it is locked, else beyond it the difference";
+    Boolean locked;
+    Boolean forward(start = false, fixed = true) "it begins to slip";
+    Boolean backward(start = false, fixed = true);
+  equation
+    J1*der(w1) = u - torque;
+    J2*der(w2) = torque - c*phi;
+    der(phi) = w2;
+    forward = pre(mode) == 0 and (s > peak or pre(forward) and s > slip)
+      or pre(mode) == -1 and relative > 0;
+    backward = pre(mode) == 0 and (s < -peak or pre(backward) and s < -slip)
+      or pre(mode) == 1 and relative < 0;
+    locked = not (forward or backward or pre(mode) == 1 or pre(mode) == -1);
+    difference = if locked then 0 elseif forward then s - slip elseif backward then s + slip
+      elseif pre(mode) == 1 then s - slip else s + slip;
+    torque = if locked then s elseif forward then slip elseif backward then -slip
+      elseif pre(mode) == 1 then slip else -slip;
+    mode = if (pre(mode) == 1 or forward) and relative > 0 then 1
+      elseif (pre(mode) == -1 or backward) and relative < 0 then -1 else 0;
+  end Clutch;
+
+  model Pulses "a converter with pulses whose width is a parameter"
+    parameter Real L = 0.01;
+    parameter Real R = 1;
+    parameter Real U = 10;
+    parameter Real duty = 0.37;
+    parameter Real T = 0.01;
+    output Real i(start = 0, fixed = true);
+    discrete Real begin(start = 0, fixed = true);
+  equation
+    when sample(0, T) then
+      begin = time;
+    end when;
+    L*der(i) = (if time < begin + duty*T then U else 0) - R*i;
+  end Pulses;
+
+  model Steps "functions that jump"
+    parameter Real a = 2.3;
+    parameter Real q = 0.17;
+    output Real x(start = 0, fixed = true);
+    output Real y = q*floor(x/q);
+    output Real z(start = 0, fixed = true);
+  equation
+    der(x) = a*cos(3*time) + a;
+    der(z) = y + mod(x, q) + div(x, 0.3137) - sign(x - 2*q) + rem(x, q);
+  end Steps;
+
+  model Balls "two balls on each other"
+    parameter Real e = 0.9;
+    parameter Real m1 = 1;
+    parameter Real m2 = 0.3;
+    output Real h1(start = 1, fixed = true);
+    output Real v1(start = 0, fixed = true);
+    output Real h2(start = 1.7, fixed = true);
+    Real v2(start = 0, fixed = true);
+  equation
+    der(h1) = v1;
+    der(h2) = v2;
+    der(v1) = -9.81;
+    der(v2) = -9.81;
+    when h1 <= 0 then
+      reinit(v1, -e*pre(v1));
+    elsewhen h2 <= h1 then
+      reinit(v1, (m1*v1 + m2*v2 + m2*e*(v2 - v1))/(m1 + m2));
+      reinit(v2, (m1*v1 + m2*v2 + m1*e*(v1 - v2))/(m1 + m2));
+    end when;
+  end Balls;
 end Across;

@@ -37,6 +37,9 @@ static const double least_jump = 1e-9;
 /* Shifts of one instant that differ by more than this part of them are not of one event. */
 static const double least_disagreement = 1e-6;
 
+/* Of the largest derivatives so far: what rounding may leave where they cancel each other. */
+static const double least_noise = 1e-9;
+
 /* Of a state: how far away the curvature of an indicator is looked at. */
 static const double near = 1e-4;
 
@@ -82,24 +85,39 @@ static int indicators(Instance *m, double since, const double *x, const double *
   return fmident_indicators(m->arg, m->res, m->iw, m->work, 0);
 }
 
-/* Take over the shift of an instant; several causes of one event must have the same. */
-static void take_shift(Instance *m, double since, const double *shift, int which) {
-  Sensitivities *s = m->sensitivities;
-  double most = 0.0, apart = 0.0;
-  if (s->cause.which == NO_CAUSE) {
-    memcpy(s->shift, shift, s->count * sizeof *shift);
-    s->cause.which = which;
-    return;
-  }
-  for (size_t j = 0; j < s->count; ++j) {
-    most = fmax(most, fmax(fabs(shift[j]), fabs(s->shift[j])));
-    apart = fmax(apart, fabs(shift[j] - s->shift[j]));
-  }
-  if (apart <= least_disagreement * most) return;
-  doubt(s,
+static void coincide(Instance *m, double since) {
+  doubt(m->sensitivities,
         "two events coincide at %.17g, and a parameter decides which of them is first: there is no "
         "derivative there",
         m->now.t + since);
+}
+
+/* What rounding may leave of the derivative of an indicator along a known, or along time and the
+ * shift of an instant: derivatives of the states may cancel each other. */
+static double noise_of(const Sensitivities *s, const double *gradient, size_t j, double shift) {
+  double noise = 0.0;
+  for (size_t i = 0; i < FMIDENT_NX; ++i) {
+    const double *size = s->sizes + i * s->stride;
+    noise += gradient[i] * fmax(size[j], size[s->count] * fabs(shift));
+  }
+  return least_noise * noise;
+}
+
+/* Which known, if any, decides on which side of its limit a relation is at an event; `row` is the
+ * derivative of its indicator, `rate` that in time. */
+static int find_decisive(Instance *m, double since, const double *x, int which, const double *row,
+                         double rate) {
+  const Sensitivities *s = m->sensitivities;
+  double gradient[ROOM];
+  fmident_gradient_of(m, since, x, which, gradient);
+  for (size_t j = 0; j < s->count; ++j) {
+    const double by_time = rate * s->shift[j];
+    if (fabs(row[j] + by_time) > least_disagreement * (fabs(row[j]) + fabs(by_time)) +
+                                     noise_of(s, gradient, j, s->shift[j])) {
+      return (int)j;
+    }
+  }
+  return -1;
 }
 
 /* Whether an indicator passes through zero, rather than touching it or jumping over it. */
@@ -135,6 +153,19 @@ static void check_passing(Instance *m, double since, const double *x, const doub
   }
 }
 
+/* The shift of the instant at which a relation switches. */
+static void take_cause(Instance *m, double since, const double *x, int which, const double *row,
+                       double rate) {
+  Sensitivities *s = m->sensitivities;
+  double gradient[ROOM];
+  fmident_gradient_of(m, since, x, which, gradient);
+  for (size_t j = 0; j < s->count; ++j) {
+    s->shift[j] = -row[j] / rate;
+    s->cause.noise = fmax(s->cause.noise, noise_of(s, gradient, j, s->shift[j]) / fabs(rate));
+  }
+  s->cause.which = which;
+}
+
 static void find_relations(Instance *m, double since, const double *x, const double *dx) {
   Sensitivities *s = m->sensitivities;
   double now[ROOM_NR], values[ROOM_NR], rates[ROOM_NR];
@@ -152,12 +183,15 @@ static void find_relations(Instance *m, double since, const double *x, const dou
       known = 1;
     }
     check_passing(m, since, x, dx, i, values[i], rates[i]);
-    for (size_t j = 0; j < s->count; ++j) s->shifts[j] = -row[j] / rates[i];
-    take_shift(m, since, s->shifts, i);
+    if (s->cause.which == NO_CAUSE) {
+      take_cause(m, since, x, i, row, rates[i]);
+    } else if (find_decisive(m, since, x, i, row, rates[i]) >= 0) {
+      coincide(m, since);
+    }
   }
 }
 
-/* `shifts` of those that are due: as start and interval follow the knowns. */
+/* Those that are due, whose instants follow the knowns as start and interval do. */
 static void find_samples(Instance *m, double since, const double *x) {
   Sensitivities *s = m->sensitivities;
   const double t = m->now.t + since;
@@ -174,8 +208,15 @@ static void find_samples(Instance *m, double since, const double *x) {
     }
     known = 1;
     while (fmident_is_due(pairs + 2 * k, tick + 1.0, t)) tick += 1.0;
-    for (size_t j = 0; j < s->count; ++j) s->shifts[j] = start[j] + tick * interval[j];
-    take_shift(m, since, s->shifts, NR + (int)k);
+    for (size_t j = 0; j < s->count; ++j) {
+      const double shift = start[j] + tick * interval[j];
+      if (s->cause.which == NO_CAUSE) {
+        s->shift[j] = shift;
+      } else if (fabs(shift - s->shift[j]) > least_disagreement * (fabs(shift) + fabs(s->shift[j]))) {
+        coincide(m, since);
+      }
+    }
+    if (s->cause.which == NO_CAUSE) s->cause.which = NR + (int)k;
   }
 }
 
@@ -195,14 +236,11 @@ static void check_others(Instance *m, double since, const double *x, const doubl
       return;
     }
     known = 1;
-    for (size_t j = 0; j < s->count; ++j) {
-      const double by_time = rates[i] * s->shift[j];
-      if (fabs(row[j] + by_time) <= least_disagreement * (fabs(row[j]) + fabs(by_time))) continue;
-      doubt(s,
-            "'%s' is at its limit to the error of the states at the event at %.17g, and a parameter "
-            "decides which is first: there is no derivative there",
-            fmident_relations[i], m->now.t + since);
-    }
+    if (find_decisive(m, since, x, i, row, rates[i]) < 0) continue;
+    doubt(s,
+          "'%s' is at its limit to the error of the states at the event at %.17g, and a parameter "
+          "decides which is first: there is no derivative there",
+          fmident_relations[i], m->now.t + since);
   }
 }
 
@@ -216,7 +254,7 @@ static int moves(const Sensitivities *s) {
 void fmident_saltation_begin(Instance *m, double since, const double *x, EventKind kind) {
   Sensitivities *s = m->sensitivities;
   const double t = m->now.t + since;
-  const Crossing nothing = {t, t, 0.0, NO_CAUSE};
+  const Crossing nothing = {t, t, 0.0, 0.0, NO_CAUSE};
   double dx[ROOM];
   if (is_off(s)) return;
   s->doubtful[0] = '\0';
@@ -234,8 +272,8 @@ void fmident_saltation_begin(Instance *m, double since, const double *x, EventKi
       return;
     }
     set_time_column(s, dx);
-    find_relations(m, since, x, dx);
     find_samples(m, since, x);
+    find_relations(m, since, x, dx);
     check_others(m, since, x, dx);
     if (s->cause.which == NO_CAUSE) doubt(s, "what causes the event at %.17g is not known", t);
     return;
@@ -338,7 +376,7 @@ static void check_order(Instance *m) {
     most = fmax(most, fmax(fabs(s->shift[j]), fabs(s->last_shift[j])));
     apart = fmax(apart, fabs(s->shift[j] - s->last_shift[j]));
   }
-  if (apart <= least_disagreement * most) return;
+  if (apart <= least_disagreement * most + last->noise + now->noise) return;
   fmident_sensitivities_lose(s,
                              "two events follow each other at %.17g within the error of the states, "
                              "and a parameter decides which of them is first",
@@ -349,7 +387,7 @@ static void check_order(Instance *m) {
 static void check_limits(Instance *m, double since, const double *x, const double *dx) {
   Sensitivities *s = m->sensitivities;
   double values[ROOM_NR], rates[ROOM_NR];
-  int known = 0;
+  int known = 0, decisive;
   if (NR == 0 || indicators(m, since, x, dx, values, rates)) return;
   for (int i = 0; i < NR; ++i) {
     const double *row = s->rows + (size_t)i * s->stride;
@@ -358,16 +396,14 @@ static void check_limits(Instance *m, double since, const double *x, const doubl
       return;
     }
     known = 1;
-    for (size_t j = 0; j < s->count; ++j) {
-      const double by_time = rates[i] * s->shift[j];
-      if (fabs(row[j] + by_time) <= least_disagreement * (fabs(row[j]) + fabs(by_time))) continue;
-      fmident_sensitivities_lose(
-          s,
-          "'%s' is exactly at its limit at %.17g, and '%s' decides on which side: there is no "
-          "derivative",
-          fmident_relations[i], m->now.t + since, fmident_names[s->known[j]]);
-      return;
-    }
+    decisive = find_decisive(m, since, x, i, row, rates[i]);
+    if (decisive < 0) continue;
+    fmident_sensitivities_lose(s,
+                               "'%s' is exactly at its limit at %.17g, and '%s' decides on which "
+                               "side: there is no derivative",
+                               fmident_relations[i], m->now.t + since,
+                               fmident_names[s->known[decisive]]);
+    return;
   }
 }
 
@@ -395,7 +431,8 @@ void fmident_saltation_end(Instance *m, double since, const double *x) {
     }
     check_order(m);
     if (moves(s)) s->crossing.at = t;
-    s->crossing = (Crossing){s->crossing.at, t, s->cause.doubt, s->cause.which};
+    s->cause.at = s->crossing.at;
+    s->crossing = s->cause;
     memcpy(s->last_shift, s->shift, s->stride * sizeof *s->shift);
   }
   set_held_column(s);

@@ -46,7 +46,7 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
   const size_t held = FMIDENT_ND * stride;
   const size_t total = 6 * matrix + (1 + FMIDENT_NU + FMIDENT_NP + FMIDENT_NC) * stride + 2 * N + stages +
                        4 * FMIDENT_MODES + FMIDENT_SWITCHED_ELEMENTS +
-                       (FMIDENT_NH + 4) * stride + rows + 2 * (held + FMIDENT_NR + matrix);
+                       (FMIDENT_NH + 3) * stride + rows + 2 * (held + FMIDENT_NR + matrix);
   if (count != s->count) {
     double *next;
     release(s);
@@ -83,7 +83,6 @@ int fmident_sensitivities_resize(Sensitivities *s, size_t count, const unsigned 
     TAKE(indicators, FMIDENT_MODES);
     TAKE(held_before, held);
     TAKE(shift, stride);
-    TAKE(shifts, stride);
     TAKE(last_shift, stride);
     TAKE(rows, rows);
     TAKE(tracked, 2 * FMIDENT_NR);

@@ -13,6 +13,7 @@ typedef struct {
   double at;    /* its time */
   double t;     /* the same if sensitivities jumped there */
   double doubt; /* how exactly that is known, s */
+  double noise; /* of its shift: what rounding may leave, s over the knowns */
   int which;    /* what caused it */
 } Crossing;
 
@@ -42,7 +43,6 @@ struct Sensitivities {
   Crossing crossing;
   double *held_before; /* at an event: of d before it */
   double *shift;       /* of its instant, with the knowns */
-  double *shifts;      /* the same of one of its causes */
   double *rows;        /* scratch at events */
   char doubtful[256];  /* why the shift cannot be trusted; empty: it can */
   Crossing cause;      /* of the event that is happening */
@@ -119,6 +119,9 @@ void fmident_saltation_start(Instance *instance, const double *x);
 void fmident_saltation_keep(Instance *instance, int back);
 /* touching.c: what the error of the states, as the tolerance allows it, does to an indicator. */
 double fmident_doubt_of(Instance *instance, double since, const double *x, int which);
+/* The size of its derivatives with respect to the states. */
+void fmident_gradient_of(Instance *instance, double since, const double *x, int which,
+                         double *gradient);
 /* Why there are none at the present communication point only; NULL if there are. */
 const char *fmident_saltation_here(const Instance *instance);
 /* An input jumps or bends where an event has happened whose instant follows the knowns. */

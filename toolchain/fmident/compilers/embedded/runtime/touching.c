@@ -29,19 +29,29 @@ static int indicators(Instance *m, double since, const double *x, const double *
   return fmident_indicators(m->arg, m->res, m->iw, m->work, 0);
 }
 
-double fmident_doubt_of(Instance *m, double since, const double *x, int which) {
-  double away[ROOM], dx[ROOM], values[ROOM_NR], rates[ROOM_NR], base, doubt = 0.0;
+static double size_of_state(const double *x, int i) {
+  return fmax(fabs(x[i]), fabs(fmident_nominals[i]));
+}
+
+void fmident_gradient_of(Instance *m, double since, const double *x, int which, double *gradient) {
+  double away[ROOM], dx[ROOM], values[ROOM_NR], rates[ROOM_NR], base;
   memset(dx, 0, sizeof dx);
+  memset(gradient, 0, FMIDENT_NX * sizeof *gradient);
   memcpy(away, x, FMIDENT_NX * sizeof *away);
-  if (indicators(m, since, x, dx, values, rates)) return 0.0;
+  if (indicators(m, since, x, dx, values, rates)) return;
   base = values[which];
   for (int i = 0; i < N; ++i) {
-    const double size = fmax(fabs(x[i]), fabs(fmident_nominals[i]));
-    away[i] = x[i] + moved * size;
-    if (indicators(m, since, away, dx, values, rates)) return 0.0;
-    doubt += fabs(values[which] - base) / moved;
+    away[i] = x[i] + moved * size_of_state(x, i);
+    if (indicators(m, since, away, dx, values, rates)) return;
+    gradient[i] = fabs(values[which] - base) / (moved * size_of_state(x, i));
     away[i] = x[i];
   }
+}
+
+double fmident_doubt_of(Instance *m, double since, const double *x, int which) {
+  double gradient[ROOM], doubt = 0.0;
+  fmident_gradient_of(m, since, x, which, gradient);
+  for (int i = 0; i < N; ++i) doubt += gradient[i] * size_of_state(x, i);
   return doubt * m->now.tolerance;
 }
 
