@@ -115,4 +115,33 @@ package Loops "Algebraic loops that have no formula"
     (a - b)^3 + (a - b) = u;
     2*(a - b)^3 + 2*(a - b) = 2*u;
   end Floating;
+
+  model Jump "Looks linear to a derivative, but jumps with its unknown"
+    input Real u;
+    output Real y;
+  equation
+    y + noEvent(sign(y)) = u;
+  end Jump;
+
+  model JumpElsewhere "The unknown with which one equation jumps is in another"
+    input Real u;
+    output Real y, z;
+  equation
+    y + noEvent(sign(z)) = u;
+    z - 2*y + 0.1*noEvent(if y > 1 then 1 else 0) = 0;
+  end JumpElsewhere;
+
+  model NoAlias "The derivatives are those of b = a"
+    input Real a;
+    output Real b;
+  equation
+    b = a + noEvent(sign(a));
+  end NoAlias;
+
+  model SteepBefore "The guess is at a kink, on its steep side"
+    input Real u;
+    output Real y(start = 1);
+  equation
+    noEvent(if y <= 1 then 1e12*(y - 1) else y - 1) = u;
+  end SteepBefore;
 end Loops;

@@ -187,6 +187,34 @@ def test_a_relation_in_a_loop_switches(compiled: Compiled) -> None:
     assert np.array_equal(opened[apart], (w > 0)[apart])
 
 
+def test_an_equation_that_jumps_with_its_unknown_is_not_linear(compiled: Compiled) -> None:
+    times, u = np.linspace(0.0, 1.0, 9), np.linspace(1.25, 3.25, 9)
+    for sign in (-1.0, 1.0):
+        (y,) = run(compiled("Jump"), times, ["y"], inputs={"u": sign * u})
+        assert y == pytest.approx(sign * (u - 1), rel=1e-14)
+    with pytest.raises(SimulationError, match=r"algebraic loop .* 'y'"):  # has no solution there
+        run(compiled("Jump"), times, ["y"], inputs={"u": np.full(9, 0.5)})
+
+
+def test_jumps_in_a_loop_that_is_torn(compiled: Compiled) -> None:
+    u = np.linspace(1.5, 4.5, 13)
+    y, z = run(compiled("JumpElsewhere"), np.linspace(0.0, 1.0, 13), ["y", "z"], inputs={"u": u})
+    assert y == pytest.approx(u - 1, rel=1e-14)
+    assert z == pytest.approx(2 * (u - 1) - 0.1 * (u > 2), rel=1e-14)
+
+
+def test_what_jumps_is_no_alias(compiled: Compiled) -> None:
+    a = np.linspace(-2.0, 2.0, 9)
+    (b,) = run(compiled("NoAlias"), np.linspace(0.0, 1.0, 9), ["b"], inputs={"a": a})
+    assert b == pytest.approx(a + np.sign(a), abs=1e-14)
+
+
+def test_a_short_step_to_a_kink_is_not_the_solution(compiled: Compiled) -> None:
+    u = np.linspace(0.5, 1.0, 6)
+    (y,) = run(compiled("SteepBefore"), np.linspace(0.0, 1.0, 6), ["y"], inputs={"u": u})
+    assert y == pytest.approx(1 + u, rel=1e-14)
+
+
 def test_a_loop_behind_another(compiled: Compiled) -> None:
     u = np.linspace(-3.0, 3.0, 13)
     a, b = run(compiled("Chain"), np.linspace(0.0, 1.0, 13), ["a", "b"], inputs={"u": u})

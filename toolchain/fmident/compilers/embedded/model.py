@@ -164,12 +164,15 @@ class Loop:
         ``(t, x, u, p, c) -> (g)``, zero at the solution. It needs no loop behind it.
     nominals
         Attribute ``nominal`` of each unknown, 1 where there is none.
+    linear
+        Whether the residual is linear in the unknowns, so that one step solves it.
     """
 
     names: tuple[str, ...]
     equations: tuple[str, ...]
     residual: Function
     nominals: tuple[float, ...]
+    linear: bool
 
     @property
     def size(self) -> int:

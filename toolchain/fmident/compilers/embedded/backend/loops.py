@@ -123,14 +123,6 @@ def loop_functions(model: OdeModel) -> list[Function]:
     return [*result, ca.Function("fmident_loop_starts", [p, c], ca.cse([starts]))]
 
 
-def _is_linear(one: PlacedLoop) -> bool:
-    function = one.loop.residual
-    arguments = [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
-    unknowns = arguments[4][one.unknowns]
-    matrix = ca.jacobian(ca.vec(function(*arguments)), arguments[4])[:, one.unknowns]
-    return not ca.depends_on(matrix, unknowns)
-
-
 def _name(position: int) -> str:
     return f"fmident_loop_{position}"
 
@@ -150,7 +142,7 @@ def loop_sizes(model: OdeModel) -> Mapping[str, int]:
 def loop_table(model: OdeModel) -> str:
     """Return the C table of the loops."""
     rows = [
-        f"  {{{_name(k)}, {one.loop.size}, {one.first}, {one.inverse}, {int(_is_linear(one))}}},\n"
+        f"  {{{_name(k)}, {one.loop.size}, {one.first}, {one.inverse}, {int(one.loop.linear)}}},\n"
         for k, one in enumerate(placed(model))
     ]
     declared = [

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.aliases import Alias
+from fmident.compilers.embedded.frontend.equations.jumps import is_affine
 from fmident.compilers.embedded.frontend.equations.system import Unknowns
 from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.functions import column, model_function
@@ -83,6 +84,7 @@ class LoopFunctions:
                     "loop", full, names, column([q.residual for q in loop.equations]), "g"
                 ),
                 nominals=tuple(_nominal(n, unknowns, parameters) for n in loop.names),
+                linear=is_affine([q.residual for q in loop.equations], loop.symbols),
             )
             for loop in loops
         ]

@@ -161,14 +161,23 @@ static double noise(Problem *p, const double *weights, const double *step) {
   return fmax(norm(p, weights, one), norm(p, weights, other));
 }
 
-/* The solution is a step away, to rounding. */
-static int finish(Problem *p, const double *weights, double *step) {
+typedef enum { FOUND, FAILED, NOT_YET } Finish;
+
+/* The solution seems to be a step away, to rounding: unless there is a kink on the way, behind which
+ * more is missing than the step was long. */
+static Finish finish(Problem *p, const double *weights, double *step) {
   const double before = norm(p, weights, step);
+  double after;
   move(p, p->z, step, 1.0);
-  if (evaluate(p) || factorised(p)) return 1;
+  if (evaluate(p) || factorised(p)) return FAILED;
   correction(p, step);
-  if (norm(p, weights, step) < before) move(p, p->z, step, 1.0);
-  return 0;
+  after = norm(p, weights, step);
+  if (after < before) {
+    move(p, p->z, step, 1.0);
+    return FOUND;
+  }
+  if (p->loop->linear || relative(p, step) <= close_enough) return FOUND;
+  return after <= small_enough && after <= stalled_enough * noise(p, weights, step) ? FOUND : NOT_YET;
 }
 
 /* Newton's method from `p->z`: 0 when it has found a solution, to rounding. The factors are those
@@ -180,6 +189,7 @@ static int newton(Problem *p, int full) {
   if (evaluate(p)) return 1;
   for (int iteration = 0; iteration < MOST_ITERATIONS; ++iteration) {
     double length;
+    int close;
     if (factorised(p)) return 1;
     correction(p, step);
     for (int i = 0; i < n; ++i) {
@@ -187,11 +197,18 @@ static int newton(Problem *p, int full) {
       weights[i] = 1.0 / fmax(fabs(p->z[i]), nominal(p, i));
     }
     length = norm(p, weights, step);
-    if (p->loop->linear || relative(p, step) <= close_enough) return finish(p, weights, step);
+    close = p->loop->linear || relative(p, step) <= close_enough;
     /* What rounding leaves of a step need not be small relative to an unknown. */
-    if (iteration >= ITERATIONS_WITHOUT_LOOKING && damping == 1.0 && length > 0.25 * before &&
-        length <= small_enough && length <= stalled_enough * noise(p, weights, step)) {
-      return finish(p, weights, step);
+    if (!close && iteration >= ITERATIONS_WITHOUT_LOOKING && damping == 1.0 && length > 0.25 * before &&
+        length <= small_enough) {
+      close = length <= stalled_enough * noise(p, weights, step);
+    }
+    if (close) {
+      const Finish found = finish(p, weights, step);
+      if (found != NOT_YET) return found;
+      before = length; /* the place has moved, and the equations are evaluated there */
+      damping = 1.0;
+      continue;
     }
     before = length;
     memcpy(begin, p->z, sizeof(double) * (size_t)n);

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from fmident.compilers.embedded.frontend.equations.jumps import is_affine
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.reading import syntax as sx
@@ -76,7 +77,7 @@ def _alias_pair(equation: ScalarEquation, names: Mapping[int, str]) -> tuple[str
     if len(symbols) != 2 or any(s.element_hash() not in names for s in symbols):
         return None
     gradient = ca.jacobian(residual, ca.vertcat(*symbols))
-    if not gradient.is_constant():
+    if not gradient.is_constant() or not is_affine([residual], symbols):
         return None
     first, second = float(gradient[0]), float(gradient[1])
     offset = ca.substitute(residual, ca.vertcat(*symbols), ca.DM.zeros(2))

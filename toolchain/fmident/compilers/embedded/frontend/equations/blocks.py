@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 import numpy as np
 
+from fmident.compilers.embedded.frontend.equations.jumps import is_affine, jumps_with
 from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixError, solve
 from fmident.compilers.embedded.frontend.equations.structure import blocks, maximum_matching
 from fmident.compilers.embedded.frontend.equations.structure_refusals import listed, not_matched
@@ -180,7 +181,7 @@ def _solve_block(
     matrix = ca.jacobian(residual, unknown)
     if _always_singular(matrix):
         raise _loop_refusal("singular-block", "a singular algebraic loop", equations, names)
-    if ca.depends_on(matrix, unknown):
+    if not is_affine([q.residual for q in equations], symbols):
         refusal = _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
         raise _NoFormula(refusal)
     if varying and any(s.element_hash() in varying for s in ca.symvar(matrix)):
@@ -208,7 +209,7 @@ def _iterated(
     """Leave a loop to the simulation; the result contains the symbols that are iterated."""
     residuals = [ca.SX(q.residual) for q in equations]
     matrix = ca.sparsify(ca.jacobian(ca.vertcat(*residuals), ca.vertcat(*symbols)))
-    tearing = tear(matrix, [iterations.preferred(n) for n in names])
+    tearing = tear(matrix, [iterations.preferred(n) for n in names], jumps_with(residuals, symbols))
     if len(tearing.torn) > MAXIMUM_ITERATED:
         raise _loop_refusal(
             "large-loop",

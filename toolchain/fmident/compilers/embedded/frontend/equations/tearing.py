@@ -56,7 +56,7 @@ class Tearing:
     rest: tuple[int, ...]
 
 
-def tear(matrix: v.SX, preferred: Sequence[bool]) -> Tearing:
+def tear(matrix: v.SX, preferred: Sequence[bool], jumps: Sequence[frozenset[int]]) -> Tearing:
     """Choose what is iterated.
 
     Parameters
@@ -65,6 +65,8 @@ def tear(matrix: v.SX, preferred: Sequence[bool]) -> Tearing:
         Jacobian of the equations, shape (n, n), sparse.
     preferred
         Unknowns that are iterated rather than others, such as those with a ``start``; n.
+    jumps
+        For each equation, the unknowns with which it jumps, none of which it gives; n.
     """
     rows: list[set[int]] = [set() for _ in preferred]
     given: list[set[int]] = [set() for _ in preferred]
@@ -75,8 +77,12 @@ def tear(matrix: v.SX, preferred: Sequence[bool]) -> Tearing:
             continue
         rows[i].add(j)
         users[j].add(i)
-        if not v.is_symbolic(entry):
+        if not v.is_symbolic(entry) and j not in jumps[i]:
             given[i].add(j)
+    for i, jumping in enumerate(jumps):
+        for j in jumping:
+            rows[i].add(j)
+            users[j].add(i)
     order: list[tuple[int, int]] = []
     torn: list[int] = []
     open_rows, unknown = set(range(len(rows))), set(range(len(rows)))
