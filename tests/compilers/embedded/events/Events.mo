@@ -346,4 +346,19 @@ package Events "Models with events, each with a solution that is known"
       assert(x > 0.5, "x is too small at the start");
     end when;
   end Checked;
+  model BreakAway "What sticks begins to slide: barely true at the instant, and not any more behind it"
+    parameter Real m = 1000;
+    Real v(start = 0, fixed = true);
+    Real a, f, sa;
+    output Boolean sliding;
+    output Real distance(start = 0, fixed = true);
+  equation
+    sliding = sa > 1;
+    m*a = time - f;
+    f = if sliding then 1 else sa;
+    a = if sliding then sa - 1 else 0;
+    der(v) = a;
+    der(distance) = v;
+  end BreakAway;
+
 end Events;

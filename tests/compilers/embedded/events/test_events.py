@@ -408,3 +408,13 @@ def test_units_in_when_equations(tmp_path: Path) -> None:
     assert "reinit(x, v)" in found.message
     assert found.location is not None
     assert found.location.line == 8
+
+
+def test_what_is_barely_true_at_the_instant_happens_a_moment_later(compiled: Compiled) -> None:
+    """Behind u = 1 the relation reads 1 + (u - 1)/m > 1, which rounding makes false at first."""
+    times = np.linspace(0.0, 3.0, 31)
+    for m in (3.0, 1000.0, 1e6):
+        found = run(compiled("BreakAway"), times, ["distance", "sliding"], {"m": m})
+        after = np.maximum(times - 1.0, 0.0)
+        assert found["distance"] == pytest.approx(after**3 / (6 * m), rel=1e-6, abs=1e-9 / m)
+        assert np.array_equal(found["sliding"] > 0, times > 1.0 + 1e-9)

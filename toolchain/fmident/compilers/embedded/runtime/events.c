@@ -341,6 +341,17 @@ static void keep(Instance *m, int back) {
 #undef KEEP
 }
 
+void fmident_event_keep(Instance *m) {
+  keep(m, 0);
+  if (m->sensitivities->count > 0) fmident_saltation_keep(m, 0);
+}
+
+void fmident_event_undo(Instance *m) {
+  keep(m, 1);
+  if (m->sensitivities->count > 0) fmident_saltation_keep(m, 1);
+  hold(m);
+}
+
 void fmident_undo_reading(Instance *m) {
   if (m->reading == READ_IS_TRIAL) {
     keep(m, 1);

@@ -201,6 +201,9 @@ int fmident_events_begin(Instance *instance);
  * given, or it follows from the model itself. */
 typedef enum { EVENT_IS_GIVEN, EVENT_OF_MODEL } EventKind;
 int fmident_event(Instance *instance, double since, double *x, EventKind kind);
+/* Before an event that may fail, and after it has. */
+void fmident_event_keep(Instance *instance);
+void fmident_event_undo(Instance *instance);
 int fmident_events_end(Instance *instance);
 /* The event of what the host has set since the last step. */
 int fmident_input_event(Instance *instance);

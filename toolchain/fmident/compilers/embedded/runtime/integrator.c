@@ -21,6 +21,10 @@ struct Integrator {
   double tolerance; /* local */
   int cvode_runs;   /* it has a history that leads to now */
   int event;        /* a relation has switched where the last step ended */
+#if FMIDENT_EVENTS
+  double begin[N], begin_t, size, fraction; /* of the step that it has ended */
+  int implicit;
+#endif
 };
 
 Integrator *fmident_integrator_new(Instance *m) {
@@ -126,6 +130,8 @@ static void follow(Instance *m, double size, int implicit) {
 }
 
 #if FMIDENT_EVENTS
+enum { MOST_ATTEMPTS = 9 }; /* to find an event a moment later, up to a millionth of a step */
+
 static void between(const void *step, double fraction, double *x) {
   const Taken *taken = step;
   if (fraction < 1.0) {
@@ -143,6 +149,11 @@ static int end_at_event(Instance *m, double size, int implicit) {
   const double fraction = fmident_first_switch(m, path->t, size, between, &taken);
   double x[N];
   if (fraction > 1.0) return 0;
+  memcpy(s->begin, path->x, sizeof s->begin);
+  s->begin_t = path->t;
+  s->size = size;
+  s->fraction = fraction;
+  s->implicit = implicit;
   if (m->sensitivities->count > 0 && !m->sensitivities->lost[0]) {
     fmident_variational_cut(m, &taken, fraction * size);
   }
@@ -158,12 +169,41 @@ static int end_at_event(Instance *m, double size, int implicit) {
   return 1;
 }
 
-/* What happens where a path is. */
+/* A moment after a relation has switched, in the step that this has ended. */
+static void go_later(Instance *m, int attempt) {
+  Integrator *s = m->integrator;
+  Path *path = &s->path;
+  const Taken taken = {path, s->size, s->implicit ? NULL : &s->explicit, s->rosenbrock};
+  const double fraction = fmin(1.0, s->fraction + ldexp(1.0, 2 * attempt - 36));
+  double x[N];
+  memcpy(path->x, s->begin, sizeof s->begin);
+  path->t = s->begin_t;
+  between(&taken, fraction, x);
+  path->t += fraction * s->size;
+  copy(path->x, x);
+}
+
+/* What happens where a path is. Where a relation has switched, that instant is known to rounding
+ * only: what is barely true there, as the force on what sticks, may not be true any more with what
+ * follows from it. Then the event happens a moment later. */
 static int event(Instance *m, double span) {
   Integrator *s = m->integrator;
+  const int switched = s->event;
+  char first[sizeof m->trouble];
   s->event = 0;
   s->path.slope_known = s->path.linearised = 0;
-  return fmident_event_in_a_row(m, s->path.t, span) || fmident_event(m, s->path.t, s->path.x, EVENT_OF_MODEL);
+  if (fmident_event_in_a_row(m, s->path.t, span)) return 1;
+  if (switched) fmident_event_keep(m);
+  if (!fmident_event(m, s->path.t, s->path.x, EVENT_OF_MODEL)) return 0;
+  memcpy(first, m->trouble, sizeof first);
+  for (int attempt = 0; switched && attempt < MOST_ATTEMPTS; ++attempt) {
+    fmident_event_undo(m);
+    go_later(m, attempt);
+    m->trouble[0] = '\0';
+    if (!fmident_event(m, s->path.t, s->path.x, EVENT_OF_MODEL)) return 0;
+  }
+  memcpy(m->trouble, first, sizeof first);
+  return 1;
 }
 #endif
 
