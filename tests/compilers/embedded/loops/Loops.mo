@@ -144,4 +144,14 @@ package Loops "Algebraic loops that have no formula"
   equation
     noEvent(if y <= 1 then 1e12*(y - 1) else y - 1) = u;
   end SteepBefore;
+  model Amplifier "Regular between narrow limits only"
+    input Real u;
+    output Real y;
+    Real d, i;
+  equation
+    d = u - i;
+    i = 0.5*y + 0.5*(y - 0.1*i);
+    y = smooth(0, noEvent(if 15000*d > 15 then 15 else if 15000*d < -15 then -15 else 15000*d));
+  end Amplifier;
+
 end Loops;

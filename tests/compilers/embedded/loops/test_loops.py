@@ -223,6 +223,14 @@ def test_a_loop_behind_another(compiled: Compiled) -> None:
     assert b == pytest.approx(expected - np.real(lambertw(np.exp(expected))), rel=1e-12, abs=1e-14)
 
 
+def test_an_amplifier_with_narrow_limits(compiled: Compiled) -> None:
+    """i = y/1.05; y = 15000 (u - i) within the limits of 15."""
+    u = np.linspace(-30.0, 30.0, 61)
+    (y,) = run(compiled("Amplifier"), np.linspace(0.0, 1.0, 61), ["y"], inputs={"u": u})
+    expected = np.clip(15000 * u / (1 + 15000 / 1.05), -15, 15)
+    assert y == pytest.approx(expected, rel=1e-11, abs=1e-12)
+
+
 def test_equations_that_repeat_each_other_are_refused() -> None:
     with pytest.raises(CompilationError) as raised:
         load_model("Loops.Floating", [SOURCE])

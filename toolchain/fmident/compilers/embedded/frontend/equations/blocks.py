@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 
 from fmident.compilers.embedded.frontend.equations.jumps import is_affine, jumps_with
 from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixError, solve
@@ -251,6 +252,7 @@ def _is_same(value: Scalar, symbol: v.SX) -> bool:
     return v.is_symbolic(value) and bool(ca.is_equal(value, symbol))
 
 
+_RANDOM_POINTS_OF_ALL_SIZES = 60
 _RANDOM_POINTS = 3
 _RANK_TOLERANCE = 1e-13
 
@@ -262,15 +264,25 @@ def _always_singular(matrix: v.SX) -> bool:
     """
     symbols = ca.symvar(matrix)
     function = ca.Function("matrix", [ca.SX(ca.vertcat(*symbols))], [ca.densify(matrix)])
-    generator = np.random.default_rng(1)
-    for _ in range(_RANDOM_POINTS):
-        value = np.array(function(generator.uniform(0.5, 1.5, len(symbols))))
+    for values in _points(len(symbols)):
+        value = np.array(function(values))
         if not np.all(np.isfinite(value)):
             return False
         scale = np.max(np.abs(value), axis=1, keepdims=True)
         if np.linalg.cond(value / np.where(scale > 0, scale, 1.0)) < 1 / _RANK_TOLERANCE:
             return False
     return True
+
+
+def _points(count: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield values near 1, and then of all sizes, signs and truth values."""
+    generator = np.random.default_rng(1)
+    for _ in range(_RANDOM_POINTS):
+        yield generator.uniform(0.5, 1.5, count)
+    for _ in range(_RANDOM_POINTS_OF_ALL_SIZES):
+        sizes = 10.0 ** generator.uniform(-6.0, 3.0, count) * generator.choice([-1.0, 1.0], count)
+        truths = generator.choice([0.0, 1.0], count)
+        yield np.where(generator.uniform(size=count) < 0.5, sizes, truths)
 
 
 def _loop_refusal(
