@@ -361,4 +361,15 @@ package Events "Models with events, each with a solution that is known"
     der(distance) = v;
   end BreakAway;
 
+  model Noise "A relation of what is zero but for rounding, which has no effect"
+    Real x(start = 0, fixed = true);
+    Real zero;
+    output Boolean on, both;
+  equation
+    der(x) = 1;
+    zero = (x + 1000) - 1000 - x;
+    on = x > 2;
+    both = on and (zero > 0 or x > 2.5);
+  end Noise;
+
 end Events;

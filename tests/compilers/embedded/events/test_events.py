@@ -418,3 +418,10 @@ def test_what_is_barely_true_at_the_instant_happens_a_moment_later(compiled: Com
         after = np.maximum(times - 1.0, 0.0)
         assert found["distance"] == pytest.approx(after**3 / (6 * m), rel=1e-6, abs=1e-9 / m)
         assert np.array_equal(found["sliding"] > 0, times > 1.0 + 1e-9)
+
+
+def test_events_without_effect_do_not_end_a_run(compiled: Compiled) -> None:
+    """The sign of rounding changes with every instant; it matters between 2 and 2.5 only."""
+    times = np.linspace(0.0, 1.9, 20)
+    assert not run(compiled("Noise"), times, ["both"])["both"].any()
+    assert run(compiled("Noise"), np.array([0.0, 3.0]), ["both"])["both"].tolist() == [0.0, 1.0]

@@ -15,7 +15,11 @@ from fmident.compilers.embedded.backend.derivatives import (
     symbols,
     total_along,
 )
-from fmident.compilers.embedded.backend.events import event_functions, event_sizes
+from fmident.compilers.embedded.backend.events import (
+    event_functions,
+    event_sizes,
+    relations_that_matter,
+)
 from fmident.compilers.embedded.backend.lanes import linear_code
 from fmident.compilers.embedded.backend.layout import Layout
 from fmident.compilers.embedded.backend.loops import (
@@ -370,6 +374,7 @@ def _data(
                 ),
             ),
             _strings("fmident_relations", model.events.relations if model.events else ()),
+            _flags("fmident_relation_matters", relations_that_matter(model)),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
             *_loops(model),
             _strings(

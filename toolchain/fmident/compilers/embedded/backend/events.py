@@ -38,6 +38,32 @@ def _exported(name: str, function: Function) -> Function:
     return ca.Function(f"fmident_{name}", arguments, ca.cse([ca.densify(r) for r in results]))
 
 
+def relations_that_matter(model: OdeModel) -> list[bool]:
+    """Return for each relation whether more than discrete variables depends on it at once."""
+    events = model.events
+    if events is None:
+        return []
+    first = len(model.calculated)
+    count = len(events.relations)
+    found = [False] * count
+    functions = [
+        model.rhs,
+        model.output_values,
+        model.local_values,
+        model.assert_values,
+        events.live,
+    ]
+    functions += [loop.residual for loop in (model.loops.all if model.loops else ())]
+    for function in functions:
+        if function.numel_out(0) == 0:
+            continue
+        _, columns = function.jac_sparsity(0, 4).get_triplet()
+        for column in columns:
+            if first <= column < first + count:
+                found[column - first] = True
+    return found
+
+
 def event_sizes(model: OdeModel) -> Mapping[str, int]:
     """Return the macros of ``model_sizes.h`` that count what is held."""
     events = model.events

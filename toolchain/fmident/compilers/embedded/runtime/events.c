@@ -27,6 +27,7 @@ enum {
   LOOKS = 4,           /* at the relations within a step */
   EARLY_LOOKS = 16,    /* before them in the first step after an event, each twice as late */
   MOST_IN_A_ROW = 1000, /* events that hardly get on */
+  MOST_IDLE = 64,       /* events in turn that had no effect */
   INITIALLY = 1
 };
 
@@ -244,11 +245,19 @@ double fmident_next_sample(Instance *m, double span) {
 }
 
 int fmident_event(Instance *m, double since, double *x, EventKind kind) {
+  double d[ND], before[NX];
   if (m->sensitivities->count > 0) fmident_saltation_begin(m, since, x, kind);
   m->has_happened = 1;
+  memcpy(d, m->held + HELD_D, FMIDENT_ND * sizeof(double));
+  memcpy(before, x, FMIDENT_NX * sizeof(double));
   if (sample(m, since)) return 1;
   hold(m);
   if (iterate(m, since, x)) return 1;
+  if (first_difference(d, m->held + HELD_D, FMIDENT_ND) < 0 && first_difference(before, x, FMIDENT_NX) < 0) {
+    if (m->now.idle < MOST_IDLE) ++m->now.idle;
+  } else {
+    m->now.idle = 0;
+  }
 #if FMIDENT_ITERATIONS
   if (fmident_keep_loops(m, since, x)) return 1;
 #endif
@@ -386,13 +395,32 @@ int fmident_events_end(Instance *m) {
   return iterate(m, 0.0, m->x) ? report(m) : 0;
 }
 
+/* Whether discrete variables or states would be others with some relations. When many events in
+ * turn had no effect, those without one are no longer looked for: an acceleration that is zero but
+ * for rounding, where a clutch is open, has any number of them. */
+static int has_effect(Instance *m, double since, const double *x, const double *relations) {
+  double d[ND], after[NX];
+  int failed;
+  memcpy(m->c + FMIDENT_NC, relations, FMIDENT_NR * sizeof(double));
+  failed = update(m, since, x, d, after);
+  memcpy(m->c + FMIDENT_NC, m->held, FMIDENT_NR * sizeof(double));
+  return failed || first_difference(d, m->held + HELD_D, FMIDENT_ND) >= 0 ||
+         first_difference(after, x, FMIDENT_NX) >= 0;
+}
+
 int fmident_has_switched(Instance *m, double since, const double *x) {
   double relations[NR];
+  int differs = 0;
   if (FMIDENT_NR == 0) return 0;
   /* The integrator will say why. Where a loop has no solution there may be an event before, and
    * the search for it ends there. */
   if (fmident_relations_now(m, since, x, relations)) return FMIDENT_ITERATIONS;
-  return first_difference(relations, m->held, FMIDENT_NR) >= 0;
+  for (size_t i = 0; i < FMIDENT_NR; ++i) {
+    if (relations[i] == m->held[i]) continue;
+    if (fmident_relation_matters[i] || m->now.idle < MOST_IDLE) return 1;
+    differs = 1;
+  }
+  return differs && has_effect(m, since, x, relations);
 }
 
 double fmident_first_switch(Instance *m, double begin, double size, fmident_States *at,

@@ -102,6 +102,7 @@ void fmident_set_defaults(Instance *m) {
   m->now.state = STATE_INSTANTIATED;
   m->now.valid = 0;
   m->now.has_stop_time = 0;
+  m->now.idle = 0;
   m->now.t = 0.0;
   m->now.stop_time = 0.0;
   m->now.tolerance = fmident_default_tolerance;

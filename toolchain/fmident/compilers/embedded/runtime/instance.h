@@ -57,6 +57,7 @@ typedef struct {
   Control control;
   int state;
   int valid;
+  int idle; /* events in turn that had no effect */
   int has_stop_time;
   double t;
   double stop_time;

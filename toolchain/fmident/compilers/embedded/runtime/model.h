@@ -121,6 +121,7 @@ extern const double fmident_nominals[];           /* NX */
 extern const int fmident_jacobian_places[];       /* of the elements in the column-major matrix */
 extern const char *const fmident_assert_messages[]; /* NA */
 extern const char *const fmident_relations[];       /* NR */
+extern const unsigned char fmident_relation_matters[]; /* NR; to more than discrete variables */
 enum { TYPE_REAL, TYPE_INTEGER, TYPE_BOOLEAN };
 extern const int fmident_discrete_types[]; /* NDV */
 extern const unsigned char fmident_assert_is_error[]; /* NA */
