@@ -158,13 +158,17 @@ def refusal(name: str, error: FmidentError) -> Verdict:
     return Verdict(name, "refused", rule, f"{first}" if first else error.message)
 
 
+def library_sources(folder: Path | None) -> tuple[Path, ...]:
+    """Return what there is of the library in a folder."""
+    if folder is None:
+        return ()
+    names = ("Modelica", "ModelicaServices", "Complex.mo", "ModelicaTest")
+    return tuple(place for name in names if (place := folder / name).exists())
+
+
 def run_examples(arguments: argparse.Namespace) -> list[Verdict]:
     """Build and compare all examples that are asked for."""
-    sources = tuple(
-        place
-        for name in ("Modelica", "ModelicaServices", "Complex.mo", "ModelicaTest")
-        if (place := arguments.library / name).exists()
-    )
+    sources = library_sources(arguments.library)
     compiler = EmbeddedCompiler()
     verdicts = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -183,20 +187,39 @@ def run_examples(arguments: argparse.Namespace) -> list[Verdict]:
     return verdicts
 
 
-def run_files(folder: Path) -> list[Verdict]:
-    """Read the model of each file that holds one, without building it."""
+def package_of(file: Path) -> Path:
+    """Return the folder of the outermost package that a file belongs to, else the file itself."""
+    place = file
+    while (place.parent / "package.mo").is_file():
+        place = place.parent
+    return place
+
+
+def run_files(folder: Path, libraries: Sequence[Path] = ()) -> list[Verdict]:
+    """Read the model of each file that holds one, without building it.
+
+    Parameters
+    ----------
+    folder
+        Where the files are; files of packages are read with their whole package.
+    libraries
+        Sources besides, for the files that mention ``Modelica.``.
+    """
     from fmident.compilers.embedded.frontend import load_model
 
     verdicts = []
     for file in sorted(folder.rglob("*.mo")):
-        if file.name == "package.mo" or (file.parent / "package.mo").is_file():
+        if file.name == "package.mo":
             continue
+        source = package_of(file)
+        mentions = b"Modelica." in file.read_bytes()
         try:
-            names = [n for n in buildable_classes(file, file) if "." not in n]
-            own = [n for n in names if n == file.stem] or names[-1:]
+            found = buildable_classes(source, file)
+            names = [n for n in found if source != file or "." not in n]
+            own = [n for n in names if n.rpartition(".")[2] == file.stem] or names[-1:]
             if not own:
                 continue
-            load_model(own[0], [file])
+            load_model(own[0], [source, *(libraries if mentions else ())])
             verdict = Verdict(str(file.relative_to(folder)), "accepted")
         except FmidentError as error:
             verdict = refusal(str(file.relative_to(folder)), error)
@@ -244,7 +267,10 @@ def summary(verdicts: Sequence[Verdict]) -> list[Mapping[str, object]]:
 def main() -> int:
     """Run what the command line asks for."""
     arguments = parsed()
-    verdicts = run_files(arguments.files) if arguments.files else run_examples(arguments)
+    if arguments.files:
+        verdicts = run_files(arguments.files, library_sources(arguments.library))
+    else:
+        verdicts = run_examples(arguments)
     print_table(verdicts)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(summary(verdicts), indent=1), encoding="utf-8")

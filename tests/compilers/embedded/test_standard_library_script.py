@@ -64,3 +64,26 @@ def test_the_references_of_a_domain(script: ModuleType, tmp_path: Path) -> None:
     times, signals = script.read_reference(folder)
     assert times.tolist() == [0.0, 1.0]
     assert {n: c.tolist() for n, c in signals.items()} == {"a": [1.0, 3.0]}
+
+
+def test_the_files_of_a_folder_are_counted(script: ModuleType, tmp_path: Path) -> None:
+    """A file of a package is read with its package, one for itself alone."""
+    (tmp_path / "Alone.mo").write_text("model Alone\n  Real x = time;\nend Alone;\n")
+    (tmp_path / "Clocked.mo").write_text(
+        "model Clocked\n  Real x = sample(time, Clock(0.1));\nend Clocked;\n"
+    )
+    package = tmp_path / "Own" / "Inner"
+    package.mkdir(parents=True)
+    (package.parent / "package.mo").write_text("package Own\n  constant Real c = 2;\nend Own;\n")
+    (package / "package.mo").write_text("within Own;\npackage Inner\nend Inner;\n")
+    (package / "User.mo").write_text(
+        "within Own.Inner;\nmodel User\n  Real x = c*time;\nend User;\n"
+    )
+    found = {v.name: v.result for v in script.run_files(tmp_path)}
+    assert found == {
+        "Alone.mo": "accepted",
+        "Clocked.mo": "refused",
+        "Own/Inner/User.mo": "accepted",
+    }
+    assert script.package_of(package / "User.mo") == package.parent
+    assert script.package_of(tmp_path / "Alone.mo") == tmp_path / "Alone.mo"

@@ -144,6 +144,7 @@ package Loops "Algebraic loops that have no formula"
   equation
     noEvent(if y <= 1 then 1e12*(y - 1) else y - 1) = u;
   end SteepBefore;
+
   model Amplifier "Regular between narrow limits only"
     input Real u;
     output Real y;
@@ -154,4 +155,9 @@ package Loops "Algebraic loops that have no formula"
     y = smooth(0, noEvent(if 15000*d > 15 then 15 else if 15000*d < -15 then -15 else 15000*d));
   end Amplifier;
 
+  model Undetermined "Each y is a solution at the beginning"
+    Real y;
+  equation
+    time*(y^3 + y - 1) = 0;
+  end Undetermined;
 end Loops;

@@ -160,6 +160,13 @@ def test_no_solution_is_an_error_with_time_and_equation(compiled: Compiled, name
     assert y == pytest.approx(np.sqrt(1 - np.linspace(0.0, 0.99, 12)), rel=1e-6)
 
 
+def test_equations_that_hold_but_determine_nothing(compiled: Compiled) -> None:
+    """Nothing is violated at the guess, so the error must not say that something is."""
+    with pytest.raises(SimulationError, match=r"no regular solution .* 'y'") as raised:
+        run(compiled("Undetermined"), np.linspace(0.0, 1.0, 3), ["y"])
+    assert "its equations hold there, but their Jacobian cannot be inverted" in str(raised.value)
+
+
 @pytest.mark.parametrize("guess", [-1.0, 3.0, 1e-9])
 def test_a_guess_chooses_among_solutions(compiled: Compiled, guess: float) -> None:
     times = np.linspace(0.0, 1.0, 5)

@@ -413,28 +413,31 @@ static int solve_loop(Instance *m, const Loop *loop) {
   return 1;
 }
 
-/* Why there is no solution: at the guess, the equation that is violated most. */
+/* Why there is no solution: at the guess, the equation that is violated most; or that all hold, but do not determine it. */
 static void explain(Instance *m, const Loop *loop, double t) {
   Problem p = {.m = m, .loop = loop, .z = m->c + loop->first};
   const int offset = loop->first - fmident_loops[0].first;
-  int worst = 0, length;
+  int worst = 0, length, undefined;
   memcpy(p.z, m->guess + offset, sizeof(double) * (size_t)loop->size);
-  length = snprintf(m->trouble, sizeof m->trouble, "no solution of an algebraic loop is found at %.17g for", t);
+  undefined = evaluate(&p);
+  for (int i = 1; i < loop->size && !undefined; ++i) {
+    if (fabs(p.g[i]) > fabs(p.g[worst])) worst = i;
+  }
+  const int holds = !undefined && p.g[worst] == 0.0;
+  length = snprintf(m->trouble, sizeof m->trouble, "no %ssolution of an algebraic loop is found at %.17g for",
+                    holds ? "regular " : "", t);
   for (int i = 0; i < loop->size && length < (int)sizeof m->trouble / 2; ++i) {
     length += snprintf(m->trouble + length, sizeof m->trouble - (size_t)length, "%s '%s' (last %g)",
                        i ? "," : "", fmident_loop_unknowns[offset + i], p.z[i]);
   }
   if (length >= (int)sizeof m->trouble) return;
-  if (evaluate(&p)) {
-    snprintf(m->trouble + length, sizeof m->trouble - (size_t)length,
-             ": its equations cannot be evaluated there");
+  const size_t left = sizeof m->trouble - (size_t)length;
+  if (undefined || holds) {
+    snprintf(m->trouble + length, left, ": its equations %s",
+             holds ? "hold there, but their Jacobian cannot be inverted" : "cannot be evaluated there");
     return;
   }
-  for (int i = 1; i < loop->size; ++i) {
-    if (fabs(p.g[i]) > fabs(p.g[worst])) worst = i;
-  }
-  snprintf(m->trouble + length, sizeof m->trouble - (size_t)length,
-           ": the sides of '%s' differ by %g there; give 'start' near the solution",
+  snprintf(m->trouble + length, left, ": the sides of '%s' differ by %g there; give 'start' near the solution",
            fmident_loop_equations[offset + worst], p.g[worst]);
 }
 
