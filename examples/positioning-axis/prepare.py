@@ -1,4 +1,4 @@
-"""Prepare the measured positioning axis (EMPS) for the two problem files of this study.
+"""Prepare the measured positioning axis (EMPS) for the problem files of this study.
 
 The data set (A. Janot, M. Gautier, M. Brunot, "Data Set and Reference Models of EMPS",
 Workshop on Nonlinear System Identification Benchmarks, 2019) is not part of this
@@ -60,10 +60,15 @@ def inverse_rows(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def closed_loop_rows(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return reference position, measured position and force at the measured instants."""
+    """Return reference position, measured position and force at the measured instants.
+
+    ``clock`` counts the samples of the controller: a recorded instant that rounding puts
+    before its sample would meet the voltage of the sample before.
+    """
     return pd.DataFrame(
         {
             "time [s]": measured["t"],
+            "clock [s]": np.arange(len(measured)) * PERIOD,
             "q_ref [m]": measured["qg"],
             "q [m]": measured["qm"],
             "force [N]": GTAU * measured["vir"],

@@ -5,18 +5,35 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from fmident.compilers.base import Compiler
+
+from ..kept import library_fmu
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
-def study_folder(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Callable[..., Path]:
-    """Return a function that copies a study and lets its problem files use a built FMU."""
+def study_folder(
+    tmp_path: Path, build_fmu: Callable[[str], Path], embedded_compiler: Compiler
+) -> Callable[..., Path]:
+    """Return a function that copies a study and lets its problem files use a built FMU.
+
+    Problem files with sources of their own are built from these, all others from the library.
+    """
+
+    def build(text: str, study: Path) -> Path:
+        model = tomllib.loads(text)["model"]
+        if "sources" not in model:
+            return build_fmu(model["class"])
+        sources = tuple((study / source).resolve() for source in model["sources"])
+        return library_fmu(embedded_compiler, model["class"], sources)
 
     def copy(name: str, **classes: str) -> Path:
         folder = tmp_path / name
@@ -26,10 +43,9 @@ def study_folder(tmp_path: Path, build_fmu: Callable[[str], Path]) -> Callable[.
         for file in folder.glob("*.toml"):
             text = file.read_text(encoding="utf-8")
             lines = [
-                f'fmu = "{build_fmu(line.split(chr(34))[1])}"'
-                if line.startswith("class =")
-                else line
+                f'fmu = "{build(text, EXAMPLES / name)}"' if line.startswith("class =") else line
                 for line in text.splitlines()
+                if not line.startswith("sources =")
             ]
             file.write_text("\n".join(lines), encoding="utf-8")
         return folder

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import fmident
@@ -77,3 +78,58 @@ def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path, file: s
         # and the speed is a difference, late by between half a period and a whole one.
         assert found["driveDelay"] == pytest.approx(0.5e-3, rel=0.05)
         assert 0.5e-3 < found["speedDelay"] < 1.0e-3
+
+
+@pytest.mark.slow
+def test_the_sampled_controller_leaves_less_than_two_delays(folder: Path) -> None:
+    problem = fmident.load_problem(folder / "closed-loop-sampled.toml")
+    assert problem.parameters[0].initial < 0.5 * PUBLISHED["m"][0]
+    result = fmident.estimate(problem)
+    assert result.status == "converged"
+    assert result.derivatives_by == "exact sensitivities of the FMU"
+    for name, (value, _) in PUBLISHED.items():
+        assert result.values[name] == pytest.approx(value, rel=0.012), name
+    assert result.values["m"] == pytest.approx(PUBLISHED["m"][0], rel=0.001)
+    assert result.fits[0].relative_error == pytest.approx(0.0426, abs=1e-4)
+
+    # Two parameters more, the delays, and the same start: not better.
+    start = {f"model.start_values.{n}": v for n, v in problem.start_values.items()}
+    assert set(start) == {"model.start_values.q_start", "model.start_values.qd_start"}
+    delayed = fmident.estimate(fmident.load_problem(folder / "closed-loop.toml", overrides=start))
+    assert delayed.status == "converged"
+    assert delayed.fits[0].relative_error > result.fits[0].relative_error
+
+
+@pytest.mark.slow
+def test_with_the_sign_of_the_published_fit_its_values_are_found(folder: Path) -> None:
+    """Of the fit by simulation with a sampled controller, whose force error is 4.53 %."""
+    problem = fmident.load_problem(
+        folder / "closed-loop-sampled.toml", overrides={"model.start_values.speedWidth": 1e-5}
+    )
+    result = fmident.estimate(problem)
+    published = {
+        "m": 95.288,
+        "viscousFriction": 210.02,
+        "coulombForce": 19.869,
+        "offset": -3.171,
+    }
+    for name, value in published.items():
+        assert result.values[name] == pytest.approx(value, rel=0.0015), name
+    assert result.fits[0].relative_error == pytest.approx(0.0453, abs=2e-4)
+
+
+def test_recorded_voltages_are_those_of_the_sampled_controller(
+    load_script: Callable[[Path], ModuleType],
+) -> None:
+    """From the recorded positions, without a model of the axis; a step of the sensor is 6 mV."""
+    prepare = load_script(ROOT / "examples" / "positioning-axis" / "prepare.py")
+    record = prepare.read_measured(DATA)
+    q, wanted, volts = (record[name].to_numpy() for name in ("qm", "qg", "vir"))
+    filtered = (q[1:] + q[:-1]) / 2
+    speed = np.diff(filtered) / prepare.PERIOD
+    law = 243.45 * (160.18 * (wanted[2:] - q[2:]) - speed)
+    assert np.std(law - volts[2:]) < 4e-3
+    # Over one sample, or a sample late, it does not fit.
+    short = 243.45 * (160.18 * (wanted[2:] - q[2:]) - np.diff(q)[1:] / prepare.PERIOD)
+    assert np.std(short - volts[2:]) > 4e-2
+    assert np.std(law[:-1] - volts[3:]) > 4e-2
