@@ -90,6 +90,8 @@ OPERATORS = {
     "der of an alias of an input": Case(
         "unsupported-der-input", "z);", "z = u;\n  y = der(z);", "Real z;", words=("'u'",)
     ),
-    "der of an expression": Case("unsupported-der", "der(x*u)", "y = der(x*u);", hint=OTHER),
+    "der of an expression": Case(
+        "unsupported-der", "der(x*u)", "y = der(x*u);", hint="a variable of its own"
+    ),
     "second derivative": Case("unsupported-der", "der(der(x))", "y = der(der(x));"),
 }

@@ -57,7 +57,12 @@ _RULES: Sequence[tuple[str, str, str | None]] = (
     (r"requires inner", "unsupported-inner-outer", OPENMODELICA),
     (r"state-machine", "unsupported-state-machine", OPENMODELICA),
     (r"clock", "unsupported-clocked", OPENMODELICA),
-    (r"derivative (expression|target)", "unsupported-der", OPENMODELICA),
+    (
+        r"derivative expression",
+        "unsupported-der",
+        "give the expression a variable of its own, as in 'w = a - b', and write 'der(w)'",
+    ),
+    (r"derivative target", "unsupported-der", OPENMODELICA),
     (r"initial algorithm|model algorithm", "unsupported-algorithm", NO_ALGORITHM),
     (r"equality comparison on Real", "real-equality", "compare with < or >"),
     (r"[Dd]uplicate", "duplicate", "remove one of them"),
