@@ -19,10 +19,10 @@ from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.backend.toolchain import compile_binary, find_toolchain
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import Code, SimulationError
-from fmident.fmu import SimulationSetup, open_fmu
 from fmident.fmu.sensitivities import differentiable
 
 from ....kept import library_fmu
+from ..simulation import table_of
 from .conftest import Compiled
 
 SOURCE = Path(__file__).with_name("Across.mo")
@@ -48,17 +48,8 @@ def simulate(
     tolerance: float = 1e-6,
 ) -> list[F64]:
     """Return the outputs, and their derivatives with respect to each known."""
-    given = dict(inputs or {})
-    setup = SimulationSetup(
-        times,
-        input_names=tuple(given),
-        inputs=np.column_stack(list(given.values())) if given else None,
-        output_names=tuple(outputs),
-        tolerance=tolerance,
-        sensitivities=tuple(values if known is None else known),
-    )
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
-        table = simulator.simulate(setup, values)
+    by = tuple(values if known is None else known)
+    table = table_of(path, times, outputs, values, known=by, inputs=inputs, tolerance=tolerance)
     return [table[:, k : k + len(outputs)] for k in range(0, table.shape[1], len(outputs))]
 
 

@@ -19,6 +19,7 @@ from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError, SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
 
+from ..simulation import table_of
 from .conftest import SOURCE, Compiled
 
 
@@ -31,16 +32,7 @@ def run(
     inputs: Mapping[str, F64] | None = None,
     tolerance: float = 1e-8,
 ) -> dict[str, F64]:
-    given = dict(inputs or {})
-    setup = SimulationSetup(
-        times,
-        input_names=tuple(given),
-        inputs=np.column_stack(list(given.values())) if given else None,
-        output_names=tuple(outputs),
-        tolerance=tolerance,
-    )
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
-        table = simulator.simulate(setup, values or {})
+    table = table_of(path, times, outputs, values, inputs=inputs, tolerance=tolerance)
     return dict(zip(outputs, table.T, strict=True))
 
 

@@ -15,10 +15,10 @@ from fmident.arrays import F64
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError, SimulationError
-from fmident.fmu import SimulationSetup, open_fmu
 from fmident.fmu.sensitivities import differentiable
 
 from ....kept import library_fmu
+from ..simulation import table_of
 
 SOURCE = Path(__file__).with_name("Constraints.mo")
 Compiled = Callable[[str], Path]
@@ -32,9 +32,7 @@ def compiled(embedded_compiler: Compiler) -> Compiled:
 def run(
     path: Path, times: F64, outputs: Sequence[str], *, tolerance: float = 1e-8, **values: float
 ) -> list[F64]:
-    setup = SimulationSetup(times, output_names=tuple(outputs), tolerance=tolerance)
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
-        return list(simulator.simulate(setup, values).T)
+    return list(table_of(path, times, outputs, values, tolerance=tolerance).T)
 
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9])

@@ -18,9 +18,9 @@ from fmident.arrays import F64
 from fmident.compilers.base import Compiler
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError, SimulationError
-from fmident.fmu import SimulationSetup, open_fmu
 
 from ....kept import library_fmu
+from ..simulation import table_of
 
 SOURCE = Path(__file__).with_name("Loops.mo")
 Compiled = Callable[[str], Path]
@@ -42,17 +42,8 @@ def run(
     tolerance: float = 1e-8,
 ) -> list[F64]:
     """Return each output; with `known`, then the derivatives of all along each of these."""
-    given = dict(inputs or {})
-    setup = SimulationSetup(
-        times,
-        input_names=tuple(given),
-        inputs=np.column_stack(list(given.values())) if given else None,
-        output_names=tuple(outputs),
-        tolerance=tolerance,
-        sensitivities=tuple(known),
-    )
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
-        return list(simulator.simulate(setup, values or {}).T)
+    table = table_of(path, times, outputs, values, known=known, inputs=inputs, tolerance=tolerance)
+    return list(table.T)
 
 
 def test_an_equation_at_each_instant(compiled: Compiled) -> None:

@@ -74,8 +74,8 @@ static void set_held_column(Sensitivities *s) {
   for (size_t i = 0; i < FMIDENT_ND; ++i) s->held[i * s->stride + s->count] = 0.0;
 }
 
-static int indicators(Instance *m, double since, const double *x, const double *dx, double *values,
-                      double *rates) {
+int fmident_indicators_now(Instance *m, double since, const double *x, const double *dx,
+                           double *values, double *rates) {
   const double t = m->now.t + since;
   if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
   m->arg[5] = dx;
@@ -135,7 +135,7 @@ static void check_passing(Instance *m, double since, const double *x, const doub
   width = fmax(width, 64.0 * DBL_EPSILON * fabs(t));
   for (int i = 0; i < N; ++i) earlier[i] = x[i] - width * dx[i];
   if (N > 0 && !derivatives_at(m, since - width, earlier, slope) &&
-      !indicators(m, since - width, earlier, slope, values, rates)) {
+      !fmident_indicators_now(m, since - width, earlier, slope, values, rates)) {
     bend = fabs(rate - rates[which]) / width;
   }
   s->cause.doubt = fmax(s->cause.doubt, of_states / fabs(rate));
@@ -175,7 +175,7 @@ static void find_relations(Instance *m, double since, const double *x, const dou
     const double *row = s->rows + (size_t)i * s->stride;
     if (now[i] == m->held[i]) continue;
     if (!known) {
-      if (indicators(m, since, x, dx, values, rates) ||
+      if (fmident_indicators_now(m, since, x, dx, values, rates) ||
           fmident_lanes(m, fmident_indicators_along, since, x, NULL, s->states, s->rows)) {
         doubt(s, "the relations cannot be differentiated at %.17g", m->now.t + since);
         return;
@@ -226,7 +226,7 @@ static void check_others(Instance *m, double since, const double *x, const doubl
   double now[ROOM_NR], values[ROOM_NR], rates[ROOM_NR];
   int known = 0;
   if (NR == 0 || fmident_relations_now(m, since, x, now) ||
-      indicators(m, since, x, dx, values, rates)) {
+      fmident_indicators_now(m, since, x, dx, values, rates)) {
     return;
   }
   for (int i = 0; i < NR && !s->doubtful[0]; ++i) {
@@ -388,7 +388,7 @@ static void check_limits(Instance *m, double since, const double *x, const doubl
   Sensitivities *s = m->sensitivities;
   double values[ROOM_NR], rates[ROOM_NR];
   int known = 0, decisive;
-  if (NR == 0 || indicators(m, since, x, dx, values, rates)) return;
+  if (NR == 0 || fmident_indicators_now(m, since, x, dx, values, rates)) return;
   for (int i = 0; i < NR; ++i) {
     const double *row = s->rows + (size_t)i * s->stride;
     if (values[i] != 0.0) continue;

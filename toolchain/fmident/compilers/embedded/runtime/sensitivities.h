@@ -117,6 +117,9 @@ void fmident_saltation_end(Instance *instance, double since, const double *x);
 void fmident_saltation_start(Instance *instance, const double *x);
 /* Keep them while others are there for reading, or bring them back. */
 void fmident_saltation_keep(Instance *instance, int back);
+/* saltation.c: what passes through zero where relations switch, and its derivatives in time. */
+int fmident_indicators_now(Instance *instance, double since, const double *x, const double *dx,
+                           double *values, double *rates);
 /* touching.c: what the error of the states, as the tolerance allows it, does to an indicator. */
 double fmident_doubt_of(Instance *instance, double since, const double *x, int which);
 /* The size of its derivatives with respect to the states. */

@@ -18,17 +18,6 @@
 /* Of a state: by how much it is moved to see what follows. */
 static const double moved = 1e-6;
 
-static int indicators(Instance *m, double since, const double *x, const double *dx, double *values,
-                      double *rates) {
-  const double t = m->now.t + since;
-  if (fmident_arguments(m, &t, x, fmident_inputs_at(m, since))) return 1;
-  m->arg[5] = dx;
-  m->arg[6] = m->du;
-  m->res[0] = values;
-  m->res[1] = rates;
-  return fmident_indicators(m->arg, m->res, m->iw, m->work, 0);
-}
-
 static double size_of_state(const double *x, int i) {
   return fmax(fabs(x[i]), fabs(fmident_nominals[i]));
 }
@@ -38,11 +27,11 @@ void fmident_gradient_of(Instance *m, double since, const double *x, int which, 
   memset(dx, 0, sizeof dx);
   memset(gradient, 0, FMIDENT_NX * sizeof *gradient);
   memcpy(away, x, FMIDENT_NX * sizeof *away);
-  if (indicators(m, since, x, dx, values, rates)) return;
+  if (fmident_indicators_now(m, since, x, dx, values, rates)) return;
   base = values[which];
   for (int i = 0; i < N; ++i) {
     away[i] = x[i] + moved * size_of_state(x, i);
-    if (indicators(m, since, away, dx, values, rates)) return;
+    if (fmident_indicators_now(m, since, away, dx, values, rates)) return;
     gradient[i] = fabs(values[which] - base) / (moved * size_of_state(x, i));
     away[i] = x[i];
   }
@@ -70,7 +59,7 @@ static double least(Instance *m, const Taken *taken, int which, double sign, dou
     for (int side = 0; side < 2; ++side) {
       if (!isnan(found[side])) continue;
       fmident_states_between(taken, places[side], x);
-      if (indicators(m, taken->path->t + places[side] * taken->size, x, dx, values, rates)) return NAN;
+      if (fmident_indicators_now(m, taken->path->t + places[side] * taken->size, x, dx, values, rates)) return NAN;
       found[side] = sign * values[which];
     }
     if (found[0] < found[1]) {
@@ -89,7 +78,7 @@ static double least(Instance *m, const Taken *taken, int which, double sign, dou
   }
   *fraction = 0.5 * (low + high);
   fmident_states_between(taken, *fraction, x);
-  if (indicators(m, taken->path->t + *fraction * taken->size, x, dx, values, rates)) return NAN;
+  if (fmident_indicators_now(m, taken->path->t + *fraction * taken->size, x, dx, values, rates)) return NAN;
   return sign * values[which];
 }
 
@@ -122,7 +111,7 @@ void fmident_refuse_touching(Instance *m, const Taken *taken) {
   int failed = 0;
   if (NR == 0 || s->lost[0]) return;
   if (!s->tracks) {
-    failed = indicators(m, path->t, path->x, path->slope, s->tracked, s->tracked + NR);
+    failed = fmident_indicators_now(m, path->t, path->x, path->slope, s->tracked, s->tracked + NR);
   }
   if (taken->explicit) {
     memcpy(dx, taken->explicit->k[EXPLICIT_STAGES], FMIDENT_NX * sizeof *dx);
@@ -130,7 +119,7 @@ void fmident_refuse_touching(Instance *m, const Taken *taken) {
     failed |= fmident_rhs_at(m, end, path->next, dx);
     m->trouble[0] = '\0';
   }
-  failed |= indicators(m, end, path->next, dx, after, after + NR);
+  failed |= fmident_indicators_now(m, end, path->next, dx, after, after + NR);
   for (int which = 0; !failed && which < NR && !s->lost[0]; ++which) {
     check(m, taken, which, s->tracked, after);
   }
