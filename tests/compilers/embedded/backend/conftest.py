@@ -81,6 +81,7 @@ def make_model(
         calculated=tuple(calculated),
         calculated_parameters=function("c", [p], c(p)),
         initial_states=function("x0", [t, u, p, cc], starts(t, u, p, cc)),
+        free_starts=(True,) * len(states),
         rhs=right,
         output_values=values,
         local_values=function("w", arguments, w(*arguments)),

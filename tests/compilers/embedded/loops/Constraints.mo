@@ -21,6 +21,14 @@ package Constraints "Equations that bind states to each other"
     extends Pendulum(x(start = 0, fixed = true), y(start = -1, fixed = true), vx(start = 7, fixed = true));
   end Turning;
 
+  model AllGiven "Every start value is given, so that none follows from another"
+    extends Pendulum(
+      x(start = 0, fixed = true),
+      y(start = -1, fixed = true),
+      vx(start = 7, fixed = true),
+      vy(start = 0, fixed = true));
+  end AllGiven;
+
   model Guided "A bead on a wire that moves: the constraint contains time"
     output Real x(start = 0.2, fixed = true);
     output Real y;

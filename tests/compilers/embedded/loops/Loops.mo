@@ -160,4 +160,17 @@ package Loops "Algebraic loops that have no formula"
   equation
     time*(y^3 + y - 1) = 0;
   end Undetermined;
+
+  model Follows "Start values that follow from that of x: by a formula, and by iteration"
+    Real x(start = 1, fixed = true);
+    Real y, z(start = 1), own(start = 2, fixed = true);
+  initial equation
+    y = 2*x;
+    z^2 = x + y;
+  equation
+    der(x) = -x;
+    der(y) = -y;
+    der(z) = -z;
+    der(own) = -own;
+  end Follows;
 end Loops;

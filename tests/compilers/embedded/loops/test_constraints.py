@@ -14,7 +14,7 @@ from scipy.special import ellipk
 from fmident.arrays import F64
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.frontend import load_model
-from fmident.errors import CompilationError, SimulationError
+from fmident.errors import CompilationError, FmuError, SimulationError
 from fmident.fmu.sensitivities import differentiable
 
 from ....kept import library_fmu
@@ -106,6 +106,8 @@ def test_start_values_that_contradict_are_refused(compiled: Compiled) -> None:
     assert [d.rule for d in refused.value.diagnostics] == ["initial-equation"]
     assert "'x^2 + y^2 = L^2'" in refused.value.diagnostics[0].message
     with pytest.raises(SimulationError, match=r"start values contradict 'x\^2 \+ y\^2 = L\^2'"):
+        run(compiled("AllGiven"), np.array([0.0, 0.1]), ["x"], x=0.3)
+    with pytest.raises(FmuError, match=r"'x' .* cannot be set"):  # y follows from it
         run(compiled("Turning"), np.array([0.0, 0.1]), ["x"], x=0.3)
 
 

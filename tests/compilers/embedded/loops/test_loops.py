@@ -17,7 +17,7 @@ from scipy.special import lambertw
 from fmident.arrays import F64
 from fmident.compilers.base import Compiler
 from fmident.compilers.embedded.frontend import load_model
-from fmident.errors import CompilationError, SimulationError
+from fmident.errors import CompilationError, FmuError, SimulationError
 
 from ....kept import library_fmu
 from ..simulation import table_of
@@ -140,6 +140,23 @@ def test_an_initial_equation_that_is_not_linear(compiled: Compiled) -> None:
     x, dx = run(compiled("Root"), times, ["x"], {"square": 9.0}, known=("square",))
     assert x == pytest.approx(3 * np.exp(-times), rel=1e-7)
     assert dx == pytest.approx(np.exp(-times) / 6, rel=1e-6)
+
+
+@pytest.mark.parametrize("state", ["x", "y", "z"])
+def test_a_start_from_which_others_follow_cannot_be_set(compiled: Compiled, state: str) -> None:
+    times, names = np.array([0.0, 1.0]), ["x", "y", "z", "own"]
+    values = np.array(run(compiled("Follows"), times, names, {"own": 5.0}))
+    expected = np.outer([1.0, 2.0, np.sqrt(3.0), 5.0], np.exp(-times))
+    assert values == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(FmuError, match=rf"'{state}' .* cannot be set"):
+        run(compiled("Follows"), times, names, {state: 3.0})
+
+
+def test_the_build_names_starts_from_which_others_follow() -> None:
+    _, notes = load_model("Loops.Follows", [SOURCE])
+    (note,) = (n for n in notes if n.rule == "start-decides")
+    assert note.severity == "note"
+    assert "'x'" in note.message
 
 
 @pytest.mark.parametrize("name", ["Vanishing", "VanishingState"])

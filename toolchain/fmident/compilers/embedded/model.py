@@ -254,6 +254,9 @@ class OdeModel:
         compiled and are in no vector.
     initial_states
         ``(t, u, p, c) -> (x)``: start values and initial equations.
+    free_starts
+        For each state, whether it begins at its ``start``, from which no other start value follows:
+        where that is a number, the host may set another.
     rhs
         ``(t, x, u, p, c) -> (xdot)``
     output_values
@@ -293,6 +296,7 @@ class OdeModel:
     calculated: tuple[ScalarVariable, ...]
     calculated_parameters: Function
     initial_states: Function
+    free_starts: tuple[bool, ...]
     rhs: Function
     output_values: Function
     local_values: Function

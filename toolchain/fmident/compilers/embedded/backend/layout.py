@@ -124,7 +124,9 @@ class _Dependencies:
             for row in dependency_rows(model.calculated_parameters)
         ]
         rows = dependency_rows(model.initial_states)
-        self.initial_is_constant = [not any(row) for row in rows]
+        self.initial_is_constant = [
+            free and not any(row) for row, free in zip(rows, model.free_starts, strict=True)
+        ]
         settable = zip(model.states, self.initial_is_constant, strict=True)
         # What is held, and what loops give, may follow from anything that is known at the start.
         self.known = {*self._parameters, *self._inputs, *(s.name for s, can in settable if can)}

@@ -57,7 +57,7 @@ from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["list_equations", "load_model"]
 
-_NOTES = ("structural-parameter", "state-demoted", "algebraic-loop", "constraint")
+_NOTES = ("structural-parameter", "state-demoted", "algebraic-loop", "constraint", "start-decides")
 """Rules whose remarks are notes."""
 
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})

@@ -126,6 +126,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
             ("constraint", f"states are bound to each other by '{c.text}'", c.span)
             for c in solution.constraints
         ),
+        *(_deciding(n, unknowns) for n in start.deciding),
         *_warnings(start.defaulted, parameters, unknowns),
     )
     model = builder.build(start, experiment, library_version)
@@ -165,6 +166,14 @@ def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
     found = f"{listed(loop.names)}, from {listed(texts)}"
     text = f"found by iteration while the model is simulated: {found}"
     return ("algebraic-loop", text, loop.equations[0].span)
+
+
+def _deciding(name: str, unknowns: Unknowns) -> tuple[str, str, sx.Span]:
+    text = (
+        f"other start values follow from the 'start' of '{name}', which the FMU therefore keeps; "
+        "where it shall be set, make it a parameter"
+    )
+    return "start-decides", text, unknowns.declared[name][0].span
 
 
 def _warnings(
@@ -283,6 +292,7 @@ class _Builder:
                 column(start.values),
                 "x",
             ),
+            free_starts=tuple(start.free),
             rhs=model_function("rhs", full, names, rhs, "xdot"),
             output_values=model_function("output_values", full, names, column(output_values), "y"),
             local_values=model_function("local_values", full, names, column(local_values), "w"),

@@ -133,6 +133,12 @@ def initial_states(
     # What is iterated at the start has symbols of its own: afterwards it is another loop.
     renamed, initial_loops = _renamed(iterations.loops)
     formulas = dict(zip(found, renamed(list(found.values())), strict=True))
+    determining = [
+        *formulas.values(),
+        *(q.residual for loop in initial_loops for q in loop.equations),
+    ]
+    used = {s.element_hash() for value in determining for s in _symbols(value)}
+    entering = [n for n in solution.states if unknowns.variables[n].element_hash() in used]
     known = Substitution()
     for name in solution.states:
         if name not in formulas:
@@ -145,6 +151,8 @@ def initial_states(
         [values[n] for n in solution.states],
         [n for n in free if n not in formulas],
         [_with_known(loop, known) for loop in initial_loops],
+        [n not in formulas and n not in entering for n in solution.states],
+        [n for n in entering if n not in formulas and not v.is_symbolic(starts[n])],
     )
 
 
@@ -222,11 +230,17 @@ class InitialStates:
         States that begin at their ``start`` without being told to.
     loops
         What is solved by iteration for it.
+    free
+        Whether each state begins at its ``start``, from which no other start value follows.
+    deciding
+        States that begin at a number from which others follow.
     """
 
     values: list[Scalar]
     defaulted: list[str]
     loops: list[TornLoop]
+    free: list[bool]
+    deciding: list[str]
 
     def replaced(self, known: Substitution) -> InitialStates:
         """Return the same with some symbols replaced."""
