@@ -173,4 +173,11 @@ package Loops "Algebraic loops that have no formula"
     der(z) = -z;
     der(own) = -own;
   end Follows;
+  model Flat "The matrix is singular at the guess, and there are many solutions"
+    input Real u;
+    output Real y;
+  equation
+    cos(y) = u;
+  end Flat;
+
 end Loops;

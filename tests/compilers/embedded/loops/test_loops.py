@@ -246,6 +246,12 @@ def test_an_amplifier_with_narrow_limits(compiled: Compiled) -> None:
     assert y == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
+def test_a_solution_near_a_guess_where_the_matrix_is_singular(compiled: Compiled) -> None:
+    u = np.linspace(0.5, -0.9, 15)
+    (y,) = run(compiled("Flat"), np.linspace(0.0, 1.0, 15), ["y"], inputs={"u": u})
+    assert np.abs(y) == pytest.approx(np.arccos(u), rel=1e-13)
+
+
 def test_equations_that_repeat_each_other_are_refused() -> None:
     with pytest.raises(CompilationError) as raised:
         load_model("Loops.Floating", [SOURCE])

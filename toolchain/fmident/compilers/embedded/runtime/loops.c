@@ -44,6 +44,7 @@ typedef struct {
   Instance *m;
   const Loop *loop;
   double *z;       /* in c */
+  int careful;     /* beside the guess: no step is longer than the unknowns are large */
   double share;    /* of the residual at the first guess, which is taken off */
   double first[L]; /* that residual */
   double g[L];
@@ -212,7 +213,9 @@ static int newton(Problem *p, int full) {
     }
     before = length;
     memcpy(begin, p->z, sizeof(double) * (size_t)n);
-    for (damping = fmin(1.0, 4.0 * damping);; damping *= 0.5) {
+    damping = fmin(1.0, 4.0 * damping);
+    if (p->careful && !full) damping = fmin(damping, 1.0 / length);
+    for (;; damping *= 0.5) {
       if (damping < least_damping) return 1;
       move(p, begin, step, damping);
       if (evaluate(p)) continue;
@@ -398,6 +401,7 @@ static int solve_loop(Instance *m, const Loop *loop) {
   for (int start = 0; start < MOST_STARTS; ++start) {
     for (int way = 0; way < (start ? 2 : 4); ++way) {
       move_away(&p, guess, start);
+      p.careful = start > 0;
       p.share = 0.0;
       memset(p.first, 0, sizeof p.first);
       if (way < 2 ? newton(&p, way) : follow(&p, way == 2 ? 1.0 : -1.0)) continue;
