@@ -68,6 +68,8 @@ class Batch:
         Sends shipments to a worker: address, keys.
     look
         Looks whether the cluster is still there: raises or waits.
+    answered
+        Takes note that a worker has answered: it is looked only where none does for a while.
     explain
         Raises a better error for one that the cluster gives, if there is one.
     done
@@ -90,6 +92,7 @@ class Batch:
         slots: Callable[[], int],
         supply: Callable[[str, Sequence[str]], None],
         look: Callable[[], None],
+        answered: Callable[[], None],
         explain: Callable[[BaseException], None],
         done: Done | None = None,
         name_of: Callable[[SimulationTask], str] = lambda _: "",
@@ -101,6 +104,7 @@ class Batch:
         self._slots = slots
         self._supply = supply
         self._look = look
+        self._answered = answered
         self._explain = explain
         self._done = done
         self._name_of = name_of
@@ -191,6 +195,7 @@ class Batch:
     def _take(self, part: _Part, answer: object) -> None:
         match answer:
             case Ran():
+                self._answered()
                 self._keep(part, answer)
             case Missing():
                 self._supply(answer.worker, answer.keys)

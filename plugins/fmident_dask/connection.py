@@ -56,14 +56,15 @@ class TroubleTimeout:
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         lasted = now - self._since
-        if lasted >= self._limit:
-            raise EstimationError(
-                f"{message}, for {lasted:.0f} s now", hint=hint, code=Code.EXECUTOR_LOST
-            )
+        # Said before it is given up, too: looks may be farther apart than the limit is away.
         if lasted >= self.QUIET and not self._told:
             self._told = True
             waiting = f"{message}; waiting {self._limit:.0f} s at most"
             self._report(Diagnostic("warning", waiting, hint=hint))
+        if lasted >= self._limit:
+            raise EstimationError(
+                f"{message}, for {lasted:.0f} s now", hint=hint, code=Code.EXECUTOR_LOST
+            )
 
     def fine(self) -> None:
         """Take note that there is no trouble any more."""

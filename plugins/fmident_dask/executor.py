@@ -239,6 +239,7 @@ class DaskExecutor(Executor):
             self._count_slots,
             self._supply,
             self._look,
+            self._trouble.fine,
             self._explain,
             done,
             name_of,

@@ -67,7 +67,13 @@ def ran(chunk: Chunk, count: int | None = None) -> Ran:
     return Ran([np.array([[task.values["a"]]]) for task in tasks], 1e-3, WorkerCounts(renewals=1))
 
 
-def batch_of(cluster: Cluster, count: int, known: float | None = 1e-3, **more: Any) -> Batch:
+def batch_of(
+    cluster: Cluster,
+    count: int,
+    known: float | None = 1e-3,
+    answered: Callable[[], None] = lambda: None,
+    **more: Any,
+) -> Batch:
     tasks = [SimulationTask(0, {"a": float(k)}) for k in range(count)]
     sizes = ChunkSizes([8])
     if known is not None:
@@ -82,6 +88,7 @@ def batch_of(cluster: Cluster, count: int, known: float | None = 1e-3, **more: A
         lambda: 2,
         cluster.supply,
         cluster.look,
+        answered,
         lambda _: None,
         **more,
     )
@@ -93,8 +100,11 @@ def numbers(outcomes: Sequence[Any]) -> list[float]:
 
 def test_chunks_come_back_in_order() -> None:
     cluster = Cluster(ran)
-    batch = batch_of(cluster, 50)
+    answers: list[None] = []
+    batch = batch_of(cluster, 50, answered=lambda: answers.append(None))
     assert numbers(batch.run()) == list(range(50))
+    # Each answer ends whatever trouble there was.
+    assert len(answers) == len(cluster.chunks)
     assert batch.counts.renewals == len(cluster.chunks) < 50
     assert all(chunk.batch == "batch" and chunk.seconds > 0.0 for chunk in cluster.chunks)
 
