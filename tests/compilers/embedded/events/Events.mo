@@ -361,15 +361,20 @@ package Events "Models with events, each with a solution that is known"
     der(distance) = v;
   end BreakAway;
 
-  model Noise "A relation of what is zero but for rounding, which has no effect"
+  model Noise "Relations of what is zero but for rounding, which have no effect"
     Real x(start = 0, fixed = true);
-    Real zero;
+    parameter Real c[8] = {i + 0.1 for i in 1:8};
+    parameter Real d[8] = {1/(i + 0.1) for i in 1:8};
+    Real zero[8];
     output Boolean on, both;
   equation
     der(x) = 1;
-    zero = (x + 1000) - 1000 - x;
+    for i in 1:8 loop
+      zero[i] = c[i]*x*d[i] - x;
+    end for;
     on = x > 2;
-    both = on and (zero > 0 or x > 2.5);
+    both = on and (zero[1] > 0 or zero[2] > 0 or zero[3] > 0 or zero[4] > 0 or zero[5] > 0 or zero[6] > 0
+      or zero[7] > 0 or zero[8] > 0 or x > 2.5);
   end Noise;
 
 end Events;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +31,9 @@ def compiled(embedded_compiler: Compiler) -> Compiled:
     return lambda name: library_fmu(embedded_compiler, f"Loops.{name}", (SOURCE,))
 
 
-def run(
-    path: Path,
-    times: F64,
-    outputs: Sequence[str],
-    values: Mapping[str, float] | None = None,
-    *,
-    known: Sequence[str] = (),
-    inputs: Mapping[str, F64] | None = None,
-    tolerance: float = 1e-8,
-) -> list[F64]:
-    """Return each output; with `known`, then the derivatives of all along each of these."""
-    table = table_of(path, times, outputs, values, known=known, inputs=inputs, tolerance=tolerance)
-    return list(table.T)
+def run(path: Path, times: F64, outputs: Sequence[str], *values: Any, **more: Any) -> list[F64]:
+    """Return the columns of :func:`table_of`."""
+    return list(table_of(path, times, outputs, *values, **more).T)
 
 
 def test_an_equation_at_each_instant(compiled: Compiled) -> None:
