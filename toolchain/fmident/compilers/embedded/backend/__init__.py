@@ -5,7 +5,7 @@
 ``codegen``
     C source of the model
 ``description``
-    ``modelDescription.xml``
+    ``modelDescription.xml``, for each version of FMI
 ``toolchain``
     C compiler and SUNDIALS: find, compile, link
 ``archive``

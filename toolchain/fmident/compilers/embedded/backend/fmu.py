@@ -8,11 +8,8 @@ from pathlib import Path
 
 from fmident.compilers.embedded.backend.archive import write_archive
 from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate
-from fmident.compilers.embedded.backend.description import (
-    GUID_PLACEHOLDER,
-    model_identifier,
-    write_description,
-)
+from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
+from fmident.compilers.embedded.backend.description.fmi2 import write_description
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.backend.toolchain import (
     RUNTIME,

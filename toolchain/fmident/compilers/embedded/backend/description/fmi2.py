@@ -5,27 +5,20 @@ Source: FMI specification 2.0.4, sections 2.2 and 4.3.1 (schema and meaning of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
+from fmident.compilers.embedded.backend.description import (
+    default_experiment,
+    frozen_parameters,
+    log_categories,
+    model_identifier,
+    whole,
+)
+from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
+from fmident.compilers.embedded.backend.description.xml_text import number, tag
 from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
-from fmident.compilers.embedded.backend.unit_definitions import shows, unit_definitions
-from fmident.compilers.embedded.backend.xml_text import number, tag
-from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
+from fmident.compilers.embedded.model import OdeModel
 from fmident.fmu.model_description.description import FrozenParameter
-
-GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
-"""What stands for the GUID while the content that it is a hash of is collected."""
-
-
-def model_identifier(class_name: str) -> str:
-    """Return a C identifier for a Modelica class: the name of the binary.
-
-    >>> model_identifier("Mechanisms.Robots.DeltaInverse")
-    'Mechanisms_Robots_DeltaInverse'
-    """
-    identifier = re.sub(r"[^A-Za-z0-9_]", "_", class_name)
-    return identifier if identifier[:1].isalpha() else f"m_{identifier}"
 
 
 def write_description(
@@ -78,11 +71,8 @@ def write_description(
             },
         ),
         *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
-        "  <LogCategories>",
-        "    " + tag("Category", {"name": "logStatusWarning"}),
-        "    " + tag("Category", {"name": "logStatusError"}),
-        "  </LogCategories>",
-        _experiment(model.experiment, tolerance),
+        *log_categories(),
+        default_experiment(model.experiment, tolerance),
         *_frozen(model.frozen),
         "  <ModelVariables>",
         *(line for v in layout.variables for line in _variable(v, index)),
@@ -93,29 +83,12 @@ def write_description(
     return "\n".join(lines) + "\n"
 
 
-def _experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
-    return "  " + tag(
-        "DefaultExperiment",
-        {
-            "startTime": number(experiment.start_time),
-            "stopTime": number(experiment.stop_time),
-            "tolerance": number(tolerance),
-            "stepSize": number(experiment.interval),
-        },
-    )
-
-
 def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
-    """Say in an annotation of our own why parameters of the class cannot be set."""
     if not frozen:
         return
     yield "  <VendorAnnotations>"
     yield "    " + tag("Tool", {"name": "fmident"}, close=False)
-    yield "      <FrozenParameters>"  # the schema wants one element
-    for name, one in frozen.items():
-        given = {"name": name, "reason": one.reason, "advice": one.advice}
-        yield "        " + tag("Frozen", given)
-    yield "      </FrozenParameters>"
+    yield from frozen_parameters(frozen)
     yield "    </Tool>"
     yield "  </VendorAnnotations>"
 
@@ -142,7 +115,7 @@ def _type(v: FmuVariable, index: Mapping[str, int]) -> str:
     if v.variable.type_name == "Boolean":
         return tag("Boolean", {})
     if v.variable.type_name == "Integer":
-        limits = {"min": _whole(v.variable.minimum), "max": _whole(v.variable.maximum)}
+        limits = {"min": whole(v.variable.minimum), "max": whole(v.variable.maximum)}
         return tag("Integer", {"quantity": v.variable.quantity or None, **limits})
     unit = v.variable.unit or None
     display = v.variable.display_unit
@@ -159,10 +132,6 @@ def _type(v: FmuVariable, index: Mapping[str, int]) -> str:
             "derivative": str(index[v.derivative_of]) if v.derivative_of else None,
         },
     )
-
-
-def _whole(limit: float | None) -> str | None:
-    return None if limit is None else str(round(limit))
 
 
 def _unknown(name: str, dependencies: Iterable[str], index: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fmident.compilers.embedded.backend.xml_text import number, tag
+from fmident.compilers.embedded.backend.description.xml_text import number, tag
 from fmident.errors import UnitError
 from fmident.units import BASE_SYMBOLS, Unit, compatible, parse_unit
 
