@@ -91,7 +91,7 @@ def name_of(path: Path) -> str:
 
 def test_every_package_has_its_place() -> None:
     found = {p.stem if p.suffix == ".py" else p.name for p in HOST.iterdir()}
-    found -= {"__pycache__", "py.typed", "modelica"}
+    found -= {"__pycache__", "py.typed", "modelica", "examples"}
     assert found - {"units"} == ({*LAYERS} | COMPOSITION) - {"units"}
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from fmident.api.builds import with_libraries
 from fmident.compilers.base import Compiler
 
 from ..kept import library_fmu
@@ -32,7 +33,7 @@ def study_folder(
         model = tomllib.loads(text)["model"]
         if "sources" not in model:
             return build_fmu(model["class"])
-        sources = tuple((study / source).resolve() for source in model["sources"])
+        sources = with_libraries([(study / source).resolve() for source in model["sources"]])
         return library_fmu(embedded_compiler, model["class"], sources)
 
     def copy(name: str, **classes: str) -> Path:

@@ -36,7 +36,7 @@ from fmident.errors import CompilationError, FmidentError, shown
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor", "plot-cost", "profile",
+    "doctor", "plot-cost", "profile", "init",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
@@ -56,6 +56,7 @@ _ADVICE = {
 _DESCRIPTION = """\
 Identify the parameters of Modelica models from measured data.
 
+  fmident init FOLDER           a study to start from
   fmident build CLASS           Modelica class to FMU
   fmident check PROBLEM         can it be estimated, and how well?
   fmident estimate PROBLEM      data and FMU to parameters with their uncertainty
