@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident.cli.annotations import Annotate, add_annotations, annotated
 from fmident.cli.console import say, tell, tell_all
 from fmident.cli.usage import UsageError, assignments, positive, scalar
 
 if TYPE_CHECKING:
+    from fmident.api.catalog_builds import EntryBuild
+    from fmident.catalog import Catalog
+    from fmident.errors import Diagnostic
     from fmident.plugins import Host
 
 HELP = "compile Modelica classes to FMUs"
@@ -79,10 +83,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print what the embedded compiler makes of the equations, and build nothing",
     )
     parser.add_argument("--force", action="store_true", help="build even when up to date")
+    add_annotations(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build one FMU, or all of the catalogue; 1 when one of these could not be had."""
+    with annotated(arguments) as annotate:
+        return _run(arguments, annotate)
+
+
+def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     from fmident.api import builds
     from fmident.plugins import load_plugins
     from fmident.report.numbers import duration
@@ -92,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all:
         if arguments.printed is not None:
             raise UsageError("--print requires one class, without --all")
-        return _build_all(arguments, host)
+        return _build_all(arguments, host, annotate)
     class_name, sources = _target(arguments)
     if arguments.printed is not None:
         lines, remarks = builds.equations(class_name, sources=sources)
@@ -114,6 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{built.fmu} is up to date; --force builds it again")
         return 0
     tell_all(built.result.diagnostics)
+    annotate(built.result.diagnostics)
     say(f"{built.fmu} built by {built.result.compiler} in {duration(built.result.seconds)}")
     return 0
 
@@ -163,7 +174,7 @@ def _choice(classes: Sequence[str]) -> str:
     return f"say which: --class {classes[0]}"
 
 
-def _build_all(arguments: argparse.Namespace, host: Host) -> int:
+def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) -> int:
     from fmident.api.catalog_builds import build_catalog
     from fmident.catalog import find_catalog, read_catalog
     from fmident.report.numbers import duration
@@ -186,6 +197,7 @@ def _build_all(arguments: argparse.Namespace, host: Host) -> int:
         took = f" in {duration(build.seconds)}" if build.state == "built" else ""
         tell(f"{build.state}: {build.entry.class_name}{took}")
         tell_all(d for d in build.diagnostics if d.severity == "warning")
+        annotate(_findings(build, catalog))
     rows = [
         [
             b.entry.class_name,
@@ -205,3 +217,16 @@ def _build_all(arguments: argparse.Namespace, host: Host) -> int:
     usable = sum(b.state in ("built", "up to date") for b in done)
     say(f"\n{usable} of {len(done)} FMUs are there")
     return 0 if all(b.good for b in done) else 1
+
+
+def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
+    """Return what is worth a line of its own; that of the entry, where no source has one."""
+    from fmident.errors import Diagnostic, Location
+
+    found = [d for d in build.diagnostics if d.severity != "note"]
+    if not build.good and all(d.severity != "error" for d in found):
+        entry = build.entry
+        place = Location(str(catalog.path), entry.line)
+        text = f"{entry.class_name} {build.state}: {build.reason}"
+        found.append(Diagnostic("error", text, place, rule="build"))
+    return found

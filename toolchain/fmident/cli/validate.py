@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident.cli.annotations import Annotate, add_annotations, annotated
 from fmident.cli.console import out, tell, tell_all
 from fmident.cli.usage import UsageError, number, positive
 
 if TYPE_CHECKING:
+    from fmident.api.fmu_origins import Origin
     from fmident.catalog import Catalog, Entry, ReferenceExperiment
+    from fmident.errors import Diagnostic, Severity
     from fmident.plugins import Host
     from fmident.validation import FmuPlan, FmuReport
 
@@ -71,10 +74,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="all checks, also of many FMUs, with all that was found",
     )
+    add_annotations(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 1 when a check fails, 2 when a file cannot be used at all."""
+    with annotated(arguments) as annotate:
+        return _run(arguments, annotate)
+
+
+def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     from fmident.validation import validate, write_junit
 
     if arguments.all == bool(arguments.fmus):
@@ -83,10 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--tube-time is not a time")
     if arguments.resets < 1 or (arguments.jobs is not None and arguments.jobs < 1):
         raise UsageError("--resets and --jobs must be at least 1")
-    plans, missing = _plans(arguments)
+    planned, missing = _plans(arguments)
+    annotate(_missing(origin) for origin in missing)
+    plans = [plan for plan, _ in planned]
     full = arguments.verbose or len(plans) <= _MOST_TABLES
     reports: list[FmuReport] = []
     for report in validate(plans, timeout=arguments.timeout, jobs=arguments.jobs):
+        annotate(_findings(report, planned[len(reports)][1]))
         reports.append(report)
         if full:
             if len(reports) > 1:
@@ -104,8 +116,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if not missing and all(report.passed for report in reports) else _FAILED
 
 
-def _plans(arguments: argparse.Namespace) -> tuple[list[FmuPlan], bool]:
-    """Return what is to be checked, and whether an FMU of the catalogue is missing."""
+def _plans(
+    arguments: argparse.Namespace,
+) -> tuple[list[tuple[FmuPlan, Origin]], list[Origin]]:
+    """Return what is to be checked, and which FMUs of the catalogue are missing."""
+    from fmident.api.fmu_origins import Origin
     from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
     from fmident.validation import plan_fmu
 
@@ -115,22 +130,24 @@ def _plans(arguments: argparse.Namespace) -> tuple[list[FmuPlan], bool]:
     ]
     if not arguments.all:
         known = read_catalog(arguments.catalog) if arguments.catalog else None
-        return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], False
+        return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], []
     from fmident.plugins import load_plugins
 
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     folder = arguments.folder or catalog.path.parent
-    plans, missing = [], False
+    plans: list[tuple[FmuPlan, Origin]] = []
+    missing: list[Origin] = []
     for entry in catalog.entries:
         path = folder / entry.file
+        origin = Origin(path, catalog, entry)
         if path.exists():
-            plans.append(plan_fmu(path, entry, references, resets=arguments.resets))
+            plans.append((plan_fmu(path, entry, references, resets=arguments.resets), origin))
         elif (reason := _why_not_built(entry, host)) is not None:
             tell(f"left out: {entry.file}: {reason}")
         else:
-            missing = True
+            missing.append(origin)
             tell(f"missing: {path}; 'fmident build --all' builds it")
     if not plans:
         raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint="fmident build --all")
@@ -139,7 +156,8 @@ def _plans(arguments: argparse.Namespace) -> tuple[list[FmuPlan], bool]:
 
 def _plan(
     path: Path, catalog: Catalog | None, references: Sequence[ReferenceExperiment], resets: int
-) -> FmuPlan:
+) -> tuple[FmuPlan, Origin]:
+    from fmident.api.fmu_origins import Origin
     from fmident.catalog import read_catalog
     from fmident.errors import FmidentError
     from fmident.fmu import read_description
@@ -154,7 +172,34 @@ def _plan(
             entry = catalog.entry_of_fmu(read_description(path).name, path)
         except FmidentError:
             entry = None  # the checks will say what is wrong with the file
-    return plan_fmu(path, entry, references, resets=resets)
+    return plan_fmu(path, entry, references, resets=resets), Origin(path, catalog, entry)
+
+
+def _missing(origin: Origin) -> Diagnostic:
+    from fmident.errors import Diagnostic
+
+    return Diagnostic(
+        "error",
+        f"missing: {origin.fmu}",
+        origin.entry_location(),
+        hint="'fmident build --all' builds it",
+        rule="validate",
+    )
+
+
+def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
+    """Yield checks that have failed, and those with a warning."""
+    from fmident.errors import Diagnostic
+
+    name = report.path.name
+    for check in report.checks:
+        if not check.passed or check.warning:
+            severity: Severity = "warning" if check.passed else "error"
+            text = "\n".join((f"{name}: {check.detail}", *check.further))
+            yield Diagnostic(severity, text, origin.location(check), rule=check.name)
+    if report.unusable is not None:
+        text = f"{name}: {report.unusable}"
+        yield Diagnostic("error", text, origin.location(), rule="unusable")
 
 
 def _why_not_built(entry: Entry, host: Host) -> str | None:

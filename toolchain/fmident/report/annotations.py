@@ -1,0 +1,63 @@
+"""Findings as annotations: lines that a CI service shows at the file and line they are about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from fmident.errors import Diagnostic
+
+FORMATS = ("github",)
+"""Names of the formats."""
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+_IN_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_IN_PROPERTY = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
+
+
+def github_annotation(finding: Diagnostic, root: Path | None = None) -> str:
+    """Return a finding as a workflow command of GitHub Actions.
+
+    Parameters
+    ----------
+    finding
+        What was found; its rule becomes the title.
+    root
+        Folder of the repository: files in it are named relative to it, as GitHub requires. By
+        default ``GITHUB_WORKSPACE``, else the current folder.
+
+    Returns
+    -------
+    str
+        One line, such as ``::error file=Lib.mo,line=3,col=5,title=units::...``.
+    """
+    properties: dict[str, str] = {}
+    place = finding.location
+    if place is not None:
+        properties["file"] = _relative(place.file, root or _workspace(os.environ))
+        if place.line is not None:
+            properties["line"] = str(place.line)
+            if place.column is not None:
+                properties["col"] = str(place.column)
+    properties["title"] = f"fmident: {finding.rule}" if finding.rule else "fmident"
+    text = finding.message if finding.hint is None else f"{finding.message}\nhint: {finding.hint}"
+    listed = ",".join(f"{k}={_escaped(v, _IN_PROPERTY)}" for k, v in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {listed}::{_escaped(text, _IN_MESSAGE)}"
+
+
+def _workspace(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _relative(file: str, root: Path) -> str:
+    """Return a file's path relative to `root`, as it is when it lies elsewhere."""
+    try:
+        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+    except (OSError, ValueError):
+        return file
+
+
+def _escaped(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(letter, letter) for letter in text)
