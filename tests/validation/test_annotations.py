@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_used(project: Path, capsys: Capture) -> None:
     ((severity, properties, message),) = annotations(capsys.readouterr().out)
     assert severity == "error"
     assert properties == {"file": "bad.fmu", "title": "fmident: unusable"}
-    assert message.startswith("bad.fmu: ")
+    assert message.startswith("bad.fmu: this is not an FMU")
 
 
 def test_a_missing_fmu_is_an_error_of_its_entry(

@@ -198,8 +198,7 @@ def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
             text = "\n".join((f"{name}: {check.detail}", *check.further))
             yield Diagnostic(severity, text, origin.location(check), rule=check.name)
     if report.unusable is not None:
-        text = f"{name}: {report.unusable}"
-        yield Diagnostic("error", text, origin.location(), rule="unusable")
+        yield Diagnostic("error", report.unusable, origin.location(), rule="unusable")
 
 
 def _why_not_built(entry: Entry, host: Host) -> str | None:
