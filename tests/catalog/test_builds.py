@@ -114,6 +114,18 @@ def test_what_no_compiler_here_can_build_is_left_out(project: Path, capsys: Capt
     assert "the catalogue has it built by nobody" in capsys.readouterr().out
 
 
+def test_a_machine_that_can_build_nothing_is_not_taken_for_success(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    catalog = project / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG.replace('"embedded", "nobody"', '"nobody"'))
+    assert main(["build", "--all", "--annotations", "github"]) == 1
+    shown = capsys.readouterr().out
+    assert "::warning file=fmus/catalog.toml,line=5,title=fmident%3A build::Lib.Spring" in shown
+    assert "0 of 1 FMUs are there" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [

@@ -216,7 +216,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
             say(f"\n{build.entry.class_name} {build.state}: {build.reason}")
     usable = sum(b.state in ("built", "up to date") for b in done)
     say(f"\n{usable} of {len(done)} FMUs are there")
-    return 0 if all(b.good for b in done) else 1
+    return 0 if usable and all(b.good for b in done) else 1
 
 
 def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
@@ -224,9 +224,10 @@ def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
     from fmident.errors import Diagnostic, Location
 
     found = [d for d in build.diagnostics if d.severity != "note"]
-    if not build.good and all(d.severity != "error" for d in found):
-        entry = build.entry
-        place = Location(str(catalog.path), entry.line)
-        text = f"{entry.class_name} {build.state}: {build.reason}"
+    place = Location(str(catalog.path), build.entry.line)
+    text = f"{build.entry.class_name} {build.state}: {build.reason}"
+    if build.state == "left out":
+        found.append(Diagnostic("warning", text, place, rule="build"))
+    elif not build.good and all(d.severity != "error" for d in found):
         found.append(Diagnostic("error", text, place, rule="build"))
     return found

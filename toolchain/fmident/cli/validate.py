@@ -92,8 +92,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
         raise UsageError("--tube-time is not a time")
     if arguments.resets < 1 or (arguments.jobs is not None and arguments.jobs < 1):
         raise UsageError("--resets and --jobs must be at least 1")
-    planned, missing = _plans(arguments)
-    annotate(_missing(origin) for origin in missing)
+    planned, missing = _plans(arguments, annotate)
     plans = [plan for plan, _ in planned]
     full = arguments.verbose or len(plans) <= _MOST_TABLES
     reports: list[FmuReport] = []
@@ -117,9 +116,9 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
 
 
 def _plans(
-    arguments: argparse.Namespace,
-) -> tuple[list[tuple[FmuPlan, Origin]], list[Origin]]:
-    """Return what is to be checked, and which FMUs of the catalogue are missing."""
+    arguments: argparse.Namespace, annotate: Annotate
+) -> tuple[list[tuple[FmuPlan, Origin]], bool]:
+    """Return what is to be checked, and whether an FMU of the catalogue is missing."""
     from fmident.api.fmu_origins import Origin
     from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
     from fmident.validation import plan_fmu
@@ -130,7 +129,7 @@ def _plans(
     ]
     if not arguments.all:
         known = read_catalog(arguments.catalog) if arguments.catalog else None
-        return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], []
+        return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], False
     from fmident.plugins import load_plugins
 
     host = load_plugins(without=arguments.no_plugin)
@@ -138,7 +137,7 @@ def _plans(
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     folder = arguments.folder or catalog.path.parent
     plans: list[tuple[FmuPlan, Origin]] = []
-    missing: list[Origin] = []
+    missing = False
     for entry in catalog.entries:
         path = folder / entry.file
         origin = Origin(path, catalog, entry)
@@ -146,9 +145,11 @@ def _plans(
             plans.append((plan_fmu(path, entry, references, resets=arguments.resets), origin))
         elif (reason := _why_not_built(entry, host)) is not None:
             tell(f"left out: {entry.file}: {reason}")
+            annotate([_absent(origin, f"left out: {entry.file}: {reason}")])
         else:
-            missing.append(origin)
+            missing = True
             tell(f"missing: {path}; 'fmident build --all' builds it")
+            annotate([_absent(origin, f"missing: {path}", "'fmident build --all' builds it")])
     if not plans:
         raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint="fmident build --all")
     return plans, missing
@@ -175,16 +176,12 @@ def _plan(
     return plan_fmu(path, entry, references, resets=resets), Origin(path, catalog, entry)
 
 
-def _missing(origin: Origin) -> Diagnostic:
+def _absent(origin: Origin, text: str, hint: str | None = None) -> Diagnostic:
+    """Return a finding on an entry without an FMU; a warning where nothing can be done here."""
     from fmident.errors import Diagnostic
 
-    return Diagnostic(
-        "error",
-        f"missing: {origin.fmu}",
-        origin.entry_location(),
-        hint="'fmident build --all' builds it",
-        rule="validate",
-    )
+    severity: Severity = "warning" if hint is None else "error"
+    return Diagnostic(severity, text, origin.entry_location(), hint, "validate")
 
 
 def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
