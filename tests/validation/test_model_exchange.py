@@ -19,6 +19,7 @@ from fmident.validation.checks.model_exchange import (
     supports_model_exchange,
 )
 
+from ..fmu.build import Fixture, build, real
 from ..fmu.exchange import build_twin
 
 AXIS = "Mechanisms.DriveTrains.PositioningAxisClosedLoop"
@@ -53,8 +54,16 @@ def test_equations_that_fail_are_told(tmp_path: Path) -> None:
     assert "fmi2GetDerivatives returned Error" in check.detail
 
 
-def test_fmus_without_that_part_are_left_alone(build_fmu: Callable[[str], Path]) -> None:
-    fmu = build_fmu(AXIS)
+def test_own_fmus_agree(build_fmu: Callable[[str], Path]) -> None:
+    with Bench(plan_fmu(build_fmu(AXIS))) as bench:
+        check = check_model_exchange(bench)
+    assert check.passed, check.detail
+    assert "largest deviation" in check.detail
+
+
+def test_fmus_without_that_part_are_left_alone(tmp_path: Path) -> None:
+    fixture = Fixture("feedthrough.c", real("u", 0, "input", start=0) + real("y", 3, "output"))
+    fmu = build(fixture, tmp_path)
     assert not supports_model_exchange(fmu)
     assert "model exchange" not in checks_of(plan_fmu(fmu))
     assert not supports_model_exchange(fmu.with_name("missing.fmu"))

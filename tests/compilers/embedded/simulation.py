@@ -9,6 +9,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu import SimulationSetup, open_fmu
+from fmident.fmu.model_description.interfaces import InterfaceChoice
 
 
 def table_of(
@@ -20,6 +21,7 @@ def table_of(
     known: Sequence[str] = (),
     inputs: Mapping[str, F64] | None = None,
     tolerance: float = 1e-8,
+    interface: InterfaceChoice = "auto",
 ) -> F64:
     """Return a column for each output, then for their derivatives with respect to each known."""
     given = dict(inputs or {})
@@ -31,5 +33,5 @@ def table_of(
         tolerance=tolerance,
         sensitivities=tuple(known),
     )
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+    with open_fmu(path) as fmu, fmu.simulator(interface=interface) as simulator:
         return simulator.simulate(setup, values or {})

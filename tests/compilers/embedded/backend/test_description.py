@@ -74,7 +74,6 @@ def test_capabilities_and_default_experiment(fmus: Builder) -> None:
     description = read_model_description(str(fmus.path("oscillator")))
     slave = description.coSimulation
     assert description.fmiVersion == "2.0"
-    assert description.modelExchange is None
     assert slave.canInterpolateInputs
     assert slave.canHandleVariableCommunicationStepSize
     assert slave.canGetAndSetFMUstate

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError, SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
+from fmident.fmu.model_description.interfaces import InterfaceChoice
 
 from ..simulation import table_of
 from .conftest import SOURCE, Compiled
 
 
-def run(
+def simulated(
     path: Path,
     times: F64,
     outputs: Sequence[str],
@@ -31,9 +33,26 @@ def run(
     *,
     inputs: Mapping[str, F64] | None = None,
     tolerance: float = 1e-8,
+    interface: InterfaceChoice = "co-simulation",
 ) -> dict[str, F64]:
-    table = table_of(path, times, outputs, values, inputs=inputs, tolerance=tolerance)
+    table = table_of(
+        path, times, outputs, values, inputs=inputs, tolerance=tolerance, interface=interface
+    )
     return dict(zip(outputs, table.T, strict=True))
+
+
+Run = Callable[..., dict[str, F64]]
+
+
+@pytest.fixture(params=["co-simulation", "model-exchange"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Return :func:`simulated` by either interface.
+
+    CVODE keeps the error of a step below the tolerance, the FMU itself that of the whole run.
+    """
+    if request.param == "co-simulation":
+        return simulated
+    return partial(simulated, interface=request.param, tolerance=1e-11)
 
 
 def started(path: Path, **values: float) -> tuple[Any, dict[str, int]]:
@@ -62,7 +81,7 @@ def ball(times: F64, e: float, g: float = 9.81) -> tuple[F64, F64]:
 
 
 @pytest.mark.parametrize("e", [0.7, 0.85])
-def test_impacts(compiled: Compiled, e: float) -> None:
+def test_impacts(compiled: Compiled, run: Run, e: float) -> None:
     times = np.linspace(0.0, 1.5, 151)
     found = run(compiled("Ball"), times, ["h", "impacts", "low"], {"e": e})
     height, impacts = ball(times, e)
@@ -71,7 +90,7 @@ def test_impacts(compiled: Compiled, e: float) -> None:
     assert not found["low"].any()
 
 
-def test_what_happens_does_not_depend_on_communication_points(compiled: Compiled) -> None:
+def test_what_happens_does_not_depend_on_communication_points(compiled: Compiled, run: Run) -> None:
     for count in (2, 7, 1000):
         times = np.linspace(0.0, 1.5, count)
         found = run(compiled("Ball"), times, ["h", "impacts"])
@@ -80,7 +99,7 @@ def test_what_happens_does_not_depend_on_communication_points(compiled: Compiled
         assert found["impacts"][-1] == impacts[0]
 
 
-def test_hysteresis(compiled: Compiled) -> None:
+def test_hysteresis(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 8.0, 161)
     low, high = 21.5, 24.0
     found = run(compiled("Thermostat"), times, ["T", "on", "switches"], {"high": high, "low": low})
@@ -100,7 +119,7 @@ def test_hysteresis(compiled: Compiled) -> None:
     assert found["on"][-1] == on
 
 
-def test_sampled_controller(compiled: Compiled) -> None:
+def test_sampled_controller(compiled: Compiled, run: Run) -> None:
     """Between two samples the plant is linear: its steps are those of the exponential."""
     period, gain, reset = 0.04, 2.5, 0.8
     times = np.arange(101) * 0.02
@@ -123,7 +142,7 @@ def test_sampled_controller(compiled: Compiled) -> None:
         z = step @ z
 
 
-def test_without_states(compiled: Compiled) -> None:
+def test_without_states(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 5.0, 21)
     names = ["late", "y", "n", "saw", "remainder", "whole", "up", "s", "edges"]
     u = times + 0.1
@@ -139,7 +158,7 @@ def test_without_states(compiled: Compiled) -> None:
     np.testing.assert_array_equal(found["edges"], (times > 0.4).astype(int) + (u >= 3.0))
 
 
-def test_time_events_are_at_their_instant(compiled: Compiled) -> None:
+def test_time_events_are_at_their_instant(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 1.0, 6)
     a, b = 0.3, 0.7123
     found = run(compiled("Switched"), times, ["x"], tolerance=1e-4)
@@ -147,7 +166,7 @@ def test_time_events_are_at_their_instant(compiled: Compiled) -> None:
     np.testing.assert_allclose(found["x"], expected, atol=1e-13)
 
 
-def test_stick(compiled: Compiled) -> None:
+def test_stick(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 6.0, 61)
     found = run(compiled("Stick"), times, ["x", "v", "sticks"])
     moves = times < math.pi
@@ -161,7 +180,7 @@ def test_stick(compiled: Compiled) -> None:
     assert found["sticks"][-1] == 1.0
 
 
-def test_start_and_end(compiled: Compiled) -> None:
+def test_start_and_end(compiled: Compiled, run: Run) -> None:
     names = ["a", "b", "c", "first", "x", "ends"]
     found = run(compiled("Start"), np.array([0.0, 0.3, 0.6]), names)
     assert found["a"].tolist() == [13.0, 13.0, 23.0]  # initial(), and time > 0.5
@@ -173,7 +192,7 @@ def test_start_and_end(compiled: Compiled) -> None:
         simulator.simulate(SimulationSetup(np.array([0.0, 0.1]), output_names=("ends",)))
 
 
-def test_initial_algorithm_and_parameters_that_are_free(compiled: Compiled) -> None:
+def test_initial_algorithm_and_parameters_that_are_free(compiled: Compiled, run: Run) -> None:
     times = 1.21 + np.arange(60) * 0.0237  # from 1.21 s on: the third pulse
     found = run(compiled("InitialAlgorithm"), times, ["y", "x", "count", "offset"], {"T": 1.0})
     np.testing.assert_allclose(found["x"], 3.0 * np.exp(-(times - 1.21)), rtol=1e-7)
@@ -182,7 +201,7 @@ def test_initial_algorithm_and_parameters_that_are_free(compiled: Compiled) -> N
     np.testing.assert_allclose(found["y"], 8.21 + (np.mod(times, 0.5) < 0.2), rtol=1e-12)
 
 
-def test_named_arguments_of_operators(compiled: Compiled) -> None:
+def test_named_arguments_of_operators(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 2.0, 21)
     found = run(compiled("Operators"), times, ["y", "z", "n"])
     x = 1.0 - times
@@ -191,7 +210,7 @@ def test_named_arguments_of_operators(compiled: Compiled) -> None:
     np.testing.assert_array_equal(found["n"], np.floor((times + 0.25) / 0.5))
 
 
-def test_ideal_diode(compiled: Compiled) -> None:
+def test_ideal_diode(compiled: Compiled, run: Run) -> None:
     """The charge grows only while the source is above it: to the largest value it can reach."""
     times = np.linspace(0.0, 3.0, 301)
     found = run(compiled("Rectifier"), times, ["q", "i", "u", "off"])
@@ -210,7 +229,7 @@ def test_ideal_diode(compiled: Compiled) -> None:
     np.testing.assert_allclose(found["q"][first], exact[first], atol=1e-8)
 
 
-def test_one_event_causes_another_at_the_same_instant(compiled: Compiled) -> None:
+def test_one_event_causes_another_at_the_same_instant(compiled: Compiled, run: Run) -> None:
     found = run(compiled("Cascade"), np.array([0.0, 0.2, 0.6]), ["x", "a", "b", "y"])
     np.testing.assert_allclose(found["x"], [0.0, 0.2, 2.1], atol=1e-9)
     assert found["a"].tolist() == [0.0, 0.0, 1.0]
@@ -218,7 +237,7 @@ def test_one_event_causes_another_at_the_same_instant(compiled: Compiled) -> Non
     assert found["y"].tolist() == [0.0, -1.0, 1.0]
 
 
-def test_stiff_between_events(compiled: Compiled) -> None:
+def test_stiff_between_events(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 2.0, 201)
     found = run(compiled("Stiff"), times, ["x", "up"])
     expected = np.empty_like(times)
@@ -243,7 +262,7 @@ def test_events_without_end_are_refused(
     compiled: Compiled, name: str, words: tuple[str, ...]
 ) -> None:
     with pytest.raises(SimulationError) as caught:
-        run(compiled(name), np.linspace(0.0, 2.0, 21), ["x"])
+        simulated(compiled(name), np.linspace(0.0, 2.0, 21), ["x"])
     for word in words:
         assert word in str(caught.value)
 
@@ -270,7 +289,7 @@ def test_restored_state_goes_on_with_the_same_bits(compiled: Compiled) -> None:
 def test_a_moment_after_long_steps_is_seen(compiled: Compiled) -> None:
     """It goes up for 1 ms after a fall in steps of seconds, and does not fall on."""
     fall, flight = math.sqrt(2000 / 9.81), 0.02 / 9.81
-    found = run(compiled("Flat"), np.array([0.0, fall + 3.5 * flight]), ["h", "impacts"])
+    found = simulated(compiled("Flat"), np.array([0.0, fall + 3.5 * flight]), ["h", "impacts"])
     assert found["impacts"][-1] == 4
     assert found["h"][-1] == pytest.approx(0.005**2 * 2 / 9.81, rel=1e-3)
 
@@ -331,7 +350,7 @@ def test_description(compiled: Compiled) -> None:
     assert {variables[n].variability for n in ("impacts", "low")} == {"discrete"}
 
 
-def test_continuous_equations_take_values_before_the_event(compiled: Compiled) -> None:
+def test_continuous_equations_take_values_before_the_event(compiled: Compiled, run: Run) -> None:
     times = np.array([0.0, 1.0, 1.9, 2.1, 3.0])
     found = run(compiled("Stops"), times, ["v", "way"])
     assert found["v"] == pytest.approx([1.0, 0.5, 0.05, 0.0, 0.0], abs=1e-9)
@@ -340,14 +359,16 @@ def test_continuous_equations_take_values_before_the_event(compiled: Compiled) -
     assert faster["v"] == pytest.approx(np.maximum(1.0 - times, 0.0), abs=1e-9)
 
 
-def test_relations_that_switch_each_other_have_values_that_agree(compiled: Compiled) -> None:
+def test_relations_that_switch_each_other_have_values_that_agree(
+    compiled: Compiled, run: Run
+) -> None:
     times = np.array([0.0, 0.5, 1.5, 2.0])
     found = run(compiled("Sticks"), times, ["s", "x"])
     assert found["s"] == pytest.approx([5.0, 5.0, 0.5, 0.5])
     assert found["x"] == pytest.approx([0.0, 2.5, 5.25, 5.5], abs=1e-9)
 
 
-def test_algorithm_sections(compiled: Compiled) -> None:
+def test_algorithm_sections(compiled: Compiled, run: Run) -> None:
     times = np.array([0.0, 0.25, 0.75, 1.125, 1.5])
     parts = [f"part[{i}]" for i in (1, 2, 3)]
     names = [*parts, "side", "n", "low", "last", "whole", "rest"]
@@ -362,7 +383,7 @@ def test_algorithm_sections(compiled: Compiled) -> None:
     assert found["last"] == pytest.approx([0.0, 0.0, 0.5, 0.0, 0.0], abs=1e-9)
 
 
-def test_an_assert_at_the_start(compiled: Compiled) -> None:
+def test_an_assert_at_the_start(compiled: Compiled, run: Run) -> None:
     times = np.array([0.0, 1.0, 2.0])
     assert run(compiled("Checked"), times, ["x"])["x"] == pytest.approx([1.0, 0.0, -1.0])
     with pytest.raises(SimulationError, match="x is too small at the start"):
@@ -406,13 +427,13 @@ def test_what_is_barely_true_at_the_instant_happens_a_moment_later(compiled: Com
     """Behind u = 1 the relation reads 1 + (u - 1)/m > 1, which rounding makes false at first."""
     times = np.linspace(0.0, 3.0, 31)
     for m in (3.0, 1000.0, 1e6):
-        found = run(compiled("BreakAway"), times, ["distance", "sliding"], {"m": m})
+        found = simulated(compiled("BreakAway"), times, ["distance", "sliding"], {"m": m})
         after = np.maximum(times - 1.0, 0.0)
         assert found["distance"] == pytest.approx(after**3 / (6 * m), rel=1e-6, abs=1e-9 / m)
         assert np.array_equal(found["sliding"] > 0, times > 1.0 + 1e-9)
 
 
-def test_events_without_effect_do_not_end_a_run(compiled: Compiled) -> None:
+def test_events_without_effect_do_not_end_a_run(compiled: Compiled, run: Run) -> None:
     """The sign of rounding changes with every instant; it would matter behind 2 only."""
     times = np.linspace(0.0, 1.9, 20)
     assert not run(compiled("Noise"), times, ["both"])["both"].any()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fmpy import extract, read_model_description
+from fmpy.fmi2 import FMU2Model
 from fmpy.validation import validate_fmu
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
@@ -121,6 +123,27 @@ def test_reinit_is_refused() -> None:
     with pytest.raises(CompilationError) as refused:
         load_model("Constraints.Reset", [SOURCE])
     assert [d.rule for d in refused.value.diagnostics] == ["unsupported-reinit"]
+
+
+def test_model_exchange_is_not_offered(embedded_compiler: Compiler, tmp_path: Path) -> None:
+    request = BuildRequest("Constraints.Pendulum", (SOURCE,), tmp_path / "p.fmu")
+    (note,) = (
+        d for d in embedded_compiler.build(request).diagnostics if d.rule == "no-model-exchange"
+    )
+    assert note.severity == "note"
+    assert "for Co-Simulation only" in note.message
+    assert "'x^2 + y^2 = L^2'" in note.message
+    description = read_model_description(request.output)
+    assert description.modelExchange is None
+    assert description.coSimulation is not None
+    model = FMU2Model(
+        guid=description.guid,
+        unzipDirectory=extract(request.output),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+        instanceName="test",
+    )
+    with pytest.raises(Exception, match="Failed to instantiate"):
+        model.instantiate()
 
 
 def test_sensitivities_and_cvode_are_not_offered(

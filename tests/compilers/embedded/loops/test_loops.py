@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ..simulation import table_of
 
 SOURCE = Path(__file__).with_name("Loops.mo")
 Compiled = Callable[[str], Path]
+Run = Callable[..., list[F64]]
 
 
 @pytest.fixture(scope="session")
@@ -31,12 +33,21 @@ def compiled(embedded_compiler: Compiler) -> Compiled:
     return lambda name: library_fmu(embedded_compiler, f"Loops.{name}", (SOURCE,))
 
 
-def run(path: Path, times: F64, outputs: Sequence[str], *values: Any, **more: Any) -> list[F64]:
+def simulated(
+    path: Path, times: F64, outputs: Sequence[str], *values: Any, **more: Any
+) -> list[F64]:
     """Return the columns of :func:`table_of`."""
     return list(table_of(path, times, outputs, *values, **more).T)
 
 
-def test_an_equation_at_each_instant(compiled: Compiled) -> None:
+@pytest.fixture(params=["co-simulation", "model-exchange"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Return :func:`simulated` by either interface."""
+    tolerance = {"tolerance": 1e-11} if request.param == "model-exchange" else {}
+    return partial(simulated, interface=request.param, **tolerance)
+
+
+def test_an_equation_at_each_instant(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 2.0, 81)
     anomaly = 10.0 * times
     (found,) = run(compiled("Kepler"), times, ["E"], {"e": 0.9}, inputs={"M": anomaly})
@@ -54,7 +65,7 @@ def diode(u: Any, saturation: Any, thermal: Any, resistance: Any) -> Any:
 def test_currents_far_below_one_and_their_derivatives(compiled: Compiled) -> None:
     voltage = np.linspace(-1.0, 1.0, 41)
     known = ("Is", "Vt", "R")
-    i, *derivatives = run(
+    i, *derivatives = simulated(
         compiled("DiodeResistor"),
         np.linspace(0.0, 1.0, 41),
         ["i"],
@@ -87,7 +98,7 @@ def slowing(end: float, k: float, x0: float) -> float:
 def test_states_behind_a_loop(compiled: Compiled, tolerance: float) -> None:
     times = np.array([0.0, 0.5, 1.0, 2.0])
     outputs = ["y", "double"]
-    found = run(compiled("Slowing"), times, outputs, known=("k", "x0"), tolerance=tolerance)
+    found = simulated(compiled("Slowing"), times, outputs, known=("k", "x0"), tolerance=tolerance)
     expected = np.array([slowing(t, 1.0, 3.0) for t in times])
     assert found[0] == pytest.approx(expected, abs=10 * tolerance)
     assert found[1] == pytest.approx(2 * expected, abs=20 * tolerance)
@@ -99,7 +110,7 @@ def test_states_behind_a_loop(compiled: Compiled, tolerance: float) -> None:
         assert found[column] == pytest.approx(derivative, abs=10 * tolerance + 1e-9)
 
 
-def test_a_large_linear_loop(compiled: Compiled) -> None:
+def test_a_large_linear_loop(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 1.0, 6)
     a = np.array([-0.4, 0.0, 0.3, 1.0, 5.0, 40.0])
     names = [f"z[{i}]" for i in range(1, 21)]
@@ -120,12 +131,12 @@ def test_a_large_linear_loop(compiled: Compiled) -> None:
 @pytest.mark.parametrize("a", [2.0, 5.0])
 def test_rest_is_found_through_a_loop(compiled: Compiled, a: float) -> None:
     z = brentq(lambda z: z**3 + z - a + 2 * z, -5, 5, xtol=1e-15)
-    (x, dx) = run(compiled("Rest"), np.array([0.0, 0.1]), ["x"], {"a": a}, known=("a",))
+    (x, dx) = simulated(compiled("Rest"), np.array([0.0, 0.1]), ["x"], {"a": a}, known=("a",))
     assert x[0] == pytest.approx(2 * z, rel=1e-13)
     assert dx[0] == pytest.approx(2 / (3 * z**2 + 3), rel=1e-12)
 
 
-def test_an_initial_equation_that_is_not_linear(compiled: Compiled) -> None:
+def test_an_initial_equation_that_is_not_linear(compiled: Compiled, run: Run) -> None:
     times = np.array([0.0, 1.0])
     x, dx = run(compiled("Root"), times, ["x"], {"square": 9.0}, known=("square",))
     assert x == pytest.approx(3 * np.exp(-times), rel=1e-7)
@@ -133,7 +144,9 @@ def test_an_initial_equation_that_is_not_linear(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("state", ["x", "y", "z"])
-def test_a_start_from_which_others_follow_cannot_be_set(compiled: Compiled, state: str) -> None:
+def test_a_start_from_which_others_follow_cannot_be_set(
+    compiled: Compiled, run: Run, state: str
+) -> None:
     times, names = np.array([0.0, 1.0]), ["x", "y", "z", "own"]
     values = np.array(run(compiled("Follows"), times, names, {"own": 5.0}))
     expected = np.outer([1.0, 2.0, np.sqrt(3.0), 5.0], np.exp(-times))
@@ -150,7 +163,9 @@ def test_the_build_names_starts_from_which_others_follow() -> None:
 
 
 @pytest.mark.parametrize("name", ["Vanishing", "VanishingState"])
-def test_no_solution_is_an_error_with_time_and_equation(compiled: Compiled, name: str) -> None:
+def test_no_solution_is_an_error_with_time_and_equation(
+    compiled: Compiled, run: Run, name: str
+) -> None:
     with pytest.raises(SimulationError, match=r"algebraic loop .* 'y'") as raised:
         run(compiled(name), np.linspace(0.0, 2.0, 21), ["y"])
     assert "y^2 = " in str(raised.value)
@@ -158,7 +173,7 @@ def test_no_solution_is_an_error_with_time_and_equation(compiled: Compiled, name
     assert y == pytest.approx(np.sqrt(1 - np.linspace(0.0, 0.99, 12)), rel=1e-6)
 
 
-def test_equations_that_hold_but_determine_nothing(compiled: Compiled) -> None:
+def test_equations_that_hold_but_determine_nothing(compiled: Compiled, run: Run) -> None:
     """Nothing is violated at the guess, so the error must not say that something is."""
     with pytest.raises(SimulationError, match=r"no regular solution .* 'y'") as raised:
         run(compiled("Undetermined"), np.linspace(0.0, 1.0, 3), ["y"])
@@ -166,20 +181,20 @@ def test_equations_that_hold_but_determine_nothing(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("guess", [-1.0, 3.0, 1e-9])
-def test_a_guess_chooses_among_solutions(compiled: Compiled, guess: float) -> None:
+def test_a_guess_chooses_among_solutions(compiled: Compiled, run: Run, guess: float) -> None:
     times = np.linspace(0.0, 1.0, 5)
     (y,) = run(compiled("Two"), times, ["y"], {"guess": guess})
     assert y == pytest.approx(np.sign(guess) * np.sqrt(4 + times), rel=1e-13)
 
 
-def test_a_guess_from_which_newton_diverges(compiled: Compiled) -> None:
+def test_a_guess_from_which_newton_diverges(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 1.0, 9)
     u = np.linspace(-1.5, 1.5, 9)
     (y,) = run(compiled("Far"), times, ["y"], inputs={"u": u})
     assert y == pytest.approx(np.tan(u), rel=1e-12, abs=1e-14)
 
 
-def test_a_relation_in_a_loop_switches(compiled: Compiled) -> None:
+def test_a_relation_in_a_loop_switches(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 2.0, 41)
     y, opened = run(compiled("Limiter"), times, ["y", "open"])
     w = 1.0 - times
@@ -192,7 +207,9 @@ def test_a_relation_in_a_loop_switches(compiled: Compiled) -> None:
     assert np.array_equal(opened[apart], (w > 0)[apart])
 
 
-def test_an_equation_that_jumps_with_its_unknown_is_not_linear(compiled: Compiled) -> None:
+def test_an_equation_that_jumps_with_its_unknown_is_not_linear(
+    compiled: Compiled, run: Run
+) -> None:
     times, u = np.linspace(0.0, 1.0, 9), np.linspace(1.25, 3.25, 9)
     for sign in (-1.0, 1.0):
         (y,) = run(compiled("Jump"), times, ["y"], inputs={"u": sign * u})
@@ -201,26 +218,26 @@ def test_an_equation_that_jumps_with_its_unknown_is_not_linear(compiled: Compile
         run(compiled("Jump"), times, ["y"], inputs={"u": np.full(9, 0.5)})
 
 
-def test_jumps_in_a_loop_that_is_torn(compiled: Compiled) -> None:
+def test_jumps_in_a_loop_that_is_torn(compiled: Compiled, run: Run) -> None:
     u = np.linspace(1.5, 4.5, 13)
     y, z = run(compiled("JumpElsewhere"), np.linspace(0.0, 1.0, 13), ["y", "z"], inputs={"u": u})
     assert y == pytest.approx(u - 1, rel=1e-14)
     assert z == pytest.approx(2 * (u - 1) - 0.1 * (u > 2), rel=1e-14)
 
 
-def test_what_jumps_is_no_alias(compiled: Compiled) -> None:
+def test_what_jumps_is_no_alias(compiled: Compiled, run: Run) -> None:
     a = np.linspace(-2.0, 2.0, 9)
     (b,) = run(compiled("NoAlias"), np.linspace(0.0, 1.0, 9), ["b"], inputs={"a": a})
     assert b == pytest.approx(a + np.sign(a), abs=1e-14)
 
 
-def test_a_short_step_to_a_kink_is_not_the_solution(compiled: Compiled) -> None:
+def test_a_short_step_to_a_kink_is_not_the_solution(compiled: Compiled, run: Run) -> None:
     u = np.linspace(0.5, 1.0, 6)
     (y,) = run(compiled("SteepBefore"), np.linspace(0.0, 1.0, 6), ["y"], inputs={"u": u})
     assert y == pytest.approx(1 + u, rel=1e-14)
 
 
-def test_a_loop_behind_another(compiled: Compiled) -> None:
+def test_a_loop_behind_another(compiled: Compiled, run: Run) -> None:
     u = np.linspace(-3.0, 3.0, 13)
     a, b = run(compiled("Chain"), np.linspace(0.0, 1.0, 13), ["a", "b"], inputs={"u": u})
     expected = u - np.real(lambertw(np.exp(u)))
@@ -228,7 +245,7 @@ def test_a_loop_behind_another(compiled: Compiled) -> None:
     assert b == pytest.approx(expected - np.real(lambertw(np.exp(expected))), rel=1e-12, abs=1e-14)
 
 
-def test_an_amplifier_with_narrow_limits(compiled: Compiled) -> None:
+def test_an_amplifier_with_narrow_limits(compiled: Compiled, run: Run) -> None:
     """i = y/1.05; y = 15000 (u - i) within the limits of 15."""
     u = np.linspace(-30.0, 30.0, 61)
     (y,) = run(compiled("Amplifier"), np.linspace(0.0, 1.0, 61), ["y"], inputs={"u": u})
@@ -236,7 +253,7 @@ def test_an_amplifier_with_narrow_limits(compiled: Compiled) -> None:
     assert y == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
-def test_a_solution_near_a_guess_where_the_matrix_is_singular(compiled: Compiled) -> None:
+def test_a_solution_near_a_guess_where_the_matrix_is_singular(compiled: Compiled, run: Run) -> None:
     u = np.linspace(0.5, -0.9, 15)
     (y,) = run(compiled("Flat"), np.linspace(0.0, 1.0, 15), ["y"], inputs={"u": u})
     assert np.abs(y) == pytest.approx(np.arccos(u), rel=1e-13)

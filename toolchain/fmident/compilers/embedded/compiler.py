@@ -6,14 +6,15 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.embedded.model import INTEGRATORS
+from fmident.compilers.embedded.model import INTEGRATORS, OdeModel
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
-from fmident.errors import Code, CompilationError, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
@@ -22,7 +23,7 @@ _OPTIONS = ("optimization", "integrator")
 
 
 class EmbeddedCompiler(Compiler):
-    """Continuous Modelica to FMI 2.0 Co-Simulation, without OpenModelica.
+    """Modelica to FMI 2.0, Co-Simulation and Model Exchange, without OpenModelica.
 
     Options of a request:
 
@@ -79,8 +80,20 @@ class EmbeddedCompiler(Compiler):
         return BuildResult(
             fmu=request.output,
             compiler=self.version(),
-            diagnostics=tuple(diagnostics),
+            diagnostics=(*diagnostics, *_left_out(model)),
             seconds=time.perf_counter() - begin,
+        )
+
+
+def _left_out(model: OdeModel) -> Iterator[Diagnostic]:
+    """Say what the FMU of a model does not offer, and why."""
+    if model.constraints is not None:
+        yield Diagnostic(
+            "note",
+            f"the FMU of '{model.name}' is for Co-Simulation only: after each step its states"
+            f" return to '{model.constraints.equations[0]}', which in Model Exchange nobody would"
+            " see to",
+            rule="no-model-exchange",
         )
 
 

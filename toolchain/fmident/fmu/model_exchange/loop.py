@@ -72,6 +72,7 @@ MOST_STEPS, MOST_EVENTS = 2_000_000, 10_000
 """Integrator steps and events in one communication step."""
 
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
+_ROUNDING = 1e-10  # of a communication step: an event that is so near its end is meant to be there
 _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
 
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
@@ -351,8 +352,10 @@ def _record(table: Any, record: Any, t: float, i: int) -> Any:
 @compiled
 def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> Any:
     """Integrate from the present time to `end` with all events; return why to stop, or -1."""
+    near = _ROUNDING * (end - begin)
     while reals[TIME] < end:
-        stop = min(end, reals[NEXT_EVENT])
+        due = end if abs(reals[NEXT_EVENT] - end) <= near else reals[NEXT_EVENT]
+        stop = min(end, due)
         event = stop <= reals[TIME]
         if not event:
             if table[BUDGET] == 0:
@@ -376,7 +379,7 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
             outcome = _completed(table)
             if outcome >= 0:
                 return outcome
-            event = flag == _CV_ROOT_RETURN or reals[TIME] >= reals[NEXT_EVENT]
+            event = flag == _CV_ROOT_RETURN or reals[TIME] >= due
             if outcome == -2 and not event:  # the FMU wants one, but not for ever: time goes on
                 outcome = handle(table, reals, nothing, 0)
                 if outcome >= 0:

@@ -1,4 +1,4 @@
-/* FMI 2.0 for Co-Simulation: life cycle, variables and steps. */
+/* FMI 2.0: life cycle and variables, and the steps of Co-Simulation. */
 #include "sensitivities.h"
 
 #include <math.h>
@@ -10,6 +10,8 @@ static const char *state_name(int state) {
     case STATE_INSTANTIATED: return "instantiated";
     case STATE_INITIALIZATION: return "in initialization mode";
     case STATE_STEP_COMPLETE: return "initialized";
+    case STATE_EVENT: return "in event mode";
+    case STATE_CONTINUOUS: return "in continuous-time mode";
     case STATE_TERMINATED: return "terminated";
     default: return "in error";
   }
@@ -23,7 +25,14 @@ int fmident_refused(const Instance *m, const char *function, int allowed) {
   return 1;
 }
 
-static fmi2Status enter_error(Instance *m) {
+int fmident_is_of_other(const Instance *m, const char *function, fmi2Type type) {
+  if (m->now.exchange == (type == fmi2ModelExchange)) return 0;
+  fmident_log(m, fmi2Error, "%s cannot be called: the FMU was instantiated for %s", function,
+              m->now.exchange ? "Model Exchange" : "Co-Simulation");
+  return 1;
+}
+
+fmi2Status fmident_enter_error(Instance *m) {
   m->now.state = STATE_ERROR;
   return fmi2Error;
 }
@@ -72,8 +81,10 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid,
     fmident_log(&nobody, fmi2Error, "fmi2Instantiate: the instance has no name");
     return NULL;
   }
-  if (type != fmi2CoSimulation) {
-    fmident_log(&nobody, fmi2Error, "fmi2Instantiate: this FMU is for Co-Simulation only");
+  if (type != fmi2CoSimulation && (type != fmi2ModelExchange || FMIDENT_CONSTRAINED)) {
+    fmident_log(&nobody, fmi2Error, "fmi2Instantiate: this FMU is for %s",
+                FMIDENT_CONSTRAINED ? "Co-Simulation only: its states are bound to each other"
+                                    : "Co-Simulation and Model Exchange only");
     return NULL;
   }
   if (!guid || strcmp(guid, fmident_guid) != 0) {
@@ -88,6 +99,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid,
     return NULL;
   }
   m->callbacks = *callbacks;
+  m->now.exchange = type == fmi2ModelExchange;
   return m;
 }
 
@@ -124,7 +136,7 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, f
 #if FMIDENT_ITERATIONS || FMIDENT_CONSTRAINED
 static fmi2Status report(Instance *m) {
   fmident_log(m, fmi2Error, "time %.17g: %s", m->now.t, m->trouble);
-  return enter_error(m);
+  return fmident_enter_error(m);
 }
 #endif
 
@@ -138,11 +150,11 @@ fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
 fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   Instance *m = c;
   if (fmident_refused(m, "fmi2ExitInitializationMode", STATE_INITIALIZATION)) return fmi2Error;
-  if (fmident_ensure(m, VALID_C | VALID_X)) return enter_error(m);
+  if (fmident_ensure(m, VALID_C | VALID_X)) return fmident_enter_error(m);
 #if FMIDENT_EVENTS
-  if (fmident_check_asserts(m)) return enter_error(m); /* initial() is true for the last time */
-  if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return enter_error(m);
-  if (fmident_events_begin(m)) return enter_error(m);
+  if (fmident_check_asserts(m)) return fmident_enter_error(m); /* initial() is true for the last time */
+  if (m->sensitivities->count > 0 && fmident_sensitivities_start(m)) return fmident_enter_error(m);
+  if (fmident_events_begin(m)) return fmident_enter_error(m);
 #endif
 #if FMIDENT_CONSTRAINED
   if (fmident_check_start(m)) return report(m);
@@ -152,20 +164,20 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
   m->now.valid &= ~VALID_OF_X_U;
   if (fmident_keep_loops(m, 0.0, m->x)) return report(m);
 #endif
-  if (fmident_check_asserts(m)) return enter_error(m);
+  if (fmident_check_asserts(m)) return fmident_enter_error(m);
   if (FMIDENT_NH == 0 && m->sensitivities->count > 0 && fmident_sensitivities_start(m)) {
-    return enter_error(m);
+    return fmident_enter_error(m);
   }
-  m->now.state = STATE_STEP_COMPLETE;
+  m->now.state = m->now.exchange ? STATE_EVENT : STATE_STEP_COMPLETE;
   return fmi2OK;
 }
 
 fmi2Status fmi2Terminate(fmi2Component c) {
   Instance *m = c;
-  if (fmident_refused(m, "fmi2Terminate", STATE_STEP_COMPLETE)) return fmi2Error;
+  if (fmident_refused(m, "fmi2Terminate", STATE_RUNNING)) return fmi2Error;
 #if FMIDENT_EVENTS
   fmident_undo_reading(m);
-  if (fmident_ensure(m, VALID_C) || fmident_events_end(m)) return enter_error(m);
+  if (fmident_ensure(m, VALID_C) || fmident_events_end(m)) return fmident_enter_error(m);
 #endif
   m->now.state = STATE_TERMINATED;
   return fmi2OK;
@@ -187,7 +199,7 @@ fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
                        const fmi2Real value[]) {
   Instance *m = c;
-  if (fmident_refused(m, "fmi2SetReal", STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_refused(m, "fmi2SetReal", STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_RUNNING)) {
     return fmi2Error;
   }
   for (size_t i = 0; i < n; ++i) {
@@ -245,7 +257,8 @@ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference
                                        const fmi2Integer order[], const fmi2Real value[]) {
   static const char name[] = "fmi2SetRealInputDerivatives";
   Instance *m = c;
-  if (fmident_refused(m, name, STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_is_of_other(m, name, fmi2CoSimulation) ||
+      fmident_refused(m, name, STATE_INSTANTIATED | STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
     return fmi2Error;
   }
   for (size_t i = 0; i < n; ++i) {
@@ -308,23 +321,24 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
   Instance *m = c;
   const double t_end = current + size;
   (void)no_set_prior;
-  if (fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
+  if (fmident_is_of_other(m, "fmi2DoStep", fmi2CoSimulation) ||
+      fmident_refused(m, "fmi2DoStep", STATE_STEP_COMPLETE) || bad_step(m, current, size)) {
     return fmi2Error;
   }
 #if FMIDENT_EVENTS
   fmident_undo_reading(m);
 #endif
-  if (fmident_ensure(m, VALID_C)) return enter_error(m);
+  if (fmident_ensure(m, VALID_C)) return fmident_enter_error(m);
 #if FMIDENT_EVENTS
   fmident_saltation_input(m);
-  if (fmident_input_event(m)) return enter_error(m);
+  if (fmident_input_event(m)) return fmident_enter_error(m);
   m->reading = READ_IS_CURRENT;
 #endif
-  if (fmident_check_asserts(m)) return enter_error(m);
+  if (fmident_check_asserts(m)) return fmident_enter_error(m);
 #if FMIDENT_STATES
-  if (t_end > m->now.t && fmident_integrate(m, t_end)) return enter_error(m);
+  if (t_end > m->now.t && fmident_integrate(m, t_end)) return fmident_enter_error(m);
 #elif FMIDENT_EVENTS
-  if (t_end > m->now.t && fmident_pass_events(m, t_end - m->now.t)) return enter_error(m);
+  if (t_end > m->now.t && fmident_pass_events(m, t_end - m->now.t)) return fmident_enter_error(m);
 #endif
   if (m->interpolating) {
     for (size_t i = 0; i < FMIDENT_NU; ++i) m->u[i] += m->du[i] * (t_end - m->now.t);
@@ -337,10 +351,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real current, fmi2Real size, fmi2Bool
 #endif
 #if FMIDENT_EVENTS
   /* The end may lie a rounding error after where the step has ended. */
-  if (fmident_has_switched(m, 0.0, m->x) && fmident_input_event(m)) return enter_error(m);
+  if (fmident_has_switched(m, 0.0, m->x) && fmident_input_event(m)) return fmident_enter_error(m);
 #endif
 #if FMIDENT_STATES
-  if (fmident_check_asserts(m)) return enter_error(m);
+  if (fmident_check_asserts(m)) return fmident_enter_error(m);
 #endif
   return fmi2OK;
 }
@@ -362,6 +376,7 @@ fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status 
 
 fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value) {
   const Instance *m = c;
+  if (fmident_is_of_other(m, "fmi2GetRealStatus", fmi2CoSimulation)) return fmi2Error;
   if (kind != fmi2LastSuccessfulTime) return no_status(m, "fmi2GetRealStatus");
   *value = m->now.t;
   return fmi2OK;
@@ -373,6 +388,7 @@ fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2
 }
 
 fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value) {
+  if (fmident_is_of_other(c, "fmi2GetBooleanStatus", fmi2CoSimulation)) return fmi2Error;
   if (kind != fmi2Terminated) return no_status(c, "fmi2GetBooleanStatus");
   *value = fmi2False; /* the model never asks to end the simulation */
   return fmi2OK;
@@ -387,7 +403,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
                                         size_t n_unknown, const fmi2ValueReference known[],
                                         size_t n_known, const fmi2Real seed[], fmi2Real result[]) {
   Instance *m = c;
-  if (fmident_refused(m, "fmi2GetDirectionalDerivative", STATE_INITIALIZATION | STATE_STEP_COMPLETE)) {
+  if (fmident_refused(m, "fmi2GetDirectionalDerivative", STATE_INITIALIZATION | STATE_RUNNING)) {
     return fmi2Error;
   }
   return fmident_directional_derivative(m, unknown, n_unknown, known, n_known, seed, result);

@@ -28,6 +28,7 @@ enum {
   EARLY_LOOKS = 16,    /* before them in the first step after an event, each twice as late */
   MOST_IN_A_ROW = 1000, /* events that hardly get on */
   MOST_IDLE = 64,       /* events in turn that had no effect */
+  MOST_ATTEMPTS = 12,   /* to find an event a moment later */
   INITIALLY = 1
 };
 
@@ -246,6 +247,7 @@ double fmident_next_sample(Instance *m, double span) {
 
 int fmident_event(Instance *m, double since, double *x, EventKind kind) {
   double d[ND], before[NX];
+  int moved;
   if (m->sensitivities->count > 0) fmident_saltation_begin(m, since, x, kind);
   m->has_happened = 1;
   memcpy(d, m->held + HELD_D, FMIDENT_ND * sizeof(double));
@@ -253,7 +255,9 @@ int fmident_event(Instance *m, double since, double *x, EventKind kind) {
   if (sample(m, since)) return 1;
   hold(m);
   if (iterate(m, since, x)) return 1;
-  if (first_difference(d, m->held + HELD_D, FMIDENT_ND) < 0 && first_difference(before, x, FMIDENT_NX) < 0) {
+  moved = first_difference(before, x, FMIDENT_NX) >= 0;
+  m->now.moved |= moved;
+  if (first_difference(d, m->held + HELD_D, FMIDENT_ND) < 0 && !moved) {
     if (m->now.idle < MOST_IDLE) ++m->now.idle;
   } else {
     m->now.idle = 0;
@@ -336,6 +340,52 @@ int fmident_input_event(Instance *m) {
   return fmident_event(m, 0.0, m->x, kind) ? report(m) : 0;
 }
 
+/* The same a moment after an instant at which it has failed, see `event` of integrator.c: the states go
+ * on by themselves, the host does not. */
+static int event_later(Instance *m) {
+#if FMIDENT_STATES
+  char first[sizeof m->trouble];
+  double slope[NX];
+  memcpy(first, m->trouble, sizeof first);
+  fmident_event_undo(m);
+  for (int attempt = 0; attempt < MOST_ATTEMPTS; ++attempt) {
+    const double later = fmax(fabs(m->now.t), DBL_MIN) * ldexp(DBL_EPSILON, 2 * attempt);
+    if (fmident_rhs_at(m, 0.0, m->x, slope)) break;
+    for (size_t i = 0; i < FMIDENT_NX; ++i) m->x[i] += later * slope[i];
+    if (!fmident_event(m, later, m->x, EVENT_IS_GIVEN)) {
+      m->now.moved = 1;
+      return 0;
+    }
+    fmident_event_undo(m);
+  }
+  memcpy(m->trouble, first, sizeof first);
+#else
+  (void)m;
+#endif
+  return 1;
+}
+
+int fmident_asked_event(Instance *m) {
+  m->trouble[0] = '\0';
+  if ((m->now.unsettled & COUNTED_ANEW) && count_anew(m)) return report(m);
+  fmident_event_keep(m);
+  if (!fmident_event(m, 0.0, m->x, EVENT_IS_GIVEN)) return 0;
+  return event_later(m) ? report(m) : 0;
+}
+
+int fmident_take_samples(Instance *m) {
+  if (fmident_ensure(m, VALID_C)) return 1;
+  m->trouble[0] = '\0';
+  return sample(m, 0.0) ? report(m) : 0;
+}
+
+double fmident_next_sample_time(Instance *m) {
+  double pairs[2 * NS], next = INFINITY;
+  if (FMIDENT_NS == 0 || fmident_sample_pairs(m, pairs)) return next;
+  for (size_t k = 0; k < FMIDENT_NS; ++k) next = fmin(next, due(pairs + 2 * k, m->ticks[k]));
+  return next;
+}
+
 /* Move what an event changes to where it is kept, or back. */
 static void keep(Instance *m, int back) {
   double *at = m->kept;
@@ -408,6 +458,27 @@ static int has_effect(Instance *m, double since, const double *x, const double *
          first_difference(after, x, FMIDENT_NX) >= 0;
 }
 
+/* Whether a relation makes an event in any case when it switches. */
+static int counts(const Instance *m, size_t i) {
+  return fmident_relation_matters[i] || m->now.idle < MOST_IDLE;
+}
+
+int fmident_sides(Instance *m, double *sides) {
+  double relations[NR];
+  int effect = -1; /* not known yet */
+  if (fmident_relations_now(m, 0.0, m->x, relations)) return 1;
+  for (size_t i = 0; i < FMIDENT_NR; ++i) {
+    int switched = relations[i] != m->held[i];
+    if (switched && !counts(m, i)) {
+      if (effect < 0) effect = has_effect(m, 0.0, m->x, relations);
+      switched = effect;
+    }
+    /* Whole numbers, as those of floor, go from one to the next. */
+    sides[i] = (fmod(m->held[i], 2.0) == 0.0) == !switched ? 1.0 : -1.0;
+  }
+  return 0;
+}
+
 int fmident_has_switched(Instance *m, double since, const double *x) {
   double relations[NR];
   int differs = 0;
@@ -417,7 +488,7 @@ int fmident_has_switched(Instance *m, double since, const double *x) {
   if (fmident_relations_now(m, since, x, relations)) return FMIDENT_ITERATIONS;
   for (size_t i = 0; i < FMIDENT_NR; ++i) {
     if (relations[i] == m->held[i]) continue;
-    if (fmident_relation_matters[i] || m->now.idle < MOST_IDLE) return 1;
+    if (counts(m, i)) return 1;
     differs = 1;
   }
   return differs && has_effect(m, since, x, relations);

@@ -101,6 +101,8 @@ void fmident_set_defaults(Instance *m) {
   memset(&m->now.control, 0, sizeof m->now.control);
   m->now.state = STATE_INSTANTIATED;
   m->now.valid = 0;
+  m->now.unsettled = 0;
+  m->now.moved = 0;
   m->now.has_stop_time = 0;
   m->now.idle = 0;
   m->now.t = 0.0;

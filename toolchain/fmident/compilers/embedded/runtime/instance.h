@@ -8,14 +8,16 @@
 #include "fmi2Functions.h"
 #include "model.h"
 
-/* States of the FMU (FMI 2.0.4, section 4.2.4), as bits so that sets of them are masks. */
+/* States of the FMU (FMI 2.0.4, sections 3.2.3 and 4.2.4), as bits so that sets of them are masks. */
 enum {
   STATE_INSTANTIATED = 1,
   STATE_INITIALIZATION = 2,
   STATE_STEP_COMPLETE = 4,
   STATE_TERMINATED = 8,
   STATE_ERROR = 16,
-  STATE_ANY = 31
+  STATE_EVENT = 32, /* these two of Model Exchange */
+  STATE_CONTINUOUS = 64,
+  STATE_RUNNING = STATE_STEP_COMPLETE | STATE_EVENT | STATE_CONTINUOUS
 };
 
 /* Which values are up to date with t, x, u, p. */
@@ -41,6 +43,10 @@ enum {
   CHANGE_RESTART = 4 /* state, parameters or tolerance */
 };
 
+/* What the host has to ask for before it leaves event mode: that discrete variables follow, and that
+ * samples are counted by parameters that it has set. */
+enum { UNSETTLED = 1, COUNTED_ANEW = 2 };
+
 /* What the next step of the integrator begins with. All zero: nothing is known. */
 typedef struct {
   double size;         /* of the step; 0: not known */
@@ -56,6 +62,9 @@ typedef struct {
 typedef struct {
   Control control;
   int state;
+  int exchange; /* instantiated for Model Exchange */
+  int unsettled; /* in event mode: what there is to do */
+  int moved;     /* an event has changed states, and the host has not heard of it */
   int valid;
   int idle; /* events in turn that had no effect */
   int has_stop_time;
@@ -159,8 +168,11 @@ void fmident_log(const Instance *instance, fmi2Status status, const char *format
 #endif
     ;
 
-/* cosimulation.c: 0 if a function can be called in the present state; says why not otherwise */
+/* cosimulation.c: 0 if a function can be called in the present state, and if it is of the interface
+ * that the FMU was instantiated for; these say why not otherwise */
 int fmident_refused(const Instance *instance, const char *function, int allowed);
+int fmident_is_of_other(const Instance *instance, const char *function, fmi2Type type);
+fmi2Status fmident_enter_error(Instance *instance);
 
 /* evaluate.c; these return 0 on success and have logged the reason otherwise */
 int fmident_ensure(Instance *instance, int valid);
@@ -208,6 +220,14 @@ void fmident_event_undo(Instance *instance);
 int fmident_events_end(Instance *instance);
 /* The event of what the host has set since the last step. */
 int fmident_input_event(Instance *instance);
+/* The event that the host has asked for, in Model Exchange. */
+int fmident_asked_event(Instance *instance);
+/* Before a parameter changes: samples that are due are taken. */
+int fmident_take_samples(Instance *instance);
+/* The instant of the next sample; INFINITY without any. */
+double fmident_next_sample_time(Instance *instance);
+/* -1 or 1 for each relation, another one as soon as it makes an event. */
+int fmident_sides(Instance *instance, double *sides);
 /* Before the host sets something, steps or takes a snapshot: nothing has happened by reading. */
 void fmident_undo_reading(Instance *instance);
 /* Before something is read: the values belong to what the host has set. Logs why if it fails. */

@@ -257,7 +257,8 @@ static fmi2Status refuse_known(const Instance *m, unsigned reference) {
 fmi2Status fmidentSetSensitivityVariables(fmi2Component c, const fmi2ValueReference known[],
                                           size_t n) {
   Instance *m = c;
-  if (fmident_refused(m, "fmidentSetSensitivityVariables",
+  if (fmident_is_of_other(m, "fmidentSetSensitivityVariables", fmi2CoSimulation) ||
+      fmident_refused(m, "fmidentSetSensitivityVariables",
                       STATE_INSTANTIATED | STATE_INITIALIZATION)) {
     return fmi2Error;
   }

@@ -99,6 +99,9 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
   const Snapshot *s = state;
   if (!s) return refuse(m, "fmi2SetFMUstate", "there is no state");
   if (foreign(&s->head)) return refuse(m, "fmi2SetFMUstate", "the state is of another FMU");
+  if (s->head.status.exchange != m->now.exchange) {
+    return refuse(m, "fmi2SetFMUstate", "the state is of an instance for the other interface");
+  }
   if (fmident_sensitivities_resize(m->sensitivities, s->head.count, NULL)) {
     return refuse(m, "fmi2SetFMUstate", "out of memory");
   }

@@ -24,6 +24,11 @@ static void touched(Instance *m) {
 #endif
 }
 
+/* In event mode of Model Exchange it happens when the host asks for it. */
+static void unsettle(Instance *m, int what) {
+  if (m->now.state == STATE_EVENT) m->now.unsettled |= what;
+}
+
 static int prepare_reading(Instance *m) {
 #if FMIDENT_EVENTS
   return fmident_prepare_reading(m);
@@ -36,19 +41,11 @@ static int prepare_reading(Instance *m) {
 static void set_input(Instance *m, unsigned i, double value) {
   if (same_bits(m->u[i], value)) return;
   touched(m);
+  unsettle(m, UNSETTLED);
   m->change |= fmident_is_jump(m->u[i], value, m->du[i] * m->last_step) ? CHANGE_JUMP : CHANGE_SLOPE;
   m->u[i] = value;
   m->now.valid &= ~VALID_OF_X_U;
-  if (m->now.state != STATE_STEP_COMPLETE) m->now.valid &= ~VALID_X;
-}
-
-static void set_parameter(Instance *m, unsigned i, double value) {
-  if (same_bits(m->p[i], value)) return;
-  touched(m);
-  m->p[i] = value;
-  m->change |= CHANGE_RESTART;
-  m->now.valid &= ~(VALID_C | VALID_DC | VALID_OF_X_U);
-  if (m->now.state != STATE_STEP_COMPLETE) m->now.valid &= ~VALID_X;
+  if (!(m->now.state & STATE_RUNNING)) m->now.valid &= ~VALID_X;
 }
 
 static fmi2Status refuse(const Instance *m, unsigned reference, const char *why) {
@@ -56,12 +53,29 @@ static fmi2Status refuse(const Instance *m, unsigned reference, const char *why)
   return fmi2Error;
 }
 
+static fmi2Status set_parameter(Instance *m, unsigned i, double value) {
+  if (m->now.state == STATE_CONTINUOUS) {
+    return refuse(m, FMIDENT_VR_P + i, "after initialization a parameter can be set in event mode only");
+  }
+  if (same_bits(m->p[i], value)) return fmi2OK;
+  touched(m);
+  unsettle(m, UNSETTLED | COUNTED_ANEW);
+#if FMIDENT_EVENTS
+  if (m->now.state == STATE_EVENT && fmident_take_samples(m)) return fmident_enter_error(m);
+#endif
+  m->p[i] = value;
+  m->change |= CHANGE_RESTART;
+  m->now.valid &= ~(VALID_C | VALID_DC | VALID_OF_X_U);
+  if (!(m->now.state & STATE_RUNNING)) m->now.valid &= ~VALID_X;
+  return fmi2OK;
+}
+
 static fmi2Status set_state(Instance *m, unsigned i, double value) {
   const unsigned reference = FMIDENT_VR_X + i;
   if (!fmident_state_settable[i]) {
     return refuse(m, reference, "its initial value is calculated from parameters or equations");
   }
-  if (m->now.state == STATE_STEP_COMPLETE) {
+  if (m->now.state & STATE_RUNNING) {
     return refuse(m, reference, "a state can be set before and during initialization only");
   }
   m->x_start[i] = value;
@@ -83,7 +97,7 @@ fmi2Status fmident_set_real(Instance *m, unsigned reference, double value) {
   if (reference - FMIDENT_VR_U < FMIDENT_NU) {
     set_input(m, reference - FMIDENT_VR_U, value);
   } else if (reference - FMIDENT_VR_P < FMIDENT_NP) {
-    set_parameter(m, reference - FMIDENT_VR_P, value);
+    return set_parameter(m, reference - FMIDENT_VR_P, value);
   } else if (reference - FMIDENT_VR_X < FMIDENT_NX) {
     return set_state(m, reference - FMIDENT_VR_X, value);
   } else if (reference - FMIDENT_VR_C < FMIDENT_NC) {

@@ -1,6 +1,6 @@
-"""``modelDescription.xml`` of FMI 2.0 for Co-Simulation.
+"""``modelDescription.xml`` of FMI 2.0 for Co-Simulation and Model Exchange.
 
-Source: FMI specification 2.0.4, sections 2.2 and 4.3.1 (schema and meaning of attributes).
+Source: FMI specification 2.0.4, sections 2.2, 3.3.1 and 4.3.1 (schema and meaning of attributes).
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ from fmident.compilers.embedded.backend.description import (
     log_categories,
     model_identifier,
     whole,
+)
+from fmident.compilers.embedded.backend.description.exchange import (
+    indicator_count,
+    needs_completed_steps,
+    offers_model_exchange,
+    states_moved_at_events,
 )
 from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
 from fmident.compilers.embedded.backend.description.xml_text import number, tag
@@ -40,6 +46,7 @@ def write_description(
         Default relative tolerance.
     """
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
+    moved = states_moved_at_events(model)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         tag(
@@ -52,35 +59,42 @@ def write_description(
                 "version": model.library_version or None,
                 "generationTool": generation_tool,
                 "variableNamingConvention": "structured",
-                "numberOfEventIndicators": "0",
+                "numberOfEventIndicators": str(indicator_count(model)),
             },
             close=False,
         ),
-        "  "
-        + tag(
-            "CoSimulation",
-            {
-                "modelIdentifier": model_identifier(model.name),
-                "canHandleVariableCommunicationStepSize": "true",
-                "canInterpolateInputs": "true",
-                "maxOutputDerivativeOrder": "0",
-                "canNotUseMemoryManagementFunctions": "true",
-                "canGetAndSetFMUstate": "true",
-                "canSerializeFMUstate": "true",
-                "providesDirectionalDerivative": "true",
-            },
-        ),
+        *_interfaces(model),
         *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
         *log_categories(),
         default_experiment(model.experiment, tolerance),
         *_frozen(model.frozen),
         "  <ModelVariables>",
-        *(line for v in layout.variables for line in _variable(v, index)),
+        *(line for v in layout.variables for line in _variable(v, index, moved)),
         "  </ModelVariables>",
         *_structure(model, layout, index),
         "</fmiModelDescription>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _interfaces(model: OdeModel) -> Iterable[str]:
+    both = {
+        "modelIdentifier": model_identifier(model.name),
+        "canNotUseMemoryManagementFunctions": "true",
+        "canGetAndSetFMUstate": "true",
+        "canSerializeFMUstate": "true",
+        "providesDirectionalDerivative": "true",
+    }
+    if offers_model_exchange(model):
+        needed = needs_completed_steps(model)
+        exchange = {"completedIntegratorStepNotNeeded": "false" if needed else "true"}
+        yield "  " + tag("ModelExchange", both | exchange)
+    steps = {
+        "canHandleVariableCommunicationStepSize": "true",
+        "canInterpolateInputs": "true",
+        "maxOutputDerivativeOrder": "0",
+    }
+    yield "  " + tag("CoSimulation", both | steps)
 
 
 def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
@@ -93,7 +107,7 @@ def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
     yield "  </VendorAnnotations>"
 
 
-def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
+def _variable(v: FmuVariable, index: Mapping[str, int], moved: frozenset[str]) -> Iterable[str]:
     yield f"    <!-- {index[v.name]} -->"
     yield "    " + tag(
         "ScalarVariable",
@@ -107,11 +121,11 @@ def _variable(v: FmuVariable, index: Mapping[str, int]) -> Iterable[str]:
         },
         close=False,
     )
-    yield "      " + _type(v, index)
+    yield "      " + _type(v, index, moved)
     yield "    </ScalarVariable>"
 
 
-def _type(v: FmuVariable, index: Mapping[str, int]) -> str:
+def _type(v: FmuVariable, index: Mapping[str, int], moved: frozenset[str]) -> str:
     if v.variable.type_name == "Boolean":
         return tag("Boolean", {})
     if v.variable.type_name == "Integer":
@@ -130,6 +144,7 @@ def _type(v: FmuVariable, index: Mapping[str, int]) -> str:
             "nominal": number(v.variable.nominal),
             "start": number(v.start),
             "derivative": str(index[v.derivative_of]) if v.derivative_of else None,
+            "reinit": "true" if v.name in moved else None,
         },
     )
 
