@@ -33,13 +33,15 @@ def kept(name: str, suffix: str, key: bytes, make: Callable[[Path], None]) -> Pa
     return file
 
 
-def library_fmu(compiler: Compiler, class_name: str, sources: tuple[Path, ...]) -> Path:
-    """Return the FMU of a class; not to be changed."""
+def library_fmu(
+    compiler: Compiler, class_name: str, sources: tuple[Path, ...], **options: object
+) -> Path:
+    """Return the FMU of a class, built with options of the compiler; not to be changed."""
 
     def make(output: Path) -> None:
-        compiler.build(BuildRequest(class_name, sources, output))
+        compiler.build(BuildRequest(class_name, sources, output, options=options))
 
-    record = make_record(BuildRequest(class_name, sources, Path()), compiler)
+    record = make_record(BuildRequest(class_name, sources, Path(), options=options), compiler)
     return kept(class_name, ".fmu", repr(sorted(record.items())).encode(), make)
 
 

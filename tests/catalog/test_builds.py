@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fmident.cli import main
+from fmident.fmu import read_description
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -131,6 +132,9 @@ def test_a_machine_that_can_build_nothing_is_not_taken_for_success(
     [
         (["--all", "Lib.Spring"], "--all"),
         (["--all", "--option", "a=b"], "catalogue"),
+        (["--all", "--fmi", "3.0"], "catalogue"),
+        (["Lib.Spring", "--fmi", "3.0", "--option", "fmi=2.0"], "--fmi"),
+        (["Lib.Spring", "--fmi", "1.0"], 'give the version of FMI: "2.0" or "3.0"'),
         (["--all", "--compiler", "embeded"], "'embedded'"),
         (["--all", "--catalog", "none.toml"], "none.toml"),
         (["Lib.Spring", "--catalog", "fmus/catalog.toml"], "--catalog"),
@@ -142,6 +146,19 @@ def test_mistakes(project: Path, arguments: list[str], fragment: str, capsys: Ca
     assert project
     assert main(["build", *arguments]) == 2
     assert fragment in capsys.readouterr().err
+
+
+def test_a_version_of_fmi_from_the_command_line_and_from_the_catalogue(
+    project: Path, embedded_compiler: object, capsys: Capture
+) -> None:
+    assert main(["build", "Lib.Spring", "--fmi", "3.0", "-o", "spring.fmu"]) == 0
+    assert read_description("spring.fmu").fmi_version == "3.0"
+    catalog = project / "fmus" / "catalog.toml"
+    text = catalog.read_text()
+    first = 'class = "Lib.Spring"\n'
+    catalog.write_text(text.replace(first, first + 'compiler.embedded.options.fmi = "3.0"\n', 1))
+    main(["build", "--all", "--compiler", "embedded"])
+    assert read_description(project / "fmus" / "Lib.Spring.fmu").fmi_version == "3.0"
 
 
 @pytest.mark.slow

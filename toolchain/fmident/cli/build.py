@@ -70,6 +70,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default relative tolerance of the integrator in the FMU",
     )
     parser.add_argument(
+        "--fmi",
+        metavar="VERSION",
+        help="version of FMI, where the compiler can choose; short for --option fmi=VERSION",
+    )
+    parser.add_argument(
         "--option",
         action="append",
         default=[],
@@ -110,6 +115,10 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
         say("\n".join(lines))
         return 0
     options = {k: scalar(v) for k, v in assignments(arguments.option, "--option").items()}
+    if arguments.fmi is not None:
+        wanted = scalar(arguments.fmi)
+        if options.setdefault("fmi", wanted) != wanted:
+            raise UsageError("--fmi and --option fmi=... contradict each other")
     built = builds.build(
         host,
         class_name,
@@ -182,7 +191,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
 
     if arguments.target or arguments.class_name or arguments.source:
         raise UsageError("--all builds what the catalogue holds; name no class, file or source")
-    if arguments.option or arguments.tolerance is not None:
+    if arguments.option or arguments.fmi or arguments.tolerance is not None:
         raise UsageError("with --all, options and tolerances are in the catalogue")
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     done = []

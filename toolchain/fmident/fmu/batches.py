@@ -1,6 +1,6 @@
 """Several simulations of one setup side by side, by an FMU that can do that.
 
-The functions are an extension of FMI 2.0, specified in ``docs/batches.md``. What comes out is equal
+The functions are an extension of FMI, specified in ``docs/batches.md``. What comes out is equal
 to the last bit to what each simulation gives alone.
 """
 
@@ -76,6 +76,7 @@ def fits(plan: Plan, library: Library) -> bool:
         and plan.times.size > 1
         and len(inputs.groups) <= 1
         and not inputs.held
+        and inputs.is_complete
         and outputs.is_plain
     )
 
@@ -84,7 +85,9 @@ def reals(description: ModelDescription, values: Mapping[str, Value]) -> list[fl
     """Return values as numbers; ``None`` where a simulation alone has to say what is wrong."""
     numbers = []
     for name, value in values.items():
-        if native_type(description.variable(name)) != "Real" or isinstance(value, (bool, str)):
+        if native_type(description.variable(name)) not in ("Real", "Float64") or isinstance(
+            value, (bool, str)
+        ):
             return None
         try:
             numbers.append(float(value))
@@ -127,7 +130,7 @@ def run_batch(
     """
     count, rows = len(values), plan.times.size
     sets: F64 = np.array(values, np.float64).reshape(count, len(names))
-    known = np.array([description.variable(n).value_reference for n in names], np.uint32)
+    known = np.array([description.variable(n).element_reference for n in names], np.uint32)
     results = [np.empty((rows, len(plan.outputs.names))) for _ in range(count)]
     places = np.array([address_of(result) for result in results], np.uint64)
     states = np.zeros(count, np.uint8)
@@ -170,21 +173,23 @@ def _batch(
     inputs = plan.inputs.groups[0] if plan.inputs.groups else None
     outputs = plan.outputs.groups[0]
     nothing = np.zeros(0)
+    driven = np.zeros(0, np.uint32) if inputs is None else inputs.element_references
+    recorded = outputs.element_references
     batch = protected(
         lambda: library.functions[START](
             plan.tolerance or 0.0,
             address_of(plan.times),
             plan.times.size,
-            0 if inputs is None else address_of(inputs.references),
-            0 if inputs is None else inputs.references.size,
+            address_of(driven),
+            driven.size,
             address_of(nothing if inputs is None else inputs.values),
             int(plan.interpolation == "linear"),
             address_of(known),
             known.size,
             address_of(sets),
             len(sets),
-            address_of(outputs.references),
-            outputs.references.size,
+            address_of(recorded),
+            recorded.size,
             address_of(places),
         )
     )

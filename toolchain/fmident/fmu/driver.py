@@ -18,6 +18,7 @@ from fmident.fmu.life_cycle.input_trial import Trial, trial_of
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.life_cycle.instances import TrialInstances
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.names import array_name
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.log import LogBuffer
@@ -96,7 +97,7 @@ class Driver(ABC):
 
         Elements of an array that can shrink are not: they may be gone.
         """
-        return variable.name.partition("[")[0] not in self._resizable
+        return array_name(variable.name) not in self._resizable
 
     def instantiate(self, debug: bool, /) -> BaseInstance:
         """Instantiate the FMU, with all its messages or only those on problems.

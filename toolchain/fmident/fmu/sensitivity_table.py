@@ -1,6 +1,6 @@
 """Derivatives of outputs with respect to parameters and start values, by the FMU itself.
 
-The functions are an extension of FMI 2.0, specified in ``docs/sensitivities.md``.
+The functions are an extension of FMI, specified in ``docs/sensitivities.md``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.signals import output_variable
 from fmident.fmu.model_description.variables import Variable
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.program import ADDRESS, COLUMNS, VALUES
+from fmident.fmu.native_code.program import ADDRESS, COLUMNS, NOT_GIVEN, VALUES
 from fmident.fmu.tables import I64, address_of, native_type
 
 SET, GET = (SENSITIVITIES.functions[k] for k in ("set", "get"))
@@ -75,7 +75,7 @@ class Sensitivities:
         variables = [output_variable(description, name) for name in outputs]
         self._places = [i for i, v in enumerate(variables) if native_type(v) in ("Real", "Float64")]
         self._outputs = len(outputs)
-        references = [variables[i].value_reference for i in self._places]
+        references = [variables[i].element_reference for i in self._places]
         self._unknown = np.array(references, np.uint32)
         for name in known:
             if not is_known(description.variable(name)):
@@ -84,7 +84,9 @@ class Sensitivities:
                     hint="parameters and start values of states can be named",
                     code=Code.NOT_SUPPORTED,
                 )
-        self._known = np.array([description.variable(k).value_reference for k in known], np.uint32)
+        self._known = np.array(
+            [description.variable(k).element_reference for k in known], np.uint32
+        )
         self._rows = rows
         self._first = self._make_room()
         self.program: I64 = np.array(
@@ -96,7 +98,7 @@ class Sensitivities:
                     self._unknown.size,
                     self._address(1),
                     self._values.strides[0],
-                    self._values.shape[1] - self._first,
+                    NOT_GIVEN,
                 )
             ],
             dtype=np.int64,

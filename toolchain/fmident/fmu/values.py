@@ -12,6 +12,7 @@ import numpy as np
 from fmident.errors import Code, FmuError, shown
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.names import array_name
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.tables import Group, Mover, make_groups, native_type, prefix_of
@@ -111,7 +112,7 @@ class _Filled:
             if column in named:
                 continue
             if variable.start is None:
-                base = variable.name.partition("[")[0]
+                base = array_name(variable.name)
                 raise FmuError(
                     f"'{variable.name}' has neither a value nor a start value, but other"
                     f" elements of the array '{base}' are set",

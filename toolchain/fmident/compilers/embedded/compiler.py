@@ -7,23 +7,24 @@ import importlib.metadata
 import importlib.util
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.embedded.model import INTEGRATORS, OdeModel
+from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
 from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
 _PYTHON_PACKAGES = ("rumoca", "casadi")
-_OPTIONS = ("optimization", "integrator")
+_OPTIONS = ("optimization", "integrator", "fmi")
 
 
 class EmbeddedCompiler(Compiler):
-    """Modelica to FMI 2.0, Co-Simulation and Model Exchange, without OpenModelica.
+    """Modelica to FMI 2.0 or 3.0, Co-Simulation and Model Exchange, without OpenModelica.
 
     Options of a request:
 
@@ -32,6 +33,8 @@ class EmbeddedCompiler(Compiler):
     ``integrator``
         What integrates the states: ``auto`` (default), ``explicit`` (Dormand-Prince 5(4)),
         ``rosenbrock`` (Rodas5P) or ``cvode`` (BDF).
+    ``fmi``
+        Version of FMI: ``"2.0"`` (default) or ``"3.0"``, in which arrays stay arrays.
     """
 
     name = "embedded"
@@ -55,7 +58,7 @@ class EmbeddedCompiler(Compiler):
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; see :class:`~fmident.compilers.base.Compiler`."""
         begin = time.perf_counter()
-        optimization, integrator = _options(request)
+        chosen = _options(request)
         from fmident.compilers.embedded.backend import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
@@ -66,8 +69,9 @@ class EmbeddedCompiler(Compiler):
                 request.output,
                 generation_tool=GENERATION_TOOL,
                 tolerance=request.tolerance,
-                optimization=optimization,
-                integrator=integrator,
+                optimization=chosen.optimization,
+                integrator=chosen.integrator,
+                version=chosen.version,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
         except (RecursionError, MemoryError) as error:
@@ -97,8 +101,14 @@ def _left_out(model: OdeModel) -> Iterator[Diagnostic]:
         )
 
 
-def _options(request: BuildRequest) -> tuple[int, str]:
-    """Return the level of optimisation and the integrator."""
+@dataclass(frozen=True)
+class _Options:
+    optimization: int
+    integrator: str
+    version: Version
+
+
+def _options(request: BuildRequest) -> _Options:
     for key in request.options:
         if key not in _OPTIONS:
             raise CompilationError(
@@ -122,7 +132,18 @@ def _options(request: BuildRequest) -> tuple[int, str]:
         raise CompilationError(
             f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
         )
-    return level, integrator
+    return _Options(level, integrator, _version(request.options.get("fmi", "2.0")))
+
+
+def _version(given: object) -> Version:
+    """Return a version of FMI, which a command line may give as a number."""
+    for version in VERSIONS:
+        if given == version or (type(given) in (int, float) and given == float(version)):
+            return version
+    raise CompilationError(
+        f"option 'fmi' is {given!r}",
+        hint="give the version of FMI: " + " or ".join(f'"{v}"' for v in VERSIONS),
+    )
 
 
 @cache

@@ -36,6 +36,10 @@ Kind = Literal[
 
 TypeName = Literal["Real", "Integer", "Boolean"]
 
+Version = Literal["2.0", "3.0"]
+VERSIONS: tuple[Version, ...] = ("2.0", "3.0")
+"""Of FMI, of which FMUs can be."""
+
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 """What integrates the states of an FMU, in the order of the runtime's ``integrator.h``."""
 

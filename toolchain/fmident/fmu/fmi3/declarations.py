@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from fmident.errors import FmuError
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.names import element_name
 from fmident.fmu.model_description.variables import Declaration, Value, Variable
 
 LARGEST = 100_000
@@ -77,7 +78,7 @@ def take_apart(
                 continue
             for element, index in enumerate(itertools.product(*(range(1, k + 1) for k in shape))):
                 start = starts[element % len(starts)] if starts else None
-                label = f"{name}[{','.join(map(str, index))}]"
+                label = element_name(name, index)
                 variables.append(
                     replace(named, name=label, start=start, element=element, elements=count)
                 )

@@ -83,6 +83,7 @@ class _Reader(Reader):
             capabilities=chosen,
             interfaces=interfaces,
             shapes=shapes,
+            frozen=self.frozen(root.iterfind("Annotations/Annotation[@type='fmident']//Frozen")),
             declarations=declarations,
             state_count=len(root.findall("ModelStructure/ContinuousStateDerivative")),
             indicator_count=indicators,

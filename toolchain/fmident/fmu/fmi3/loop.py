@@ -43,6 +43,7 @@ from fmident.fmu.native_code.program import (
     SHARED,
     TERMINATED,
     TIME,
+    TIMES,
     WARNED,
     ZENO,
 )  # fmt: skip
@@ -65,6 +66,9 @@ MOST_EVENTS = 10_000
 MOST_STALLED = 100
 """Events or early returns in a row without progress."""
 
+ROUNDING = 4e-16
+"""Of an instant: the FMU adds the size of the step to its beginning."""
+
 
 @compiled_as(types.void(types.int64, types.float64, types.uint8, types.int64))
 def _lines(user: int, t: float, wanted: int, early: int) -> None:
@@ -74,7 +78,8 @@ def _lines(user: int, t: float, wanted: int, early: int) -> None:
     table = carray(as_pointer(user), (SIZE,), np.int64)
     if wanted == 0 or table[INPUT_WIDTH] == 0:
         return
-    set_line(table, t)
+    end = doubles(table[TIMES], table[ROW] + 2)[table[ROW] + 1]
+    set_line(table, end if abs(end - t) <= ROUNDING * max(abs(end), abs(t)) else t)
 
 
 @callback(

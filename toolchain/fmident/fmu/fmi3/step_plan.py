@@ -13,6 +13,7 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.plan import EventPlan, InputUpdate, Runner, Stop
+from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
 from fmident.fmu.tables import I64, Group
 
@@ -57,7 +58,20 @@ class StepPlan3(EventPlan):
             " (providesIntermediateUpdate, intermediateUpdate of the inputs)"
         )
 
+    def differentiated(
+        self, setup: SimulationSetup, description: ModelDescription
+    ) -> Sensitivities | None:
+        """Return what is recorded beside the outputs; ``None`` where nothing is asked for."""
+        names, known = setup.output_names, setup.sensitivities
+        rows = setup.times.size
+        return Sensitivities(description, self.library, names, known, rows) if known else None
+
     def _lay_out(self) -> None:
+        self._record = self.outputs.program
+        if self.sensitivities is not None:
+            self._record = np.concatenate([self.sensitivities.program, self.outputs.program])
+            self.sensitivities.program = self._record[:1]
+            self.outputs.program = self._record[1:]
         mover, groups = self.inputs.mover, self.inputs.groups
         self._jumps: npt.NDArray[np.bool_] = np.zeros(self.times.size, dtype=np.bool_)
         self._jump = mover.program(())
@@ -77,7 +91,8 @@ class StepPlan3(EventPlan):
 
     def claim(self, instance: BaseInstance) -> None:
         """Write to the shared table, which other plans of the simulator use, too."""
-        self._jumps = self.inputs.jumps(self._jumping, self.means)
+        if self.capable.has_event_mode:
+            self._jumps = self.inputs.jumps(self._jumping, self.means)
         table, find = self._table, self.library.address
         table[:] = 0
         table[program.VERSION] = 3
@@ -110,7 +125,7 @@ class StepPlan3(EventPlan):
             return bool(
                 loop.run_steps(
                     self._table, self._reals, self.times, self._before, self._jump,
-                    self._after, self.outputs.program, self._jumps, begin, end, state,
+                    self._after, self._record, self._jumps, begin, end, state,
                 )
             )  # fmt: skip
 

@@ -19,6 +19,7 @@ from fmident.fmu.model_description.interfaces import (
     choose_interface,
     sees_events_late,
 )
+from fmident.fmu.model_description.names import array_name, element_name
 from fmident.fmu.model_description.variables import Declaration, Variable
 from fmident.fmu.ramps import InputRamps
 
@@ -259,17 +260,16 @@ class ModelDescription:
         """
         found = self.by_name.get(name)
         if found is None:
-            base = name.partition("[")[0]
+            base = array_name(name)
             shape = self.shapes.get(base)
             if shape is not None:
                 size = " x ".join(str(k) for k in shape)
-                last = ",".join(str(k) for k in shape)
                 raise FmuError(
                     f"'{base}' of '{self.name}' is an array of {size} elements, and '{name}'"
                     " is none of them",
-                    hint=f"elements are '{base}[{','.join('1' for _ in shape)}]' to"
-                    f" '{base}[{last}]', counted from 1; structural parameters, where there"
-                    " are any, change the size",
+                    hint=f"elements are '{element_name(base, [1] * len(shape))}' to"
+                    f" '{element_name(base, shape)}', counted from 1; structural parameters, where"
+                    " there are any, change the size",
                     code=Code.UNKNOWN_NAME,
                 )
             raise FmuError(

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.model_description.description import FrozenParameter, ModelDescription
+from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.interfaces import (
     Capabilities,
     InterfaceKind,
@@ -135,10 +135,7 @@ class _Reader(Reader):
             platforms=tuple(platforms),
             output_dependencies=self._read_dependencies(variables),
             input_ramps=self._read_ramps(variables),
-            frozen={
-                f.get("name", ""): _frozen(f)
-                for f in root.iterfind("VendorAnnotations/Tool[@name='fmident']//Frozen")
-            },
+            frozen=self.frozen(root.iterfind("VendorAnnotations/Tool[@name='fmident']//Frozen")),
             capabilities=chosen,
             interfaces=interfaces,
             state_count=len(root.findall("ModelStructure/Derivatives/Unknown")),
@@ -270,9 +267,3 @@ class _Reader(Reader):
             except (ValueError, IndexError):
                 continue  # a wrong index: then nothing is known of this output
         return found
-
-
-def _frozen(element: ElementTree.Element) -> FrozenParameter:
-    """Return what fmident's compiler has noted; it gave no advice until version 0.1."""
-    reason, advice = element.get("reason", ""), element.get("advice")
-    return FrozenParameter(reason) if advice is None else FrozenParameter(reason, advice)

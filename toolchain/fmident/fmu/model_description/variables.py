@@ -67,6 +67,11 @@ class Variable:
     intermediate: bool = False
 
     @property
+    def element_reference(self) -> int:
+        """How fmident's extensions of FMI refer to it: elements of an array one by one."""
+        return self.value_reference + self.element
+
+    @property
     def settable(self) -> bool:
         """Whether a value given before initialisation has a meaning in FMI."""
         return self.why_not_settable is None

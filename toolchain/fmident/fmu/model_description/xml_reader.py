@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 from xml.etree import ElementTree
 
 from fmident.errors import FmuError, Location
+from fmident.fmu.model_description.description import FrozenParameter
 from fmident.fmu.model_description.interfaces import InterfaceKind
 from fmident.fmu.model_description.variables import Value, Variable, VariableType
 
@@ -122,6 +123,15 @@ class Reader:
             "log_categories": tuple(
                 c.get("name", "") for c in root.iterfind("LogCategories/Category")
             ),
+        }
+
+    @staticmethod
+    def frozen(elements: Iterable[ElementTree.Element]) -> dict[str, FrozenParameter]:
+        """Return what fmident's compiler has noted; it gave no advice until version 0.1."""
+        given = ((e.get("name", ""), e.get("reason", ""), e.get("advice")) for e in elements)
+        return {
+            name: FrozenParameter(reason) if advice is None else FrozenParameter(reason, advice)
+            for name, reason, advice in given
         }
 
     def number(self, text: str, what: str) -> float:

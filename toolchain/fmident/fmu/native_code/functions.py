@@ -58,6 +58,17 @@ def _status(*arguments: Any) -> Signature:
 _ARRAY = (c_void_p, c_size_t, c_void_p)  # references, their number, values
 _VECTOR = (c_void_p, c_size_t)
 
+_EXTENSIONS: dict[str, Signature] = {
+    "fmidentSetSensitivityVariables": _status(*_VECTOR),
+    "fmidentGetSensitivities": _status(*_ARRAY),
+    "fmidentStartBatch": (
+        c_void_p,
+        (c_double, *_VECTOR, *_VECTOR, c_void_p, c_int, *_VECTOR, *_VECTOR, *_VECTOR, c_void_p),
+    ),
+    "fmidentAdvanceBatch": (c_size_t, (c_void_p, c_size_t, c_void_p)),
+    "fmidentEndBatch": (None, (c_void_p,)),
+}
+
 _COMMON_2: dict[str, Signature] = {
     "fmi2Instantiate": (
         c_void_p,
@@ -100,14 +111,7 @@ _OPTIONAL_2: dict[str, Signature] = {
     "fmi2GetDirectionalDerivative": _status(
         c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_void_p
     ),
-    "fmidentSetSensitivityVariables": _status(*_VECTOR),
-    "fmidentGetSensitivities": _status(*_ARRAY),
-    "fmidentStartBatch": (
-        c_void_p,
-        (c_double, *_VECTOR, *_VECTOR, c_void_p, c_int, *_VECTOR, *_VECTOR, *_VECTOR, c_void_p),
-    ),
-    "fmidentAdvanceBatch": (c_size_t, (c_void_p, c_size_t, c_void_p)),
-    "fmidentEndBatch": (None, (c_void_p,)),
+    **_EXTENSIONS,
 }
 
 NUMBER_TYPES_3 = (
@@ -164,4 +168,5 @@ _OPTIONAL_3: dict[str, Signature] = {
     "fmi3ExitConfigurationMode": _status(),
     "fmi3SetDebugLogging": _status(c_bool, c_size_t, c_void_p),
     "fmi3GetDirectionalDerivative": _status(*(c_void_p, c_size_t) * 4),
+    **_EXTENSIONS,
 }

@@ -19,6 +19,9 @@ KIND, FUNCTION, REFERENCES, COUNT, ADDRESS, STRIDE, ORDERS = range(7)
 WIDTH = ORDERS
 """The same column of FMI 3.0's calls: how many values arrays have together."""
 
+NOT_GIVEN = -1
+"""There, where a function does not take that number: those of extensions."""
+
 COLUMNS = 7
 
 FAILED_CALL, FAILED_STEP, FAILED_STATUS, WARNINGS = range(4)

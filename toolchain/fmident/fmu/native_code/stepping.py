@@ -36,6 +36,7 @@ from fmident.fmu.native_code.program import (
     INPUT_WORK,
     MOST_ITERATIONS,
     NEXT_EVENT,
+    NOT_GIVEN,
     REFERENCES,
     ROW,
     SET_INPUTS,
@@ -75,7 +76,7 @@ def move(table: Any, program: Any, i: int) -> Any:
     for c in range(program.shape[0]):
         row = program[c]
         values = row[ADDRESS] + row[STRIDE] * i
-        if table[VERSION] == 3:
+        if table[VERSION] == 3 and row[WIDTH] != NOT_GIVEN:
             status = call_fmu(
                 row[FUNCTION],
                 (table[COMPONENT], row[REFERENCES], row[COUNT], values, row[WIDTH]),

@@ -37,6 +37,8 @@ DATA_FILE = "model_data.c"
 FUNCTIONS_FILE = "model_functions.c"
 LANES_FILE = "model_lanes.h"
 BATCH_FILE = "model_batch.h"
+FMI3_FILE = "model_fmi3.c"
+"""A model with this file becomes an FMU of FMI 3.0."""
 
 _TYPES = ("Real", "Integer", "Boolean")
 """In the order of the runtime's ``model.h``."""
@@ -50,7 +52,7 @@ LARGEST_ROSENBROCK = 100
 LARGEST_BATCH = 20_000
 """Operations of a model's functions up to which batches are worth the time to compile them."""
 
-_ELEMENTARY = """\
+ELEMENTARY = """\
 #include <math.h>
 #include "elementary.h"
 #define exp fmident_exp
@@ -87,7 +89,7 @@ def generate(
         SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
         BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
-        FUNCTIONS_FILE: "\n".join([_ELEMENTARY, scalar_code(functions)]),
+        FUNCTIONS_FILE: "\n".join([ELEMENTARY, scalar_code(functions)]),
         LANES_FILE: "\n".join(lanes),
     }
 
@@ -112,8 +114,8 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         _combined("fmident_outputs", model.output_values, model.assert_values),
         _combined("fmident_locals", model.local_values),
         _combined("fmident_asserts", model.assert_values),
-        _directional(model),
-        _directional_initial(model),
+        directional(model),
+        directional_initial(model),
         _directional_locals(model),
         derivatives.calculated.function,
         derivatives.jacobian.function,
@@ -181,7 +183,7 @@ def _time_derivative(model: OdeModel) -> Function:
     return ca.Function("fmident_time_derivative", [t, x, u, p, c, du], ca.cse([result]))
 
 
-def _directional(model: OdeModel) -> Function:
+def directional(model: OdeModel) -> Function:
     """Differentiate outputs and state derivatives along (x, u, p), where c follows p."""
     t, x, u, p, c = symbols(model.rhs)
     sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
@@ -192,7 +194,7 @@ def _directional(model: OdeModel) -> Function:
     return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
 
 
-def _directional_initial(model: OdeModel) -> Function:
+def directional_initial(model: OdeModel) -> Function:
     """Differentiate the initial states along (u, p), where c follows p."""
     t, u, p, c = symbols(model.initial_states)
     su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
@@ -321,14 +323,15 @@ def _strings(name: str, values: Iterable[str]) -> str:
     return _table(f"const char *const {name}", (c_string(v) for v in values))
 
 
-def _integers(name: str, values: Iterable[int]) -> str:
+def integers(name: str, values: Iterable[int]) -> str:
+    """Return a table of integers in C."""
     return _table(f"const int {name}", map(str, values))
 
 
 def _matrix(name: str, matrix: Matrix) -> list[str]:
     return [
-        _integers(f"{name}_rows", matrix.rows),
-        _integers(f"{name}_starts", matrix.starts),
+        integers(f"{name}_rows", matrix.rows),
+        integers(f"{name}_starts", matrix.starts),
         f"const Elements {name} = {{{name}_rows, {name}_starts}};\n",
     ]
 
@@ -362,11 +365,11 @@ def _data(
             _numbers("fmident_state_starts", layout.state_starts),
             _flags("fmident_state_settable", layout.settable_states),
             _numbers("fmident_nominals", (abs(v.nominal or 1.0) for v in model.states)),
-            _integers("fmident_jacobian_places", _jacobian_places(model)),
+            integers("fmident_jacobian_places", _jacobian_places(model)),
             *_matrix("fmident_calculated_elements", derivatives.calculated),
             *_matrix("fmident_switched_elements", derivatives.jacobian),
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
-            _integers(
+            integers(
                 "fmident_discrete_types",
                 (
                     _TYPES.index(v.type_name)

@@ -8,16 +8,22 @@ from pathlib import Path
 
 from fmident.compilers.embedded.backend.archive import write_archive
 from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate
-from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
-from fmident.compilers.embedded.backend.description.fmi2 import write_description
+from fmident.compilers.embedded.backend.description import (
+    GUID_PLACEHOLDER,
+    fmi2,
+    fmi3,
+    model_identifier,
+)
+from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.backend.toolchain import (
-    RUNTIME,
     compile_binary,
     find_toolchain,
     platform_folder,
+    platform_tuple,
+    runtime_files,
 )
-from fmident.compilers.embedded.model import OdeModel
+from fmident.compilers.embedded.model import OdeModel, Version
 from fmident.errors import CompilationError
 from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES
 from fmident.fmu.processes.scratch import ScratchFolder
@@ -43,6 +49,7 @@ def build_fmu(
     tolerance: float | None = None,
     optimization: int = 2,
     integrator: str = "auto",
+    version: Version = "2.0",
     resources: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write the FMU of a model.
@@ -61,6 +68,8 @@ def build_fmu(
         Optimisation level of the C compiler, 0 to 3.
     integrator
         One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
+    version
+        Of FMI.
     resources
         Further files, name in the archive's folder ``resources`` to content.
 
@@ -78,11 +87,14 @@ def build_fmu(
     toolchain = find_toolchain(states=bool(model.states))
     used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
-    description = write_description(
+    writer = fmi3 if version == "3.0" else fmi2
+    description = writer.write_description(
         model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
     )
     code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used, integrator=integrator)
-    runtime = [f.read_text() for f in sorted(RUNTIME.glob("*.[ch]"))]
+    if version == "3.0":
+        code |= fmi3_code(model, layout)
+    runtime = [f.read_text() for f in runtime_files(version)]
     guid = content_guid(description, *code.values(), *runtime, str(optimization))
     code = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in code.items()}
     with ScratchFolder("c") as folder:
@@ -92,6 +104,8 @@ def build_fmu(
             folder.keep()  # the error names it
             raise
     system, suffix = platform_folder()
+    if version == "3.0":
+        system = platform_tuple()
     library = f"binaries/{system}/{model_identifier(model.name)}{suffix}"
     members = {
         "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),

@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.codegen import DATA_FILE, FUNCTIONS_FILE, SIZES_FILE
+from fmident.compilers.embedded.backend.codegen import (
+    DATA_FILE,
+    FMI3_FILE,
+    FUNCTIONS_FILE,
+    SIZES_FILE,
+)
 from fmident.compilers.embedded.backend.objects import Unit, make_objects
+from fmident.compilers.embedded.model import Version
 from fmident.errors import CompilationError
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
@@ -36,19 +42,29 @@ MEMORY_BYTES = 4 * 10**9
 TIME_LIMIT_S = 1800.0
 
 _COMMON_FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
-EXPORTED = (
-    "fmi2*",
+_EXTENSIONS = (
     "fmidentSetSensitivityVariables",
     "fmidentGetSensitivities",
     "fmidentStartBatch",
     "fmidentAdvanceBatch",
     "fmidentEndBatch",
 )
-"""Functions of the library that can be called."""
+
+
+def exported(version: Version) -> tuple[str, ...]:
+    """Return the functions of the library that can be called, as patterns."""
+    return (f"fmi{version[0]}*", *_EXTENSIONS)
+
+
+def runtime_files(version: Version) -> list[Path]:
+    """Return the files of the runtime: those for FMI 3.0 are a layer over the others."""
+    files = sorted(RUNTIME.glob("*.[ch]"))
+    return [f for f in files if version == "3.0" or not f.name.startswith("fmi3")]
+
 
 _QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
 
-_LONG_FILES = ("batch.c", "lanes.c")
+_LONG_FILES = ("batch.c", "lanes.c", FMI3_FILE)
 """Files of the runtime that the model's functions are in."""
 
 _OF_ONE_MODEL = {
@@ -262,17 +278,32 @@ def platform_folder() -> tuple[str, str]:
     return f"linux{bits}", ".so"
 
 
-def _link_flags(exports: Path) -> list[str]:
+_ARCHITECTURES = {
+    "AMD64": "x86_64",
+    "ARM64": "aarch64",
+    "arm64": "aarch64",
+    "i386": "x86",
+    "i686": "x86",
+}
+
+
+def platform_tuple() -> str:
+    """Return FMI 3.0's name of the folder for binaries of this machine."""
+    machine = platform.machine()
+    return f"{_ARCHITECTURES.get(machine, machine)}-{platform.system().lower()}"
+
+
+def _link_flags(exports: Path, names: Sequence[str]) -> list[str]:
     system = platform.system()
     if system == "Darwin":
         return [
             "-dynamiclib",
-            *(f"-Wl,-exported_symbol,_{name}" for name in EXPORTED),
+            *(f"-Wl,-exported_symbol,_{name}" for name in names),
             "-Wl,-x",
         ]
     if system == "Windows":
         return ["-shared", "-s"]
-    exports.write_text("{ global: " + " ".join(f"{name};" for name in EXPORTED) + " local: *; };\n")
+    exports.write_text("{ global: " + " ".join(f"{name};" for name in names) + " local: *; };\n")
     return [
         "-shared",
         "-s",
@@ -309,7 +340,8 @@ def compile_binary(
     folder
         Temporary folder to work in; sources are left there.
     sources
-        The model's C files, name to text.
+        The model's C files, name to text; with that for FMI 3.0 among them, the library is of this
+        version.
     optimization
         0 to 3, as ``-O``.
     warnings
@@ -320,7 +352,8 @@ def compile_binary(
     CompilationError
         With the first lines of the compiler's message.
     """
-    sources = {**{f.name: f.read_text() for f in RUNTIME.glob("*.[ch]")}, **sources}
+    version: Version = "3.0" if FMI3_FILE in sources else "2.0"
+    sources = {**{f.name: f.read_text() for f in runtime_files(version)}, **sources}
     for name, text in sources.items():
         (folder / name).write_text(text, encoding="utf-8")
     library = f"model{platform_folder()[1]}"
@@ -343,7 +376,7 @@ def compile_binary(
             *(unit.object for unit in units),
             "-o",
             library,
-            *_link_flags(folder / "exports.map"),
+            *_link_flags(folder / "exports.map", exported(version)),
             *([str(path) for path in sundials.libraries] if sundials else []),
             "-lm",
         ]
@@ -378,7 +411,7 @@ def _version(compiler: tuple[str, ...]) -> bytes:
 
 def _identity(toolchain: Toolchain, options: Sequence[str]) -> bytes:
     """Return what all objects depend on besides their own sources."""
-    headers = sorted(toolchain.fmi_headers.glob("fmi2*.h"))
+    headers = sorted(toolchain.fmi_headers.glob("fmi[23]*.h"))
     if toolchain.sundials:
         headers += sorted((toolchain.sundials.include / "sundials").glob("sundials_config.h"))
     texts = (header.read_bytes() for header in headers)

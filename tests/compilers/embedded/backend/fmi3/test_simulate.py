@@ -1,0 +1,154 @@
+"""FMUs of FMI 3.0 in fmident and in FMPy: the numbers of those of FMI 2.0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fmpy import simulate_fmu
+from fmpy.validation import validate_fmu
+
+from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.embedded.compiler import EmbeddedCompiler
+from fmident.errors import CompilationError
+from fmident.fmu import SimulationSetup, open_fmu
+from fmident.fmu.batches import offers_batches
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.sensitivities import differentiable
+from fmident.validation import validate_fmu as validate_own
+
+from .....kept import library_fmu
+from ..test_batches import together, wide_registers
+from .conftest import Builder3
+
+EVENTS = Path(__file__).parents[2] / "events" / "Events.mo"
+
+
+def moving(description: ModelDescription) -> tuple[str, ...]:
+    return tuple(
+        v.name for v in description.variables if v.name != "time" and v.variability != "tunable"
+    )
+
+
+def driven(description: ModelDescription, times: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    names = tuple(v.name for v in description.inputs)
+    phases = np.arange(len(names)) + 1.0
+    return names, 3.0 + np.sin(3.0 * np.outer(times, phases)) + np.cos(np.outer(times, phases))
+
+
+@pytest.mark.parametrize("interpolation", ["hold", "linear", "mean"])
+@pytest.mark.parametrize("name", ["oscillator", "rows", "chain", "relaxation", "algebraic"])
+def test_simulations_are_equal_to_the_last_bit(
+    fmus3: Builder3, name: str, interpolation: str
+) -> None:
+    times = np.linspace(0.0, 3.0, 61)
+    found = {}
+    for version in ("2.0", "3.0"):
+        with open_fmu(fmus3.path(name, version)) as fmu, fmu.simulator() as simulator:  # type: ignore[arg-type]
+            description = simulator.description
+            names, inputs = driven(description, times)
+            setup = SimulationSetup(
+                times,
+                names,
+                inputs,
+                moving(description),
+                interpolation=interpolation,  # type: ignore[arg-type]
+            )
+            values = {v.name: 1.25 * float(v.start or 0.0) for v in description.settable_parameters}
+            table = simulator.simulate(setup, values)
+            found[version] = dict(zip(setup.output_names, table.T, strict=True))
+    assert found["2.0"].keys() == found["3.0"].keys()
+    for signal, expected in found["2.0"].items():
+        np.testing.assert_array_equal(found["3.0"][signal], expected, signal)
+
+
+@pytest.mark.parametrize("name", ["Ball", "Thermostat", "Controller", "Times", "Stick", "Start"])
+def test_events_are_the_same(embedded_compiler: Compiler, name: str) -> None:
+    times = np.linspace(0.0, 2.0, 101)
+    found = []
+    for version in ("2.0", "3.0"):
+        path = library_fmu(embedded_compiler, f"Events.{name}", (EVENTS,), fmi=version)
+        assert validate_fmu(str(path)) == []
+        with open_fmu(path) as fmu, fmu.simulator() as simulator:
+            names, inputs = driven(simulator.description, times)
+            setup = SimulationSetup(times, names, inputs, moving(simulator.description))
+            found.append((setup.output_names, simulator.simulate(setup, {})))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[1][1], found[0][1])
+
+
+@pytest.mark.parametrize("name", ["oscillator", "rows", "algebraic"])
+def test_fmpy_simulates_them_alike(fmus3: Builder3, name: str) -> None:
+    two, three = (
+        simulate_fmu(str(fmus3.path(name, version)), stop_time=1.0, output_interval=0.01)  # type: ignore[arg-type]
+        for version in ("2.0", "3.0")
+    )
+    for field in three.dtype.names:
+        columns = three[field].reshape(len(three), -1).T
+        for k, column in enumerate(columns, start=1):
+            scalar = field if field in two.dtype.names else f"{field}[{k}]"
+            np.testing.assert_array_equal(column, two[scalar])
+
+
+@pytest.mark.slow  # each check runs whole simulations in processes of their own
+@pytest.mark.parametrize("name", ["rows", "oscillator"])
+def test_fmident_validates_them(fmus3: Builder3, name: str) -> None:
+    checks = validate_own(fmus3.path(name))
+    assert len(checks) > 4
+    assert [(c.name, c.detail) for c in checks if not c.passed] == []
+
+
+def test_sensitivities_are_the_same(fmus3: Builder3) -> None:
+    times = np.linspace(0.0, 2.0, 41)
+    known = ("a[1]", "a[3]", "x[2]")
+    outputs = ("y[2]", "x[1]", "x[3]", "der(x[2])", "y[1]")
+    found = []
+    for version in ("2.0", "3.0"):
+        path = fmus3.path("rows", version)  # type: ignore[arg-type]
+        assert differentiable(path) >= set(known)
+        with open_fmu(path) as fmu, fmu.simulator() as simulator:
+            names, inputs = driven(simulator.description, times)
+            setup = SimulationSetup(times, names, inputs, outputs, sensitivities=known)
+            found.append(simulator.simulate(setup, {"a[2]": 0.7, "x[2]": 1.5}))
+    assert found[0].shape == (41, 5 * 4)
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+@pytest.mark.skipif(not wide_registers(), reason="this machine has no batches")
+@pytest.mark.parametrize("interpolation", ["linear", "hold"])
+@pytest.mark.parametrize("name", ["rows", "oscillator"])
+def test_batches_are_the_same(fmus3: Builder3, name: str, interpolation: str) -> None:
+    path = fmus3.path(name)
+    assert offers_batches(path)
+    times = np.linspace(0.0, 3.0, 31)
+    with open_fmu(path) as fmu, fmu.simulator() as simulator:
+        description = simulator.description
+        names, inputs = driven(description, times)
+        outputs = tuple(v.name for v in description.outputs)
+        setup = SimulationSetup(times, names, inputs, outputs, interpolation=interpolation)  # type: ignore[arg-type]
+        parameters = list(description.settable_parameters)
+        sets = [
+            {v.name: float(v.start) * (1.0 + 0.03 * k) for v in parameters[1:]}  # type: ignore[arg-type]
+            for k in range(11)
+        ]
+        found = together(simulator, setup, sets)
+        assert sorted(found) == list(range(11))
+        for k, values in enumerate(sets):
+            np.testing.assert_array_equal(found[k], simulator.simulate(setup, values))
+
+
+@pytest.mark.skipif(not wide_registers(), reason="this machine has no batches")
+def test_arrays_that_are_driven_in_part_are_simulated_alone(fmus3: Builder3) -> None:
+    times = np.linspace(0.0, 1.0, 11)
+    with open_fmu(fmus3.path("rows")) as fmu, fmu.simulator() as simulator:
+        setup = SimulationSetup(times, ("u[2]",), times[:, None], ("y[1]", "y[2]", "y[3]"))
+        assert together(simulator, setup, [{"a[1]": 1.0}, {"a[1]": 2.0}]) == {}
+
+
+@pytest.mark.parametrize("given", ["1.0", 2.5, True, "3", None])
+def test_versions_that_there_are_not(given: object, tmp_path: Path) -> None:
+    request = BuildRequest("A", (tmp_path,), tmp_path / "a.fmu", options={"fmi": given})
+    with pytest.raises(CompilationError, match="option 'fmi' is") as caught:
+        EmbeddedCompiler().build(request)
+    assert caught.value.hint == 'give the version of FMI: "2.0" or "3.0"'

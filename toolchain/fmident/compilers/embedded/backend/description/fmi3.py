@@ -1,0 +1,258 @@
+"""``modelDescription.xml`` of FMI 3.0 for Co-Simulation.
+
+Source: FMI specification 3.0.2, sections 2.4 and 4.3 (schema and meaning of attributes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fmident.compilers.embedded.backend.description import (
+    default_experiment,
+    frozen_parameters,
+    log_categories,
+    model_identifier,
+    whole,
+)
+from fmident.compilers.embedded.backend.description.arrays import (
+    Declaration,
+    declarations,
+    references,
+)
+from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
+from fmident.compilers.embedded.backend.description.xml_text import number, tag
+from fmident.compilers.embedded.backend.layout import Layout, dependency_rows
+from fmident.compilers.embedded.model import Function, OdeModel
+from fmident.errors import CompilationError
+from fmident.fmu.model_description.description import FrozenParameter
+
+TIME = "time"
+"""The independent variable, which FMI 3.0 wants among the others."""
+
+_TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
+
+
+def write_description(
+    model: OdeModel, layout: Layout, *, guid: str, generation_tool: str, tolerance: float
+) -> str:
+    """Return the text of ``modelDescription.xml``.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    layout
+        Its variables as the FMU shows them.
+    guid
+        Token that ties the description to the binary.
+    generation_tool
+        Name and version of this compiler.
+    tolerance
+        Default relative tolerance.
+
+    Raises
+    ------
+    CompilationError
+        If a variable has the name of the independent variable.
+    """
+    if TIME in layout.references:
+        raise CompilationError(
+            f"a variable of '{model.name}' is called '{TIME}', as the independent variable of FMI"
+            " 3.0 is",
+            hint="give it another name, or build for FMI 2.0",
+        )
+    declared = declarations(layout.variables)
+    reference = {**references(declared), TIME: time_reference(layout)}
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        tag(
+            "fmiModelDescription",
+            {
+                "fmiVersion": "3.0",
+                "modelName": model.name,
+                "instantiationToken": guid,
+                "description": model.description or None,
+                "version": model.library_version or None,
+                "generationTool": generation_tool,
+                "variableNamingConvention": "structured",
+            },
+            close=False,
+        ),
+        "  "
+        + tag(
+            "CoSimulation",
+            {
+                "modelIdentifier": model_identifier(model.name),
+                "canGetAndSetFMUState": "true",
+                "canSerializeFMUState": "true",
+                "providesDirectionalDerivatives": "true",
+                "providesAdjointDerivatives": "true",
+                "canHandleVariableCommunicationStepSize": "true",
+                "providesIntermediateUpdate": "true" if model.inputs else None,
+            },
+        ),
+        *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
+        *log_categories(),
+        default_experiment(model.experiment, tolerance),
+        "  <ModelVariables>",
+        *(line for one in declared for line in _variable(one, reference)),
+        "    "
+        + tag(
+            "Float64",
+            {
+                "name": TIME,
+                "valueReference": str(reference[TIME]),
+                "causality": "independent",
+                "variability": "continuous",
+                "unit": "s" if any(v.variable.unit == "s" for v in layout.variables) else None,
+            },
+        ),
+        "  </ModelVariables>",
+        *_structure(model, layout, reference),
+        *_frozen(model.frozen),
+        "</fmiModelDescription>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def time_reference(layout: Layout) -> int:
+    """Return the value reference of the independent variable: the one behind all others."""
+    return len(layout.names)
+
+
+def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
+    if not frozen:
+        return
+    yield "  <Annotations>"
+    yield "    " + tag("Annotation", {"type": "fmident"}, close=False)
+    yield from frozen_parameters(frozen)
+    yield "    </Annotation>"
+    yield "  </Annotations>"
+
+
+def _variable(one: Declaration, reference: Mapping[str, int]) -> Iterable[str]:
+    v = one.first
+    m = v.variable
+    kind = _TYPES[m.type_name]
+    attributes = {
+        "name": one.name,
+        "valueReference": str(one.value_reference),
+        "description": m.description or None,
+        "causality": v.causality,
+        "variability": v.variability,
+        "initial": v.initial,
+    }
+    if kind == "Int32":
+        attributes["quantity"] = m.quantity or None
+        attributes |= {"min": whole(m.minimum), "max": whole(m.maximum)}
+    elif kind == "Float64":
+        starts = [number(e.start) for e in one.elements]
+        attributes |= {
+            "intermediateUpdate": "true" if v.causality == "input" else None,
+            "quantity": m.quantity or None,
+            "unit": m.unit or None,
+            "displayUnit": m.display_unit if m.unit and shows(m.unit, m.display_unit) else None,
+            "min": number(m.minimum),
+            "max": number(m.maximum),
+            "nominal": number(m.nominal),
+            "start": None if None in starts else " ".join(map(str, starts)),
+            "derivative": str(reference[v.derivative_of]) if v.derivative_of else None,
+        }
+    yield "    " + tag(kind, attributes, close=not one.shape)
+    if one.shape:
+        yield from ("      " + tag("Dimension", {"start": str(size)}) for size in one.shape)
+        yield f"    </{kind}>"
+
+
+def _structure(model: OdeModel, layout: Layout, reference: Mapping[str, int]) -> Iterable[str]:
+    states = {v.name for v in model.states}
+    knowns = _Knowns(model, layout)
+    outputs: dict[str, Iterable[str]] = {}
+    for output, names, more in zip(
+        model.outputs,
+        model.output_dependencies,
+        knowns.of(model.output_values),
+        strict=True,
+    ):
+        outputs[output.name] = (output.name,) if output.name in states else (*names, *more)
+    if model.events:
+        everything = (*states, *(v.name for v in model.inputs), *knowns.everything)
+        outputs |= dict.fromkeys(model.events.outputs, everything)
+    derivatives = {
+        v.name: (*names, *more)
+        for v, names, more in zip(
+            model.derivatives,
+            model.derivative_dependencies,
+            knowns.of(model.rhs),
+            strict=True,
+        )
+    }
+    timed = knowns.following_time_at_start()
+    initial = {
+        name: (*names, TIME) if name in timed else names
+        for name, names in layout.initial_unknowns.items()
+    }
+    yield "  <ModelStructure>"
+    yield from _unknowns("Output", outputs, reference)
+    yield from _unknowns("ContinuousStateDerivative", derivatives, reference)
+    yield from _unknowns("InitialUnknown", initial, reference)
+    yield "  </ModelStructure>"
+
+
+class _Knowns:
+    """Dependencies that FMI 3.0 wants beside those on states and inputs: on parameters and time.
+
+    What is held between events, and what loops give, may follow from all of them.
+    """
+
+    def __init__(self, model: OdeModel, layout: Layout) -> None:
+        self._model = model
+        self._settable = layout.settable_states
+        self._parameters = [v.name for v in model.parameters]
+        self._calculated = [
+            {self._parameters[j] for j in row[0]}
+            for row in dependency_rows(model.calculated_parameters)
+        ]
+        self.everything = (*self._parameters, TIME)
+
+    def of(self, function: Function) -> list[Iterable[str]]:
+        """Return parameters, and time, that each element of a function depends on."""
+        return [self._of_row(row) for row in dependency_rows(function)]
+
+    def _of_row(self, row: Sequence[set[int]]) -> Iterable[str]:
+        if self._is_behind(row[-1]):
+            return self.everything
+        names = {self._parameters[j] for j in row[3]}
+        return names.union(*(self._calculated[j] for j in row[4]), [TIME] if row[0] else [])
+
+    def _is_behind(self, places: Iterable[int]) -> bool:
+        return any(place >= len(self._model.calculated) for place in places)
+
+    def following_time_at_start(self) -> set[str]:
+        """Return what may depend on time itself in initialization mode."""
+        model = self._model
+        rows = zip(model.states, dependency_rows(model.initial_states), strict=True)
+        of_states = [bool(row[0]) or self._is_behind(row[-1]) for _, row in rows]
+        moved = {i for i, timed in enumerate(of_states) if timed and not self._settable[i]}
+        found = {model.states[i].name for i in moved}
+        for variables, function in (
+            (model.derivatives, model.rhs),
+            (model.outputs, model.output_values),
+        ):
+            for variable, row in zip(variables, dependency_rows(function), strict=True):
+                if row[0] or row[1] & moved or self._is_behind(row[-1]):
+                    found.add(variable.name)
+        return found | set(model.events.outputs if model.events else ())
+
+
+def _unknowns(
+    name: str, rows: Mapping[str, Iterable[str]], reference: Mapping[str, int]
+) -> Iterable[str]:
+    """Yield the elements of one kind; what elements of an array depend on is one list."""
+    found: dict[int, set[int]] = {}
+    for unknown, dependencies in rows.items():
+        found.setdefault(reference[unknown], set()).update(reference[d] for d in dependencies)
+    for unknown_reference in sorted(found):
+        known = " ".join(str(k) for k in sorted(found[unknown_reference]))
+        given = {"valueReference": str(unknown_reference), "dependencies": known}
+        yield "    " + tag(name, given)
