@@ -20,7 +20,7 @@ from pathlib import Path
 
 import fmident
 from fmident.evaluation import InProcessExecutor, ProcessExecutor, SimulationFailure
-from fmident.evaluation.executors.resident import ResidentSize
+from fmident.operating_system import PrivateMemory
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -65,7 +65,7 @@ def watch(problem: fmident.Problem, kind: str, runs: int) -> tuple[list[int], fl
     with (InProcessExecutor if kind == "inline" else ProcessExecutor)(problem) as executor:
         executor.run(tasks[:10])
         pid = executor.pids[0] if isinstance(executor, ProcessExecutor) else None
-        size = ResidentSize(pid)
+        size = PrivateMemory(pid)
         sizes.append(size())
         for done in range(0, runs, BATCH):
             found = executor.run(tasks[: min(BATCH, runs - done)])

@@ -41,9 +41,9 @@ from fmident.evaluation import (
     SimulationTask,
 )
 from fmident.evaluation.executors.base import Done
-from fmident.evaluation.executors.processes.executor import processors
 from fmident.evaluation.journal import RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys
+from fmident.operating_system import processors
 from fmident.problem.model import Problem
 from fmident_estimators.least_squares import LeastSquares
 

@@ -32,7 +32,7 @@ from fmident.evaluation import (
     SimulationFailure,
     SimulationTask,
 )
-from fmident.evaluation.executors.processes.executor import processors
+from fmident.operating_system import processors
 from fmident.problem.model import Problem
 from fmident.problem.residuals import parameter_values_for
 

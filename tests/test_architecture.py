@@ -23,7 +23,8 @@ DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_lazy", "_child", "arrays", "_closing", "_json", "_locked_folder", "_whole_file",
+    "_version", "_lazy", "_child", "operating_system", "arrays", "_closing", "_json",
+    "_locked_folder", "_whole_file",
     "errors", "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
     "plugins", "testing", "validation",
@@ -137,8 +138,8 @@ def test_a_report_shows_what_others_have_computed() -> None:
 
 def test_an_executor_of_a_plugin_knows_simulations_and_nothing_of_estimation() -> None:
     allowed = {
-        "fmident", "errors", "options", "toml_file", "fmu", "data", "problem", "evaluation",
-        "plugins",
+        "fmident", "operating_system", "errors", "options", "toml_file", "fmu", "data", "problem",
+        "evaluation", "plugins",
     }  # fmt: skip
     wrong = [
         f"{name_of(path)} imports {name}"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fmident._locked_folder import lock_folder
 from fmident._whole_file import whole_file
+from fmident.operating_system import lock_path
 
 WRITE_AND_WAIT = """
 import sys
@@ -90,9 +90,9 @@ def test_a_file_that_another_process_takes_for_one_that_was_left(
         if not removed:
             removed.append(path)
             path.unlink()
-        return lock_folder(path)
+        return lock_path(path)
 
-    monkeypatch.setattr("fmident._whole_file.lock_folder", taken_once)
+    monkeypatch.setattr("fmident._whole_file.lock_path", taken_once)
     with whole_file(tmp_path / "a.fmu") as stream:
         stream.write(b"new")
     assert removed

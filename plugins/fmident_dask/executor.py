@@ -23,8 +23,8 @@ from fmident.evaluation import (
     simulation_setup,
     simulation_setups,
 )
-from fmident.evaluation.executors.processes.machine import processors
 from fmident.fmu.sensitivities import differentiable
+from fmident.operating_system import processors
 from fmident.toml_file import Source
 from fmident_dask.batch import Batch
 from fmident_dask.connection import (

@@ -19,6 +19,7 @@ from typing import Any
 
 from fmident.errors import Code, EstimationError
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import own_group
 from fmident_dask.connection import import_distributed
 
 START_SECONDS = 60.0
@@ -155,7 +156,7 @@ class LocalCluster:
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **single, "TMPDIR": str(folder)},  # removed with the folder
-                start_new_session=True,  # Ctrl-C is for this process, which ends the workers
+                **own_group(),  # Ctrl-C is for this process, which ends the workers
             )
         self._workers.append(_Worker(process, folder))
 

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident._locked_folder import lock_folder
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
+from fmident.operating_system import lock_path
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
@@ -277,7 +277,7 @@ def test_what_killed_runs_left_goes_and_what_is_written_stays(
     for folder in (left, left_old, living, other):
         folder.mkdir()
         (folder / "result.json").write_text("{}")
-    held = lock_folder(living)
+    held = lock_path(living)
     write_folder(make_result(), problem, tmp_path / "results", reporters())
     os.close(held)
     assert set(tmp_path.iterdir()) == {living, other, tmp_path / "results"}

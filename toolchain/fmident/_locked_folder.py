@@ -6,16 +6,13 @@ that can be locked belongs to nobody.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
+from fmident.operating_system import TakenError, lock_path, unlock
+
 _TRIES = 100
-
-
-class TakenError(Exception):
-    """Another process holds the folder."""
 
 
 def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
@@ -32,8 +29,8 @@ def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
     -------
     path : Path
         The folder.
-    descriptor : int
-        Holds the lock until it is closed; -1 where the file system keeps no locks.
+    lock : int
+        What :func:`remove_locked` takes; -1 where the file system keeps no locks.
 
     Raises
     ------
@@ -43,59 +40,32 @@ def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
     for _ in range(_TRIES):
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         try:
-            descriptor = lock_folder(path)
+            lock = lock_path(path)
         except TakenError:
             continue  # another process took it for one that was left, and removes it
         except BaseException:  # Ctrl-C
             remove_locked(path, -1)
             raise
         if path.exists():
-            return path, descriptor
-        if descriptor >= 0:
-            os.close(descriptor)
+            return path, lock
+        unlock(lock)
     raise FileExistsError(f"no folder '{prefix}...' can be made")
-
-
-def lock_folder(path: Path) -> int:
-    """Lock a folder and return the descriptor that holds the lock; -1 where that is not possible.
-
-    Raises
-    ------
-    TakenError
-        Another process holds it.
-    """
-    try:
-        import fcntl
-
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except (ImportError, OSError):
-        return -1
-    try:
-        # Unlike record locks these last until this very descriptor is closed.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise TakenError(str(path)) from None
-    except OSError:
-        os.close(descriptor)
-        return -1
-    return descriptor
 
 
 def remove_if_left(path: Path) -> bool:
     """Remove a folder that nobody holds; return whether it was so."""
     try:
-        descriptor = lock_folder(path)
+        lock = lock_path(path)
     except TakenError:
         return False
-    if descriptor < 0:
+    if lock < 0:
         return False
-    remove_locked(path, descriptor)
+    remove_locked(path, lock)
     return True
 
 
-def remove_locked(path: Path, descriptor: int) -> None:
-    """Remove a folder, then close the descriptor that locks it (none if negative)."""
+def remove_locked(path: Path, lock: int) -> None:
+    """Remove a folder, then give back its lock."""
     try:
         shutil.rmtree(path, ignore_errors=True)
     except BaseException:
@@ -103,5 +73,4 @@ def remove_locked(path: Path, descriptor: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
         raise
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+        unlock(lock)

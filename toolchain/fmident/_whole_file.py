@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from fmident._locked_folder import TakenError, lock_folder
+from fmident.operating_system import TakenError, lock_path, unlock
 
 
 @contextmanager
@@ -45,8 +45,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-        if held >= 0:
-            os.close(held)
+        unlock(held)
 
 
 def _temporary(path: Path) -> tuple[int, Path, int]:
@@ -55,15 +54,14 @@ def _temporary(path: Path) -> tuple[int, Path, int]:
         handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
         temporary = Path(name)
         try:
-            held = lock_folder(temporary)
+            held = lock_path(temporary)
         except TakenError:  # another process took it for one that was left, and removes it
             os.close(handle)
             continue
         if temporary.exists():
             return handle, temporary, held
         os.close(handle)
-        if held >= 0:
-            os.close(held)
+        unlock(held)
 
 
 def _remove_left(path: Path) -> None:
@@ -72,13 +70,13 @@ def _remove_left(path: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for left in [Path(e.path) for e in entries if name.fullmatch(e.name) and e.is_file()]:
             with contextlib.suppress(TakenError):
-                held = lock_folder(left)
+                held = lock_path(left)
                 if held < 0:
                     continue
                 try:
                     left.unlink(missing_ok=True)
                 finally:
-                    os.close(held)
+                    unlock(held)
 
 
 def _prefix(path: Path) -> str:

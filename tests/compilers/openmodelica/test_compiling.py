@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.base import BuildResult
-from fmident.compilers.openmodelica.compiling import build_environment, cores
+from fmident.compilers.openmodelica.compiling import build_environment
 from fmident.compilers.openmodelica.options import OpenModelicaOptions
 from fmident.errors import CompilationError
+from fmident.operating_system import processors
 
 Build = Callable[..., BuildResult]
 
@@ -39,7 +40,7 @@ def environment(folder: Path, contained: bool = False, **options: object) -> dic
 
 def test_without_ccache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert environment(tmp_path) == {"CMAKE_BUILD_PARALLEL_LEVEL": str(cores())}
+    assert environment(tmp_path) == {"CMAKE_BUILD_PARALLEL_LEVEL": str(processors())}
     assert environment(tmp_path, jobs=3) == {"CMAKE_BUILD_PARALLEL_LEVEL": "3"}
     with pytest.raises(CompilationError, match="needs ccache, which is not on the path"):
         environment(tmp_path, object_cache=True)

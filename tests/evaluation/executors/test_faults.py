@@ -15,6 +15,7 @@ from fmident.errors import Code, EstimationError, FmuError
 from fmident.evaluation import InProcessExecutor, ProcessExecutor, Simulated
 from fmident.evaluation.executors import resident
 from fmident.evaluation.executors.processes import executor as processes
+from fmident.operating_system import PrivateMemory
 
 from ...refused import refused
 from . import faults
@@ -275,9 +276,9 @@ def test_endless_output_fills_nothing(
 ) -> None:
     with ProcessExecutor(make_problem(fmu, timeout=3.0)) as executor:
         executor.run(GOOD)
-        before = resident.ResidentSize()()
+        before = PrivateMemory()()
         found = executor.run([task(1.0, kind=float(faults.FLOOD)), *GOOD])
-        grown = resident.ResidentSize()() - before
+        grown = PrivateMemory()() - before
     lost = failure(found[0])
     assert lost.code == Code.TIMED_OUT
     assert sum(map(len, lost.log)) < 200_000

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import tempfile
 import threading
@@ -20,8 +19,8 @@ from typing import IO, Any
 from fmident._child import command
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
-from fmident.fmu.processes.family import end_family
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import end_family, kind_of_crash, start_child
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.by_name import SIMULATION, checks_of
 from fmident.validation.checks.description import check_description
@@ -158,14 +157,12 @@ class _Child:
         self._folder = ScratchFolder("check")
         place = str(self._folder.path)
         life, self._life = os.pipe()
-        self._process = subprocess.Popen(
-            command("fmident.validation.worker", str(life)),
+        self._process = start_child(
+            command("fmident.validation.worker"),
+            (life,),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            pass_fds=(life,),
-            # Ctrl-C is for the parent, which then ends the child and what that has started.
-            start_new_session=True,
             env={**os.environ, "TMPDIR": place, "TEMP": place, "TMP": place},
         )
         os.close(life)
@@ -231,13 +228,13 @@ class _Child:
         """End the process and those that it has started."""
         if self._process.poll() is None:
             self._process.kill()
-        end_family(self._process.pid, str(self._folder.path))
+        end_family(self._process, self._folder.path, alive=True)
 
     def end(self) -> None:
         """End the process and free what belongs to it."""
         self.kill()
         self._process.wait()
-        end_family(self._process.pid, str(self._folder.path))
+        end_family(self._process, self._folder.path)
         self._reader.join(1.0)
         assert self._process.stdout is not None
         if not self._reader.is_alive():  # else somebody holds the other end: it would wait for that
@@ -258,10 +255,7 @@ def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) 
 
 def _end(code: int) -> str:
     """Return in words how a process ended that had not finished."""
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
+    name = kind_of_crash(code)
+    if name is not None:
         return f"native code crashed ({name})"
     return f"native code ended the process with exit code {code}"

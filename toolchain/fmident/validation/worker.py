@@ -21,7 +21,7 @@ def main(life: str) -> None:
     from fmident.errors import FmidentError
     from fmident.fmu.processes.child import prepare
 
-    prepare(int(life))
+    prepare(life)
     plan, first = pickle.load(sys.stdin.buffer)
 
     def answer(**content: object) -> None:

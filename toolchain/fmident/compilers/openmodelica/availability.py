@@ -24,6 +24,7 @@ from fmident.compilers.openmodelica.sessions.ompython import (
 from fmident.compilers.openmodelica.sessions.script import ScriptSession
 from fmident.compilers.openmodelica.sessions.session import Deadline, Session
 from fmident.errors import Code, CompilationError
+from fmident.operating_system import is_administrator
 
 Way = Literal["local", "script", "docker", "docker-script"]
 
@@ -45,7 +46,7 @@ or use the embedded compiler (--compiler embedded), which needs no OpenModelica"
 
 def is_root() -> bool:
     """Whether this process runs as root, for whom omc is not an interactive server."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+    return is_administrator()
 
 
 def choose_way(session: str) -> Way:

@@ -14,13 +14,7 @@ from pathlib import Path
 
 from fmident.compilers.openmodelica.options import OpenModelicaOptions
 from fmident.errors import CompilationError
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on every platform
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+from fmident.operating_system import processors
 
 
 def build_environment(
@@ -49,7 +43,7 @@ def build_environment(
         ``object_cache = true``, and there is no ccache.
     """
     given = os.environ if environment is None else environment
-    wanted = {"CMAKE_BUILD_PARALLEL_LEVEL": str(options.jobs or cores())}
+    wanted = {"CMAKE_BUILD_PARALLEL_LEVEL": str(options.jobs or processors())}
     ccache = None if contained or options.object_cache is False else shutil.which("ccache")
     if ccache is None and options.object_cache is True:
         where = "in the container" if contained else "on the path"

@@ -12,7 +12,6 @@ from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.kind import ExecutorKind, Warn
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.evaluation.executors.processes.machine import processes_available
 from fmident.fmu.fmu import read_description
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | N
 
 
 def _auto_isolates(problem: Problem) -> bool:
-    return processes_available() and not read_description(problem.fmu).is_own
+    return not read_description(problem.fmu).is_own
 
 
 def _auto(problem: Problem) -> Executor:
@@ -83,7 +82,7 @@ def _auto(problem: Problem) -> Executor:
     # FMU is native code from somewhere else.
     if _auto_isolates(problem):
         return ProcessExecutor(problem)
-    return AutoExecutor(problem) if processes_available() else InProcessExecutor(problem)
+    return AutoExecutor(problem)
 
 
 BUILT_IN: Mapping[str, ExecutorKind] = {

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.evaluation.executors.base import Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work, groups
-from fmident.evaluation.executors.resident import GROWTH_LIMIT, ResidentSize
+from fmident.evaluation.executors.resident import GROWTH_LIMIT
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Simulated,
@@ -19,6 +17,7 @@ from fmident.evaluation.tasks import (
     refuse_not_finite,
 )
 from fmident.fmu.fmu import open_fmu
+from fmident.operating_system import PrivateMemory, come_back
 
 if TYPE_CHECKING:
     from fmident.fmu import Fmu, Simulator
@@ -50,7 +49,7 @@ class InProcessExecutor(PreparedExecutor):
 
     def __init__(self, problem: Problem, fmu: Fmu | None = None) -> None:
         super().__init__(problem)
-        self._memory = ResidentSize()
+        self._memory = PrivateMemory()
         self._grown = self._renewals = self._timeouts = 0
         self._since_renewal = 0
         self._verdict: ResetVerdict | None = None
@@ -60,7 +59,7 @@ class InProcessExecutor(PreparedExecutor):
         opened = open_fmu(problem.fmu) if fmu is None else fmu
         self._opened = opened if fmu is None else None
         try:
-            with _working_directory():
+            with come_back():
                 self._simulator: Simulator = opened.simulator(
                     interface=problem.evaluation.interface
                 )
@@ -100,7 +99,7 @@ class InProcessExecutor(PreparedExecutor):
 
     def close(self) -> None:
         """Free the FMU's instance."""
-        with _working_directory():
+        with come_back():
             self._simulator.close()
             if self._opened is not None:
                 self._opened.close()
@@ -114,7 +113,7 @@ class InProcessExecutor(PreparedExecutor):
             if done is not None:
                 done(index, outcome)
 
-        with _working_directory():
+        with come_back():
             self._try_reset()
             for group in groups(work):
                 before = self._memory()
@@ -204,19 +203,3 @@ class InProcessExecutor(PreparedExecutor):
                 ' instance does not free: use [evaluation] executor = "processes"'
             )
         self._grown = self._since_renewal = 0
-
-
-@contextmanager
-def _working_directory() -> Iterator[None]:
-    """Come back to the working directory, whatever native code makes of it."""
-    try:
-        folder = os.open(".", os.O_RDONLY)
-    except OSError:  # no way back, where the system cannot open folders
-        yield
-        return
-    try:
-        yield
-    finally:
-        if hasattr(os, "fchdir"):
-            os.fchdir(folder)
-        os.close(folder)

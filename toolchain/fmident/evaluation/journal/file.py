@@ -20,6 +20,14 @@ from fmident.evaluation.journal.records import (
     scan,
     written_bytes,
 )
+from fmident.operating_system import (
+    open_record_file,
+    read_at,
+    read_into,
+    synchronise,
+    write_at,
+    write_room,
+)
 
 AHEAD_BYTES = 4_000_000
 """Room that a file has beyond its end while it is written; zeros that a killed run leaves."""
@@ -57,7 +65,7 @@ class RecordFile:
         self.places: dict[tuple[Kind, bytes], Place] = {}
         self.notes: list[str] = []
         self.dirty = False
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_record_file(path)
         try:
             self.size = self._set_aside = self._repair()
         except BaseException:
@@ -80,10 +88,10 @@ class RecordFile:
         if self.size + whole > self._set_aside:
             self._set_room_aside(self.size + whole)
         try:
-            written = os.pwritev(self._descriptor, (head, rest), self.size)
+            written = write_at(self._descriptor, (head, rest), self.size)
             if written < whole:
                 left = (head + bytes(rest))[written:]
-                written += os.pwrite(self._descriptor, left, self.size + written)
+                written += write_at(self._descriptor, (left,), self.size + written)
             if written < whole:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         except OSError:
@@ -105,7 +113,7 @@ class RecordFile:
         # Not mapped: each map would hold a descriptor, of which there are often only 1024.
         content = np.empty(HEADER_BYTES + place.length, np.uint8).data
         try:
-            count = os.preadv(self._descriptor, (content,), place.offset)
+            count = read_into(self._descriptor, content, place.offset)
         except OSError:
             return None
         header, payload = bytes(content[:HEADER_BYTES]), content[HEADER_BYTES:]
@@ -116,9 +124,7 @@ class RecordFile:
     def _set_room_aside(self, needed: int) -> None:
         """Have the file grow by many records at once, which nearly halves the time of writing."""
         self._set_aside = needed + AHEAD_BYTES
-        if hasattr(os, "posix_fallocate"):
-            with contextlib.suppress(OSError):  # no room for that much, or not in such a file
-                os.posix_fallocate(self._descriptor, self.size, self._set_aside - self.size)
+        write_room(self._descriptor, self.size, self._set_aside - self.size)
 
     def _cut(self) -> None:
         """Give back what was set aside."""
@@ -129,7 +135,6 @@ class RecordFile:
         """Wait until everything is on the disk."""
         if self.dirty:
             self.dirty = False
-            synchronise = getattr(os, "fdatasync", os.fsync)
             synchronise(self._descriptor)
 
     def close(self) -> None:
@@ -141,20 +146,20 @@ class RecordFile:
     def _repair(self) -> int:
         """Take in all sound records, cut off a torn end; return the size that is left."""
         size = os.fstat(self._descriptor).st_size
-        if os.pread(self._descriptor, len(MAGIC), 0) != MAGIC:
+        if read_at(self._descriptor, len(MAGIC), 0) != MAGIC:
             if next(scan(self._descriptor), None) is not None:
                 self.notes.append(
                     f"the first {len(MAGIC)} bytes of '{self.path}' were damaged; the simulations"
                     " in it are not"
                 )
-                os.pwrite(self._descriptor, MAGIC, 0)
+                write_at(self._descriptor, (MAGIC,), 0)
                 return self._repair()
             if size > len(MAGIC):
                 self.notes.append(
                     f"'{self.path}' is not a journal of this version: it is begun anew"
                 )
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, MAGIC, 0)
+            write_at(self._descriptor, (MAGIC,), 0)
             return len(MAGIC)
         end, damaged, last = len(MAGIC), 0, None
         for place in scan(self._descriptor):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -215,10 +215,7 @@ class Journal:
 
 
 def _free_bytes(folder: Path) -> int:
-    if not hasattr(os, "statvfs"):
-        return 1 << 62
     try:
-        found = os.statvfs(folder)
+        return shutil.disk_usage(folder).free
     except OSError:
         return 1 << 62
-    return found.f_bavail * found.f_frsize

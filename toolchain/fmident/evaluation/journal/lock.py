@@ -6,7 +6,6 @@ import contextlib
 import errno
 import json
 import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +13,12 @@ from typing import Any
 
 from fmident._json import loads_json
 from fmident.errors import Code, EstimationError
+from fmident.operating_system import (
+    lock_record_file,
+    open_record_file,
+    remove_locked_file,
+    write_at,
+)
 
 _OWN: dict[str, dict[str, Any]] = {}
 """Locks that this process holds, and what their files tell.
@@ -59,21 +64,19 @@ class RunLock:
             _OWN[self._name] = _self()
         with contextlib.suppress(OSError):  # a full disk; the lock itself needs no room
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, json.dumps(_OWN[self._name]).encode(), 0)
+            write_at(self._descriptor, [json.dumps(_OWN[self._name]).encode()], 0)
 
     def release(self) -> None:
         """Let others in."""
         with _CHANGING:
             if _OWN.pop(self._name, None) is None:
                 return
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-            os.close(self._descriptor)
+            remove_locked_file(self.path, self._descriptor)
 
     def _take(self, what: Path) -> None:
         path = self.path
         while True:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._descriptor = open_record_file(path)
             try:
                 self._lock(what)
                 if self._still_there():
@@ -85,15 +88,7 @@ class RunLock:
 
     def _lock(self, what: Path) -> None:
         try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                os.lseek(self._descriptor, 1 << 20, os.SEEK_SET)
-                msvcrt.locking(self._descriptor, msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_record_file(self._descriptor)
         except OSError as error:
             if error.errno in _HELD:
                 raise _refusal(what, _holder(self.path)) from None

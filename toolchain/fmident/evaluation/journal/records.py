@@ -35,6 +35,7 @@ from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.evaluation.journal.keys import KEY_BYTES
 from fmident.evaluation.tasks import Simulated, SimulationFailure
+from fmident.operating_system import read_at
 
 MAGIC = b"fmident journal\x03"
 _MARKER = b"\xf5Re3"
@@ -202,7 +203,7 @@ def written_bytes(descriptor: int, offset: int) -> int:
     """Return how far a file goes on from an offset before nothing but zeros follow."""
     found = 0
     for begin in range(offset, os.fstat(descriptor).st_size, _BLOCK_BYTES):
-        held = len(os.pread(descriptor, _BLOCK_BYTES, begin).rstrip(b"\0"))
+        held = len(read_at(descriptor, _BLOCK_BYTES, begin).rstrip(b"\0"))
         found = begin + held - offset if held else found
     return found
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from ctypes import byref, c_double, c_int, c_void_p
+from ctypes import byref, c_double, c_int
 
 import numpy as np
 
@@ -12,8 +11,9 @@ from fmident.arrays import F64
 from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.interfaces import InterfaceKind
-from fmident.fmu.native_code.library import FATAL, LIBC, CallbackFunctions, Library
+from fmident.fmu.native_code.library import FATAL, CallbackFunctions, Library
 from fmident.fmu.native_code.log import LogBuffer
+from fmident.operating_system import allocator
 
 _TYPES: dict[InterfaceKind, int] = {"model-exchange": 0, "co-simulation": 1}
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
@@ -52,10 +52,9 @@ class Instance2(BaseInstance):
     ) -> None:
         super().__init__(library, "fmi2")
         # The FMU may keep the pointer: the structure lives as long as the instance.
+        allocate, free = allocator()
         self._callbacks = CallbackFunctions(
-            logger=buffer.logger_address,
-            allocate_memory=ctypes.cast(LIBC.calloc, c_void_p).value,
-            free_memory=ctypes.cast(LIBC.free, c_void_p).value,
+            logger=buffer.logger_address, allocate_memory=allocate, free_memory=free
         )
         self.component = self._functions["fmi2Instantiate"](
             description.name.encode(),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.native_code.library import ERROR, FATAL
+from fmident.operating_system import in_a_copy
 
 Result = TypeVar("Result")
 
@@ -69,14 +69,7 @@ def forked(work: Callable[[], Result]) -> Result:
     CallFailed
         `work` has raised it, or the copy has died.
     """
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _answer(work, write)
-    os.close(write)
-    with os.fdopen(read, "rb") as stream:
-        content = stream.read()
-    os.waitpid(pid, 0)
+    content = in_a_copy(lambda: _answer(work))
     if not content:
         raise CallFailed("a trial step", ERROR, "it ended the process")
     good, found = pickle.loads(content)
@@ -86,14 +79,9 @@ def forked(work: Callable[[], Result]) -> Result:
     return result
 
 
-def _answer(work: Callable[[], Any], descriptor: int) -> None:
-    """Write what `work` finds to a pipe and end this process."""
+def _answer(work: Callable[[], Any]) -> bytes:
+    """Return what `work` finds, to be read by :func:`forked`."""
     try:
-        try:
-            found = pickle.dumps((True, work()))
-        except CallFailed as failed:
-            found = pickle.dumps((False, (failed.function, failed.status, failed.detail)))
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(found)
-    finally:
-        os._exit(0)
+        return pickle.dumps((True, work()))
+    except CallFailed as failed:
+        return pickle.dumps((False, (failed.function, failed.status, failed.detail)))

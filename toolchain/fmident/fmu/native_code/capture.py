@@ -12,12 +12,11 @@ that run in threads beside a progress display may switch it off
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fmident.fmu.native_code.library import LIBC
+from fmident.operating_system import flush_c_streams, memory_file, read_at
 
 LIMIT = 64 * 1024
 """About this many bytes of the latest output are kept, per run."""
@@ -79,11 +78,7 @@ class _Redirection:
     def open_sink(self) -> int:
         # After a fork the file would be shared with the parent: each process has its own.
         if self.sink < 0 or self.owner != os.getpid():
-            try:
-                self.sink = os.memfd_create("fmident-output")
-            except (AttributeError, OSError):
-                with tempfile.TemporaryFile() as file:
-                    self.sink = os.dup(file.fileno())
+            self.sink = memory_file("fmident-output")
             self.owner = os.getpid()
         return self.sink
 
@@ -93,7 +88,7 @@ class _Redirection:
             if self.saved:
                 return
             sink = self.open_sink()
-            LIBC.fflush(None)
+            flush_c_streams()
             for descriptor in (1, 2):
                 try:
                     self.saved.append((descriptor, os.dup(descriptor)))
@@ -103,7 +98,7 @@ class _Redirection:
 
     def end(self, user: Capture) -> None:
         with self.lock:
-            LIBC.fflush(None)
+            flush_c_streams()
             self.users.discard(id(user))
             if not self.users:
                 for descriptor, copy in self.saved:
@@ -120,7 +115,7 @@ class _Redirection:
         """Move what was written to the user's text, if it is at least so many bytes."""
         size = os.lseek(self.sink, 0, os.SEEK_CUR) if self.sink >= 0 else 0
         if size >= least:
-            content = os.pread(self.sink, LIMIT, max(0, size - LIMIT))
+            content = read_at(self.sink, LIMIT, max(0, size - LIMIT))
             user.text = (user.text + content.decode("utf-8", "replace"))[-LIMIT:]
             os.ftruncate(self.sink, 0)
             os.lseek(self.sink, 0, os.SEEK_SET)

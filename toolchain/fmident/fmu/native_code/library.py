@@ -11,17 +11,12 @@ from typing import Any
 from fmident.errors import FmuError, Location
 from fmident.fmu.native_code.floating import protected, standard_maker
 from fmident.fmu.native_code.functions import Functions
+from fmident.operating_system import library_hint, unload_library
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 
-LIBC = ctypes.CDLL(None)
-"""The C library of this process (POSIX)."""
-
 loaded: list[str] = []
 """Every FMU whose code was loaded in this process; it may run once more when that exits."""
-
-_dlclose = LIBC.dlclose
-_dlclose.argtypes = (c_void_p,)
 
 
 class CallbackFunctions(ctypes.Structure):
@@ -61,7 +56,8 @@ class Library:
             raise FmuError(
                 f"the FMU's library cannot be loaded: {error}",
                 location=Location(fmu),
-                hint=_loading_hint(str(error)),
+                hint=library_hint(str(error))
+                or "was the FMU built for this machine? 'file' on the library inside shows",
             ) from error
         loaded.append(fmu)
         self.functions: dict[str, Callable[..., Any]] = {}
@@ -92,7 +88,7 @@ class Library:
     def unload(self) -> None:
         """Remove the library from the process. No instance may be alive."""
         self.functions = {}
-        protected(lambda: _dlclose(self._handle._handle))
+        protected(lambda: unload_library(self._handle._handle))
 
 
 def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,13 +101,3 @@ def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return call
-
-
-def _loading_hint(message: str) -> str:
-    if "failed to map segment" in message:
-        return "the temporary folder forbids programs (noexec); let TMPDIR name another one"
-    if "No such file" in message or "cannot open shared object" in message:
-        return "install the library that is named, or export the FMU without dependencies"
-    if "undefined symbol" in message:
-        return "the FMU was linked against something that is not here; export it as static"
-    return "was the FMU built for this machine? 'file' on the library inside shows"

@@ -13,7 +13,7 @@ def main(folder: str, life: str) -> None:
     """Serve one request; every outcome is written to the result file."""
     from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
-    prepare(int(life))
+    prepare(life)
     from fmident.errors import FmidentError
     from fmident.fmu.processes.exchange import ErrorFacts
     from fmident.fmu.processes.guard import TRACE, Trace

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pickle
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from fmident._child import command
 from fmident._closing import Closes
-from fmident.fmu.processes.family import end_family
+from fmident.operating_system import (
+    adopt_orphans,
+    end_child,
+    end_family,
+    hide_core_files,
+    passed_on,
+    start_child,
+    tie_to_parent,
+)
 
 OUTPUT = "output.txt"
 """What the child, and the FMU in it, print."""
@@ -32,7 +38,7 @@ class Child(Closes):
     ----------
     module
         Its name. Its ``main`` gets the folder's name and the number of a pipe's end, to
-        be tied to by :func:`fmident.fmu.processes.lifeline.tie`.
+        be tied to by :func:`prepare`.
     folder
         A private folder of the child: what it unpacks goes with it, however the child ends.
     request
@@ -45,14 +51,12 @@ class Child(Closes):
         life, self._life = os.pipe()
         try:
             with (folder / OUTPUT).open("wb") as output:
-                self._process = subprocess.Popen(
-                    command(module, str(folder), str(life)),
+                self._process = start_child(
+                    command(module, str(folder)),
+                    (life,),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(life,),
-                    # Ctrl-C is for the parent, which then ends the child and what that started.
-                    start_new_session=True,
                     env={
                         **os.environ,
                         "TMPDIR": str(folder),
@@ -91,25 +95,22 @@ class Child(Closes):
 
     def close(self) -> None:
         """Kill it if it lives, and what it has started."""
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
+        end_child(self._process)
         self._process.wait()
-        end_family(self._process.pid, self._folder)
+        end_family(self._process, self._folder)
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
 
 
-def prepare(life: int) -> None:
-    """Begin as a child: end with the parent, adopt orphans, write no core file."""
-    from fmident.fmu.processes import family, lifeline
+def prepare(life: str) -> None:
+    """Begin as a child: end with the parent, adopt orphans, write no core file.
 
-    lifeline.tie(life)
-    family.adopt()
-    try:
-        import resource
-    except ImportError:  # not on this platform
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    Parameters
+    ----------
+    life
+        The argument that stands for the end of a pipe whose other end the parent holds.
+    """
+    tie_to_parent(passed_on(life))
+    adopt_orphans()
+    hide_core_files()

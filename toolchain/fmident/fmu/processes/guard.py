@@ -10,7 +10,6 @@ from __future__ import annotations
 import mmap
 import os
 import re
-import signal
 import struct
 import time
 from collections.abc import Mapping
@@ -29,6 +28,7 @@ from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Child
 from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.fmu.setup import SimulationSetup
+from fmident.operating_system import CRASHES, kind_of_crash
 
 _STATE_AT = BUFFER_BYTES + 64
 TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
@@ -153,20 +153,9 @@ def make_trace(place: Path) -> None:
 
 def end_of_process(code: int) -> str:
     """Say in words how a process ended that left no result."""
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        words = {
-            "SIGSEGV": "segmentation fault: it used memory that is not its own",
-            "SIGABRT": "it gave up by abort()",
-            "SIGFPE": "arithmetic error",
-            "SIGILL": "illegal instruction: built for another processor?",
-            "SIGBUS": "bus error",
-            "SIGKILL": "killed from outside, perhaps for want of memory",
-        }
-        return f"crashed with {name}" + (f" ({words[name]})" if name in words else "")
+    name = kind_of_crash(code)
+    if name is not None:
+        return f"crashed with {name}" + (f" ({CRASHES[name]})" if name in CRASHES else "")
     return f"ended the whole process with exit code {code}"
 
 

@@ -17,15 +17,17 @@ def main(folder: str, life: str) -> None:
     """Serve one request; every outcome is written to the result file."""
     from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
-    prepare(int(life))
+    prepare(life)
     from fmident.errors import FmidentError
     from fmident.fmu.processes.exchange import ErrorFacts
     from fmident.fmu.processes.guard import TRACE, Trace
+    from fmident.operating_system import limit_memory
 
     place = Path(folder)
     trace = Trace(place / TRACE)
     settings, setup, values, budget = pickle.loads((place / REQUEST).read_bytes())
-    _limit(settings.memory_limit)
+    if settings.memory_limit is not None:
+        limit_memory(settings.memory_limit)
     try:
         outcome = _run(trace, settings, setup, values, budget)
     except FmidentError as error:
@@ -34,15 +36,6 @@ def main(folder: str, life: str) -> None:
     partial.write_text(json.dumps(outcome), encoding="utf-8")
     partial.replace(place / RESULT)
     os._exit(0)
-
-
-def _limit(memory: int | None) -> None:
-    try:
-        import resource
-    except ImportError:  # not on this platform
-        return
-    if memory is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 class _Enough(Exception):  # noqa: N818 - not an error

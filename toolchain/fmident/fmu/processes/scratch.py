@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fmident._closing import Closes
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
+from fmident.operating_system import belongs_to_user, unlock
 
 PREFIX = "fmident-scratch-"
 
@@ -48,12 +49,12 @@ class ScratchFolder(Closes):
 
     def __init__(self, purpose: str = "") -> None:
         _sweep(tempfile.gettempdir())
-        self.path, descriptor = make_locked(f"{PREFIX}{purpose}-" if purpose else PREFIX)
-        self._descriptor = descriptor
+        self.path, lock = make_locked(f"{PREFIX}{purpose}-" if purpose else PREFIX)
+        self._lock = lock
         try:
-            self._finalizer = weakref.finalize(self, remove_locked, self.path, descriptor)
+            self._finalizer = weakref.finalize(self, remove_locked, self.path, lock)
         except BaseException:  # Ctrl-C
-            remove_locked(self.path, descriptor)
+            remove_locked(self.path, lock)
             raise
 
     def close(self) -> None:
@@ -65,13 +66,12 @@ class ScratchFolder(Closes):
         if self._finalizer.detach() is not None:
             with contextlib.suppress(OSError):
                 (self.path / _KEPT).touch()
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
+            unlock(self._lock)
 
 
 def _sweep(parent: str) -> None:
     """Remove what killed processes have left, once in a process."""
-    if parent in _swept or os.name != "posix":
+    if parent in _swept:
         return
     _swept.add(parent)
     late = time.time() - _YOUNG
@@ -86,7 +86,6 @@ def _is_ours(entry: os.DirEntry[str], late: float) -> bool:
         found = entry.stat(follow_symlinks=False)
     except OSError:
         return False
-    own = found.st_uid == os.geteuid()
-    if not (own and stat.S_ISDIR(found.st_mode) and found.st_mtime < late):
+    if not (belongs_to_user(found) and stat.S_ISDIR(found.st_mode) and found.st_mtime < late):
         return False
     return not Path(entry.path, _KEPT).exists()

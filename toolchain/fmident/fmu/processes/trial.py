@@ -14,6 +14,7 @@ from fmident.fmu.life_cycle.input_trial import UNKNOWN
 from fmident.fmu.processes.child import START_LIMIT, Child
 from fmident.fmu.processes.exchange import EngineSettings
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import COPIES_PROCESSES
 
 if TYPE_CHECKING:
     from fmident.fmu.model_description.interfaces import InterfaceChoice
@@ -39,6 +40,8 @@ def decide_in_child(
     interface
         As for :class:`fmident.fmu.Simulator`.
     """
+    if not COPIES_PROCESSES:
+        return "after_step", UNKNOWN
     with ScratchFolder() as scratch:
         request = (EngineSettings(os.fspath(path), interface), setup, dict(values))
         with Child("fmident.fmu.processes.trial_child", scratch.path, request) as child:

@@ -12,7 +12,7 @@ def main(folder: str, life: str) -> None:
     """Serve one request; the answer is written to the result file."""
     from fmident.fmu.processes.child import REQUEST, RESULT, prepare
 
-    prepare(int(life))
+    prepare(life)
     from fmident.fmu.drivers import make_driver
     from fmident.fmu.fmu import open_fmu
     from fmident.fmu.life_cycle.instances import forked

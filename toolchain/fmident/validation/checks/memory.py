@@ -6,10 +6,10 @@ import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 from fmident.errors import FmidentError
 from fmident.fmu import SimulationSetup
+from fmident.operating_system import resident_bytes
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
 
@@ -95,26 +95,6 @@ def _measure(bench: Bench) -> tuple[list[tuple[int, float]], float]:
         marks.append((done, resident_bytes() or 0.0))
         simulator.renew_instance()
         return marks, marks[-1][1] - (resident_bytes() or 0.0)
-
-
-def resident_bytes() -> float | None:
-    """Return the resident memory of this process, ``None`` where it cannot be read."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError, ValueError):
-        return _peak_bytes()
-    import resource
-
-    return float(pages * resource.getpagesize())
-
-
-def _peak_bytes() -> float | None:
-    try:
-        import resource
-    except ImportError:  # not on this platform
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak) if sys.platform == "darwin" else 1024.0 * peak
 
 
 def _short(setup: SimulationSetup) -> SimulationSetup:

@@ -8,7 +8,6 @@ headers that the source may read. What was kept and what is compiled anew are th
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fmident.compilers.embedded.kept import kept_folder
+from fmident.operating_system import processors
 
 MOST_KEPT = 400
 """Objects that are kept; older ones are removed."""
@@ -77,17 +77,13 @@ def make_objects(units: Sequence[Unit], folder: Path, identity: bytes, compiled:
     def compile_one(unit: Unit) -> None:
         compiled([*unit.options, "-c", unit.source, "-o", unit.object])
 
-    with ThreadPoolExecutor(max(1, min(len(missing), _processors()))) as pool:
+    with ThreadPoolExecutor(max(1, min(len(missing), processors()))) as pool:
         for _ in pool.map(compile_one, missing):
             pass
     if cache:
         for unit in missing:
             if unit in keys:
                 _keep(cache, keys[unit], (folder / unit.object).read_bytes())
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _key(unit: Unit, folder: Path, identity: bytes) -> str:

@@ -10,8 +10,17 @@ import pickle
 import signal
 import struct
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fmident.operating_system import (
+    PrivateMemory,
+    adopt_orphans,
+    flush_c_streams,
+    hide_core_files,
+    offer_to_be_ended_first,
+    passed_on,
+    tie_to_parent,
+)
 
 if TYPE_CHECKING:
     from fmident.evaluation.executors.processes.protocol import Slots
@@ -21,13 +30,12 @@ if TYPE_CHECKING:
 
 def main(*descriptors: str) -> None:
     """Serve commands until the other end of the pipe is closed."""
-    commands, replies, life, slots, log = map(int, descriptors)
+    commands, replies, life, slots, log = map(passed_on, descriptors)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from fmident.fmu.processes import family, lifeline
-
-    lifeline.tie(life)
-    family.adopt()
-    _limit_core_files_and_memory()
+    tie_to_parent(life)
+    adopt_orphans()
+    hide_core_files()
+    offer_to_be_ended_first()
     server = _Server(replies, slots, log)
     try:
         server.serve(commands)
@@ -36,20 +44,8 @@ def main(*descriptors: str) -> None:
     os._exit(0)
 
 
-def _limit_core_files_and_memory() -> None:
-    """Write no core file, and be the first to go when memory is short."""
-    import contextlib
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("900")
-
-
 class _Server:
     def __init__(self, replies: int, slots: int, log: int) -> None:
-        from fmident.evaluation.executors.resident import ResidentSize
-
         self.replies = replies
         self.slots_file, self.log_file = slots, log
         self.slots: Slots | None = None
@@ -61,7 +57,7 @@ class _Server:
         self.trace: mmap.mmap | None = None
         self.begun = 0
         self.kept: dict[tuple[int, bytes], Any] = {}
-        self.memory = ResidentSize()
+        self.memory = PrivateMemory()
 
     def serve(self, commands: int) -> None:
         """Take one command after the other."""
@@ -92,9 +88,8 @@ class _Server:
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
         """Answer, after everything that the FMU printed is out."""
         from fmident.evaluation.executors.processes.protocol import frame
-        from fmident.fmu.native_code.library import LIBC
 
-        LIBC.fflush(None)
+        flush_c_streams()
         data = memoryview(frame(kind, slot, self.memory(), body))
         while data:
             data = data[os.write(self.replies, data) :]

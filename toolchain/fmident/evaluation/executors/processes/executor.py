@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import select
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from fmident.evaluation.executors.base import Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.processes.batch import Batch
 from fmident.evaluation.executors.processes.failures import End, crash, failure_of
-from fmident.evaluation.executors.processes.machine import processes_available, processors
 from fmident.evaluation.executors.processes.protocol import Command, Reply
 from fmident.evaluation.executors.processes.shares import Shares, time_of
 from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
@@ -29,6 +27,7 @@ from fmident.fmu.fmu import read_description
 from fmident.fmu.life_cycle.reset_test import ResetVerdict
 from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import processors, readable
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -91,11 +90,6 @@ class ProcessExecutor(PreparedExecutor):
         *,
         verdict: ResetVerdict | None = None,
     ) -> None:
-        if not processes_available():
-            raise EstimationError(
-                "worker processes need a POSIX system",
-                hint='use [evaluation] executor = "inline"',
-            )
         super().__init__(problem)
         self._path = Path(problem.fmu if fmu is None else fmu).resolve()
         self._description = read_description(self._path)
@@ -269,15 +263,11 @@ class ProcessExecutor(PreparedExecutor):
     def _wait(self, batch: Batch) -> None:
         """Wait until something happens, and see to it."""
         by_descriptor = {w.replies: w for w in self._workers}
-        poll = select.poll()
-        for worker in self._workers:
-            poll.register(worker.replies, select.POLLIN)
-            poll.register(worker.output, select.POLLIN)
         listeners = {w.output: w for w in self._workers}
-        events = poll.poll(1000.0 * self._poll_timeout())
-        for descriptor, event in events:
+        events = readable([*by_descriptor, *listeners], self._poll_timeout())
+        for descriptor, filled in events:
             if descriptor in listeners:
-                if event & select.POLLIN:
+                if filled:
                     listeners[descriptor].listen()
                 continue
             worker = by_descriptor[descriptor]

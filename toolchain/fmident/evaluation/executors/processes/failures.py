@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +14,7 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.native_code.log import decode
 from fmident.fmu.processes.exchange import ErrorFacts
 from fmident.fmu.processes.guard import end_of_process
+from fmident.operating_system import was_killed
 
 _CRASH_HINT = (
     "this is an error in the FMU: try other parameter values, narrower bounds, or export it"
@@ -53,7 +53,7 @@ class End:
     @classmethod
     def of(cls, code: int) -> End:
         """Return the end of a process with an exit code, negative for a signal."""
-        return cls(end_of_process(code), "killed" if code == -signal.SIGKILL else "crash")
+        return cls(end_of_process(code), "killed" if was_killed(code) else "crash")
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import enum
 import mmap
-import os
 import struct
-import tempfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -99,17 +97,6 @@ class Frames:
             body = bytes(self._pending[HEADER.size : end])
             del self._pending[:end]
             yield kind, slot, number, body
-
-
-def memory_file(size: int) -> int:
-    """Return the descriptor of a new file in memory, or on disk where there is no such thing."""
-    try:
-        descriptor = os.memfd_create("fmident", os.MFD_CLOEXEC)
-    except (AttributeError, OSError):
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    os.ftruncate(descriptor, size)
-    return descriptor
 
 
 class Slots:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import struct
 import subprocess
 import time
@@ -28,12 +27,19 @@ from fmident.evaluation.executors.processes.protocol import (
     Frames,
     Slots,
     frame,
-    memory_file,
 )
-from fmident.evaluation.executors.resident import ResidentSize
 from fmident.fmu.native_code.log import BUFFER_BYTES
 from fmident.fmu.native_code.program import FAILED_STEP
-from fmident.fmu.processes.family import end_family
+from fmident.operating_system import (
+    PrivateMemory,
+    end_child,
+    end_family,
+    memory_file,
+    read_at,
+    read_available,
+    start_child,
+    without_waiting,
+)
 
 _MODULE = "fmident.evaluation.executors.processes.child"
 _EXIT_TIMEOUT = 2.0
@@ -123,7 +129,7 @@ class Worker:
         self._ends: list[int] = []
         try:
             self._start(folder)
-            self.memory = ResidentSize(self._process.pid)
+            self.memory = PrivateMemory(self._process.pid)
             self.send(Sent(Command.OPEN), body=request)
         except BaseException:
             # Closing the pipes ends a process that may have started all the same.
@@ -135,24 +141,23 @@ class Worker:
         self.replies, replies = self._pipe()
         life, _ = self._pipe()
         self.output, output = self._pipe()
-        self._slots_file, self._log_file = memory_file(0), memory_file(TRACE_BYTES)
+        self._slots_file = memory_file("fmident-slots")
+        self._log_file = memory_file("fmident-log", TRACE_BYTES)
         self._ends += [self._slots_file, self._log_file]
         theirs = (commands, replies, life, self._slots_file, self._log_file)
-        self._process = subprocess.Popen(
-            command(_MODULE, *map(str, theirs)),
+        self._process = start_child(
+            command(_MODULE),
+            theirs,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=theirs,
-            # Ctrl-C is for the parent alone, which then decides about its workers.
-            start_new_session=True,
             env={**os.environ, "TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)},
         )
         for descriptor in (commands, replies, life, output):
             self._ends.remove(descriptor)
             os.close(descriptor)
-        os.set_blocking(self.replies, False)
-        os.set_blocking(self.output, False)
+        without_waiting(self.replies)
+        without_waiting(self.output)
 
     def _pipe(self) -> tuple[int, int]:
         ends = os.pipe()
@@ -238,9 +243,8 @@ class Worker:
             The process is gone.
         """
         while True:
-            try:
-                data = os.read(self.replies, 65536)
-            except BlockingIOError:
+            data = read_available(self.replies, 65536)
+            if data is None:
                 return
             if not data:
                 raise EOFError
@@ -263,10 +267,7 @@ class Worker:
     def listen(self) -> None:
         """Take what the FMU prints; only the end is kept."""
         for _ in range(16 if self.output in self._ends else 0):
-            try:
-                data = os.read(self.output, PRINTED)
-            except BlockingIOError:
-                return
+            data = read_available(self.output, PRINTED)
             if not data:
                 return
             self.printed += data
@@ -274,22 +275,22 @@ class Worker:
 
     def log(self) -> bytes:
         """Return the ring of log messages as it is now, after a crash, too."""
-        return os.pread(self._log_file, BUFFER_BYTES, 0)
+        return read_at(self._log_file, BUFFER_BYTES, 0)
 
     def begun(self) -> int:
         """Return how many runs the worker has begun."""
-        return int.from_bytes(os.pread(self._log_file, 8, BUFFER_BYTES), "little")
+        return int.from_bytes(read_at(self._log_file, 8, BUFFER_BYTES), "little")
 
     def trial(self) -> float:
         """Return when the present run of the trial has begun; 0 when none is going on."""
         began: float
-        (began,) = struct.unpack("<d", os.pread(self._log_file, 8, TRIAL_AT))
+        (began,) = struct.unpack("<d", read_at(self._log_file, 8, TRIAL_AT))
         return began
 
     def step(self) -> int:
         """Return the communication step in which the last run is, or ended; -1 before the first."""
         place = STATE_AT + 8 * FAILED_STEP
-        return int.from_bytes(os.pread(self._log_file, 8, place), "little", signed=True)
+        return int.from_bytes(read_at(self._log_file, 8, place), "little", signed=True)
 
     # -------------------------------------------------------------------- ending
 
@@ -315,10 +316,7 @@ class Worker:
     def kill(self, end: End | None = None) -> None:
         """End the process at once."""
         self.killed = self.killed or end
-        if self._process.poll() is None:  # else the number may be another's by now
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
+        end_child(self._process)
 
     def finish(self) -> End:
         """Wait for the end of the process, free everything, say how it ended.
@@ -330,7 +328,7 @@ class Worker:
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait()
-        end_family(self._process.pid, self.folder)
+        end_family(self._process, self.folder)
         self.listen()
         self._release()
         self.memory.close()

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from fmident.compilers.embedded.frontend.reading.source.unused_imports import wi
 from fmident.compilers.embedded.kept import kept_folder
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0
@@ -41,7 +41,6 @@ PROBE = "FmidentProbe"
 PROBE_VARIABLE = "fmident_probe"
 USES = "FmidentUses"
 
-_SIGXCPU = int(getattr(signal, "SIGXCPU", 0))
 _NO_IMPORT = "unresolved import"
 _UNREADABLE = "Failed to load source root"
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
@@ -298,9 +297,9 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise _too_slow(request["class_name"], f"{TIME_LIMIT_S:g} s") from None
-    if done.returncode == -_SIGXCPU:
+    if done.returncode in ENDED_FOR_PROCESSOR_TIME:
         raise _too_slow(request["class_name"], f"{CPU_LIMIT_S} s of processor time")
-    if done.returncode in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, TOO_LARGE):
+    if done.returncode in (*ENDED_FOR_WANT_OF_MEMORY, TOO_LARGE):
         first = done.stderr.strip().splitlines()[:1] or ["no message"]
         raise CompilationError(
             f"{request['class_name']} is too large or too deeply nested for rumoca, the front end "

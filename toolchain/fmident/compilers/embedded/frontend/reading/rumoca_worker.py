@@ -1,4 +1,4 @@
-"""Runs rumoca in a process of its own; started by ``bridge``, imports nothing of fmident.
+"""Runs rumoca in a process of its own; started by ``bridge``, imports little of fmident.
 
 rumoca can panic or overflow its stack on source that it does not expect, and prints
 when it does. A separate process turns that into an error message.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 _TOO_LARGE, _NOT_INSTALLED, _MOST_LETTERS = 75, 76, 400_000_000
@@ -75,18 +76,15 @@ def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Answer the request of standard input, within the memory and processor time that it allows."""
+    root = str(Path(__file__).parents[5])
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    from fmident.operating_system import hide_core_files, limit_memory, limit_processor_time
+
     request = json.load(sys.stdin)
-    try:
-        import resource
-    except ImportError:  # Windows
-        pass
-    else:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
-        seconds = request["seconds"]
-        most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        if most == resource.RLIM_INFINITY or most > seconds:
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
+    hide_core_files()
+    limit_memory(request["memory"])
+    limit_processor_time(request["seconds"])
     try:
         answer = json.dumps(run(request))
     except MemoryError:

@@ -1,4 +1,4 @@
-"""End what a process has started, however it has hidden it.
+"""Processes of Linux: found in ``/proc``, however they have hidden themselves.
 
 Native code may start processes that outlive it. A child of fmident leads a session of its own,
 adopts what its descendants leave behind, and has a folder of its own in its environment, which they
@@ -14,18 +14,19 @@ import signal
 import sys
 from pathlib import Path
 
+assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
+
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 5
 """Looks at the processes: what is started while others are ended is found in the next."""
 
 
-def adopt() -> None:
-    """Become the parent of orphans among the descendants of this process, where Linux allows it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def become_subreaper() -> None:
+    """Become the parent of orphans among the descendants of this process."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_family(leader: int, folder: str | os.PathLike[str]) -> None:
+def end_relatives(leader: int, folder: str | os.PathLike[str]) -> None:
     """Kill all processes of a session, and all that have `folder` or one in it as TMPDIR.
 
     Parameters
@@ -35,10 +36,6 @@ def end_family(leader: int, folder: str | os.PathLike[str]) -> None:
     folder
         Its temporary folder, which no other process has.
     """
-    if sys.platform != "linux":
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
-        return
     mark = b"\0TMPDIR=" + os.fsencode(folder)
     for _ in range(_PASSES):
         found = [pid for pid in _processes() if _belongs(pid, leader, mark)]

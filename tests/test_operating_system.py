@@ -1,0 +1,374 @@
+"""What only some operating systems have is used in one package, which has a branch for each."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fmident import operating_system
+from fmident.operating_system import TakenError, kernel32, posix, windows, windows_files
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "toolchain" / "fmident" / "operating_system"
+PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "example")
+
+MODULES = {
+    "fcntl", "resource", "select", "grp", "pwd", "termios", "tty", "pty", "syslog", "posix",
+    "_posixsubprocess", "msvcrt", "winreg", "winsound", "_winapi", "nt",
+}  # fmt: skip
+"""Modules that Python has on some systems only, or that do little on some."""
+
+NAMES = {
+    "os": {
+        "fork", "forkpty", "killpg", "kill", "setsid", "setpgid", "getpgid", "getpgrp", "getsid",
+        "nice", "sched_getaffinity", "sched_setaffinity", "memfd_create", "pread", "preadv",
+        "pwrite", "pwritev", "posix_fallocate", "posix_spawn", "fdatasync", "fchdir", "fchmod",
+        "fchown", "chown", "statvfs", "fstatvfs", "geteuid", "getuid", "getgid", "getegid",
+        "sysconf", "uname", "set_blocking", "get_blocking", "wait", "wait3", "wait4", "waitpid",
+        "mkfifo", "chroot", "ctermid", "getloadavg", "sendfile", "O_CLOEXEC", "O_NOFOLLOW",
+        "O_NONBLOCK", "O_ASYNC", "O_DIRECTORY", "O_BINARY", "O_NOINHERIT", "O_TEMPORARY",
+        "startfile", "set_handle_inheritable", "name",
+    },
+    "signal": {
+        "SIGKILL", "SIGXCPU", "SIGALRM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGPIPE",
+        "SIGCHLD", "SIGSTOP", "SIGCONT", "SIGBUS", "SIGIO", "CTRL_C_EVENT", "CTRL_BREAK_EVENT",
+        "alarm", "pause", "setitimer", "pthread_sigmask", "pthread_kill", "sigwait", "Signals",
+    },
+    "ctypes": {"WinDLL", "windll", "get_last_error", "WinError", "WINFUNCTYPE"},
+    "subprocess": {"STARTUPINFO", "CREATE_NEW_PROCESS_GROUP", "CREATE_NO_WINDOW"},
+    "mmap": {"MAP_SHARED", "MAP_PRIVATE", "MAP_ANONYMOUS", "PROT_READ", "PROT_WRITE"},
+    "time": {"pthread_getcpuclockid", "clock_gettime", "tzset"},
+}  # fmt: skip
+"""Names that are not in these modules on every system."""
+
+KEYWORDS = {"pass_fds", "preexec_fn", "start_new_session", "process_group", "creationflags"}
+
+FOLDERS = ("/proc", "/dev/", "/tmp", "/sys/")
+
+BY_NAME = {
+    "toolchain/fmident/fmu/archive.py": "the folders of binaries in an FMU",
+    "toolchain/fmident/fmu/native_code/log.py": "how C passes variable arguments",
+    "toolchain/fmident/validation/checks/memory.py": "a message",
+}
+"""Modules that may ask for the system, and what for."""
+
+
+def sources() -> Iterator[Path]:
+    for folder in (ROOT / "toolchain" / "fmident", *(ROOT / "plugins" / p for p in PLUGINS)):
+        yield from (p for p in sorted(folder.rglob("*.py")) if PACKAGE not in p.parents)
+
+
+def findings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and what is there, of all that only some systems have."""
+    for node in ast.walk(tree):
+        found: Iterator[str] = iter(())
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found = imported(node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found = named(node.value.id, node.attr)
+        elif isinstance(node, ast.Call):
+            found = called(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found = iter([node.value] if node.value.startswith(FOLDERS) else [])
+        yield from ((getattr(node, "lineno", 0), what) for what in found)
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (f"import {a.name}" for a in node.names if a.name.split(".")[0] in MODULES)
+    elif node.module and not node.level:
+        for alias in node.names:
+            if node.module.split(".")[0] in MODULES or alias.name in NAMES.get(node.module, ()):
+                yield f"from {node.module} import {alias.name}"
+
+
+def named(module: str, name: str) -> Iterator[str]:
+    if name in NAMES.get(module, ()) or (module, name) == ("sys", "platform"):
+        yield f"{module}.{name}"
+
+
+def called(node: ast.Call) -> Iterator[str]:
+    yield from (f"{k.arg}=" for k in node.keywords if k.arg in KEYWORDS)
+    if ast.unparse(node.func).endswith("CDLL") and node.args:
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and first.value is None:
+            yield "CDLL(None)"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fcntl",
+        "def f():\n    import resource",
+        "from os import fork",
+        "os.killpg(3, 9)",
+        "signal.SIGKILL",
+        "Popen([], pass_fds=(3,))",
+        "ctypes.CDLL(None)",
+        "open('/proc/self/statm')",
+        "if sys.platform == 'win32': pass",
+    ],
+)
+def test_each_kind_is_found(code: str) -> None:
+    assert [found for _, found in findings(ast.parse(code))]
+
+
+def test_only_one_package_uses_what_only_some_systems_have() -> None:
+    wrong = []
+    for path in sources():
+        name = path.relative_to(ROOT).as_posix()
+        for line, found in findings(ast.parse(path.read_text(encoding="utf-8"))):
+            if found == "sys.platform" and name in BY_NAME:
+                continue
+            wrong.append(f"{name}:{line}: {found}")
+    assert wrong == []
+
+
+def windows_name(name: str) -> Any:
+    return getattr(windows if hasattr(windows, name) else windows_files, name)
+
+
+def test_both_branches_offer_the_same() -> None:
+    shared = {"TakenError", "CRASHES"}
+    for name in {*operating_system.__all__} - shared:
+        ours, theirs = getattr(posix, name), windows_name(name)
+        assert type(ours) is type(theirs), name
+        if inspect.isfunction(ours):
+            assert inspect.signature(ours) == inspect.signature(theirs), name
+        elif inspect.isclass(ours):
+            members = {m for m in vars(ours) if not m.startswith("_") or m == "__call__"}
+            assert members == {m for m in vars(theirs) if not m.startswith("_") or m == "__call__"}
+
+
+PRETENDED = """
+import importlib, os, pkgutil, signal, sys, types
+missing = {missing!r}
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+import numpy, scipy, pandas, numba, llvmlite.binding, casadi, psutil, subprocess, tempfile
+import matplotlib, jinja2, fmpy, pluggy, rumoca, pyceres, cma, xxhash, OMPython, scipy.optimize
+import asyncio, multiprocessing, logging, concurrent.futures, zipfile, shutil, socket
+for name in [n for n in sys.modules if n.split(".")[0] == "fmident"]:
+    del sys.modules[name]
+for name in missing:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Nothing())
+for module, names in {names!r}.items():
+    for name in names:
+        if hasattr(sys.modules.get(module, types.ModuleType("")), name) and name != "name":
+            delattr(sys.modules[module], name)
+sys.platform = {platform!r}
+import fmident
+for found in pkgutil.walk_packages(fmident.__path__, "fmident."):
+    end = found.name.rpartition(".")[2]
+    if found.name in ("fmident.operating_system.posix", "fmident.operating_system.linux"):
+        continue
+    if end not in ("__main__", "rumoca_worker"):
+        importlib.import_module(found.name)
+assert "fmident.operating_system.posix" not in sys.modules
+print(sum(name.startswith("fmident.") for name in sys.modules))
+"""
+
+
+@pytest.mark.slow
+def test_everything_is_imported_where_posix_is_not() -> None:
+    """With Windows' name, and without the modules and names that it lacks."""
+    posix_only = MODULES - {"msvcrt", "winreg", "winsound", "_winapi", "nt", "select", "posix"}
+    names = {module: sorted(found) for module, found in NAMES.items() if module in ("os", "signal")}
+    names["signal"].remove("Signals")
+    code = PRETENDED.format(missing=sorted(posix_only), names=names, platform="win32")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 300
+
+
+class FakeKernel32:
+    """What Windows says it does with named objects, pipes and jobs."""
+
+    def __init__(self) -> None:
+        self.error = self.last = 0
+        self.named: dict[str, int] = {}
+        self.handles: dict[int, str] = {}
+        self.pipes: dict[int, int | None] = {}
+        self.jobs: dict[int, dict[str, Any]] = {}
+
+    def CreateMutexW(self, _: None, owned: int, name: str) -> int:
+        assert not owned
+        assert len(name) < 260
+        assert name.startswith("Local\\")
+        assert "\\" not in name[6:]
+        self.error = kernel32.ALREADY_EXISTS if name in self.named else 0
+        self.named[name] = self.named.get(name, 0) + 1
+        self.last += 4
+        handle = self.last
+        self.handles[handle] = name
+        return handle
+
+    def CloseHandle(self, handle: int) -> int:
+        if handle in self.jobs:
+            self.jobs[handle]["closed"] = True
+            return 1
+        name = self.handles.pop(handle)
+        self.named[name] -= 1
+        if not self.named[name]:
+            del self.named[name]
+        return 1
+
+    def PeekNamedPipe(self, handle: int, *arguments: Any) -> int:
+        held = self.pipes[handle]
+        if held is None:
+            self.error = kernel32.BROKEN_PIPE
+            return 0
+        arguments[3]._obj.value = held
+        return 1
+
+    def CreateJobObjectW(self, *_: None) -> int:
+        handle = 1000 + len(self.jobs)
+        self.jobs[handle] = {"processes": [], "ended": None, "closed": False}
+        return handle
+
+    def SetInformationJobObject(self, handle: int, kind: int, limits: Any, size: int) -> int:
+        assert kind == 9  # JobObjectExtendedLimitInformation
+        self.jobs[handle]["limits"] = bytes(ctypes.string_at(ctypes.addressof(limits._obj), size))
+        return 1
+
+    def AssignProcessToJobObject(self, handle: int, process: int) -> int:
+        self.jobs[handle]["processes"].append(process)
+        return 1
+
+    def TerminateJobObject(self, handle: int, code: int) -> int:
+        self.jobs[handle]["ended"] = code
+        return 1
+
+    def GetCurrentProcess(self) -> int:
+        return -1
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeKernel32:
+    found = FakeKernel32()
+    for module in (kernel32, windows, windows_files):
+        monkeypatch.setattr(module, "kernel32", lambda: found)
+    monkeypatch.setattr(windows_files, "last_error", lambda: found.error)
+    monkeypatch.setattr(windows_files, "handle_of", lambda descriptor: descriptor + 100)
+    return found
+
+
+def test_a_lock_is_held_until_it_is_given_back(fake: FakeKernel32, tmp_path: Path) -> None:
+    lock = windows_files.lock_path(tmp_path)
+    with pytest.raises(TakenError):
+        windows_files.lock_path(tmp_path / ".")
+    other = windows_files.lock_path(tmp_path / "other")
+    windows_files.unlock(lock)
+    again = windows_files.lock_path(tmp_path)
+    windows_files.unlock(again)
+    windows_files.unlock(other)
+    windows_files.unlock(-1)
+    assert fake.named == {}
+
+
+def test_positions_in_files_are_independent_of_each_other(tmp_path: Path) -> None:
+    descriptor = windows_files.open_record_file(tmp_path / "records")
+    try:
+        assert windows_files.write_at(descriptor, (b"one", memoryview(b"two")), 5) == 6
+        os.lseek(descriptor, 2, os.SEEK_SET)
+        assert windows_files.read_at(descriptor, 4, 7) == b"etwo"[:4]
+        assert os.lseek(descriptor, 0, os.SEEK_CUR) == 2
+        content = bytearray(8)
+        assert windows_files.read_into(descriptor, memoryview(content), 8) == 3
+        assert bytes(content) == b"two\0\0\0\0\0"
+        assert windows_files.read_at(descriptor, 3, 100) == b""
+    finally:
+        os.close(descriptor)
+
+
+def test_pipes_tell_filled_from_empty_and_closed(fake: FakeKernel32) -> None:
+    read, write = os.pipe()
+    try:
+        os.write(write, b"word")
+        fake.pipes = {read + 100: 4, 150: 0, 151: None}
+        assert windows_files.read_available(read, 3) == b"wor"
+        assert windows_files.read_available(50, 3) is None
+        assert windows_files.read_available(51, 3) == b""
+        assert windows_files.readable([50, 51, read], 9.0) == [(51, False), (read, True)]
+        assert windows_files.readable([50], 0.0) == []
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_limits_are_where_windows_looks_for_them() -> None:
+    """The offsets of a 64-bit system, from ``winnt.h``."""
+    limits = bytes(kernel32.limits_of(1 << 30, 1.5, ends_with_owner=True))
+    assert len(limits) == 144
+    assert int.from_bytes(limits[0:8], "little") == 15_000_000  # PerProcessUserTimeLimit
+    assert int.from_bytes(limits[16:20], "little") == 0x2 | 0x100 | 0x400 | 0x2000  # LimitFlags
+    assert int.from_bytes(limits[112:120], "little") == 1 << 30  # ProcessMemoryLimit
+    plain = bytes(kernel32.limits_of(None, None, ends_with_owner=False))
+    assert int.from_bytes(plain[16:20], "little") == 0x400
+
+
+class FakeProcess:
+    def __init__(self, pid: int) -> None:
+        self.pid, self._handle, self.code = pid, 7, None
+        self.killed = False
+
+    def poll(self) -> int | None:
+        return self.code
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+def test_a_child_is_ended_with_all_of_its_job(
+    fake: FakeKernel32, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process: Any = FakeProcess(12345)
+    job = kernel32.Job()
+    assert job.take(process._handle)
+    monkeypatch.setitem(windows._jobs, process.pid, job)
+    windows.end_child(process)
+    assert process.killed
+    (held,) = fake.jobs.values()
+    assert windows.was_killed(held["ended"])
+    assert held["processes"] == [7]
+    windows.end_family(process, "folder", alive=True)
+    assert not held["closed"]
+    windows.end_family(process, "folder")
+    assert held["closed"]
+    windows.end_family(process, "folder")  # once more, as after an interruption
+    assert process.pid not in windows._jobs
+
+
+def test_own_limits_last_as_long_as_the_process(fake: FakeKernel32) -> None:
+    before = len(windows._own_limits)
+    windows.limit_memory(1 << 20)
+    windows.limit_processor_time(3)
+    assert len(windows._own_limits) == before + 2
+    assert [job["processes"] for job in fake.jobs.values()] == [[-1], [-1]]
+    del windows._own_limits[before:]
+    assert all(job["closed"] for job in fake.jobs.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (0, None), (1, None), (3, None),
+        (0xC0000005, "SIGSEGV"), (0xC0000005 - (1 << 32), "SIGSEGV"), (0xC0000409, "SIGABRT"),
+        (0xC0000135, "exception 0xC0000135"),
+    ],
+)  # fmt: skip
+def test_exit_codes_of_windows_are_named(code: int, name: str | None) -> None:
+    assert windows.kind_of_crash(code) == name
+    assert not windows.was_killed(code)

@@ -1,0 +1,482 @@
+"""Linux, macOS and other POSIX systems. What only Linux has is left out elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import resource
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from fmident.operating_system import linux
+from fmident.operating_system.contract import TakenError
+
+if TYPE_CHECKING:
+    import subprocess
+
+assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
+
+COPIES_PROCESSES = True
+"""Whether :func:`in_a_copy` works."""
+
+ENDED_FOR_PROCESSOR_TIME = (-signal.SIGXCPU,)
+"""How a process ends that :func:`limit_processor_time` has stopped."""
+
+ENDED_FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV)
+"""How a process may end that gets no more memory and does not see to that."""
+
+_F_SETSIG = 10  # of Linux, and missing in the module fcntl before Python 3.12
+_C = ctypes.CDLL(None)
+_C.dlclose.argtypes = (ctypes.c_void_p,)
+
+
+# ------------------------------------------------------------------------------------------- locks
+
+
+def lock_path(path: Path) -> int:
+    """Lock a folder or a file until :func:`unlock`, or until this process ends, however it does.
+
+    Returns
+    -------
+    int
+        What holds the lock; -1 where the file system keeps none.
+
+    Raises
+    ------
+    TakenError
+        It is held already.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return -1
+    try:
+        # Unlike record locks these last until this very descriptor is closed.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise TakenError(str(path)) from None
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def unlock(lock: int) -> None:
+    """Give back what :func:`lock_path` returned; nothing happens for -1."""
+    if lock >= 0:
+        os.close(lock)
+
+
+def lock_record_file(descriptor: int) -> None:
+    """Lock an open file for this process, but not for its children.
+
+    POSIX: a record lock, which is gone as soon as the process closes any descriptor of the file.
+
+    Raises
+    ------
+    OSError
+        Another process holds it (EACCES, EAGAIN, EDEADLK), or there are no locks.
+    """
+    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def remove_locked_file(path: Path, descriptor: int) -> None:
+    """Remove a file that is locked by an open descriptor, and close that."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+    os.close(descriptor)
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def open_record_file(path: Path) -> int:
+    """Open a file to read and write, made when missing; children do not get it."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def read_at(descriptor: int, count: int, offset: int) -> bytes:
+    """Read at a place, by any thread; fewer bytes at the end of the file."""
+    return os.pread(descriptor, count, offset)
+
+
+def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
+    """Read at a place into memory; return how many bytes were there."""
+    return os.preadv(descriptor, (buffer,), offset)
+
+
+def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
+    """Write pieces one after the other at a place; return how many bytes were written."""
+    if len(pieces) == 1:
+        return os.pwrite(descriptor, pieces[0], offset)
+    return os.pwritev(descriptor, pieces, offset)
+
+
+def write_room(descriptor: int, offset: int, count: int) -> None:
+    """Have a file grow by room that is going to be written, where that can be."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # no room for that much, or not in such a file
+            os.posix_fallocate(descriptor, offset, count)
+
+
+def synchronise(descriptor: int) -> None:
+    """Wait until the content of a file is on the disk."""
+    if sys.platform == "linux":
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
+def memory_file(name: str, size: int = 0) -> int:
+    """Return the descriptor of a new file in memory, or on disk where there is no such thing.
+
+    It has no name in the file system: nothing is left of it.
+    """
+    descriptor = _memory_file(name)
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+def _memory_file(name: str) -> int:
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError, OSError):
+            return os.memfd_create(name, os.MFD_CLOEXEC)
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+@contextmanager
+def come_back() -> Iterator[None]:
+    """Come back to the working directory, whatever native code makes of it."""
+    try:
+        folder = os.open(".", os.O_RDONLY)
+    except OSError:  # no way back
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.fchdir(folder)
+        os.close(folder)
+
+
+def belongs_to_user(found: os.stat_result) -> bool:
+    """Return whether what :func:`os.stat` has found belongs to the user of this process."""
+    return found.st_uid == os.geteuid()
+
+
+def is_administrator() -> bool:
+    """Return whether this process may install programs for all."""
+    return os.geteuid() == 0
+
+
+# --------------------------------------------------------------------------------------- processes
+
+
+def start_child(
+    command: Sequence[str],
+    passed: Sequence[int] = (),
+    *,
+    stdin: int | IO[bytes] | None = None,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    env: dict[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a process that leads a group of its own; Ctrl-C is for the parent alone.
+
+    Parameters
+    ----------
+    command
+        Program and arguments. What :func:`passed_on` takes follows, one for each of `passed`.
+    passed
+        Descriptors that the child gets.
+    stdin, stdout, stderr, env
+        As for :class:`subprocess.Popen`.
+    """
+    import subprocess  # many processes import this module, few start others
+
+    return subprocess.Popen(
+        [*command, *map(str, passed)],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=passed,
+        start_new_session=True,
+        env=env,
+    )
+
+
+def passed_on(argument: str) -> int:
+    """Return, in the child, the descriptor that an argument stands for."""
+    return int(argument)
+
+
+def own_group() -> dict[str, Any]:
+    """Return arguments of :class:`subprocess.Popen` that keep Ctrl-C from a process."""
+    return {"start_new_session": True}
+
+
+def end_child(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process of :func:`start_child` and its group, if it lives."""
+    if process.poll() is None:  # else the number may be another's by now
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+
+
+def end_family(
+    process: subprocess.Popen[bytes], folder: str | os.PathLike[str], *, alive: bool = False
+) -> None:
+    """Kill all that a process of :func:`start_child` has started, however it has hidden it.
+
+    Linux: all processes of its session, and all that have `folder` or one in it as TMPDIR.
+    Elsewhere: its process group.
+
+    Parameters
+    ----------
+    process
+        The process; it is killed, too, if it lives.
+    folder
+        Its temporary folder, which no other process has.
+    alive
+        Whether it is called again later, when the process has ended.
+    """
+    if sys.platform == "linux":
+        linux.end_relatives(process.pid, folder)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def end_process(pid: int) -> None:
+    """Kill a process at once; nothing happens if it is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def tie_to_parent(descriptor: int) -> None:
+    """End this process, and those it has started, when the other end of the pipe is closed.
+
+    The parent holds the writing end of a pipe, the child the reading end. When the parent is
+    gone, however it went, Linux sends the child and all of its process group a signal: native
+    code that hangs in a loop cannot prevent that. (A thread that reads the pipe, as elsewhere,
+    could not be sure to get its turn; the parent-death signal of Linux follows the parent's
+    thread, not the parent.)
+    """
+    if sys.platform == "linux":
+        leads = os.getpgrp() == os.getpid()
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpid() if leads else os.getpid())
+        fcntl.fcntl(descriptor, _F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
+    else:
+        threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+    if select.select([descriptor], [], [], 0)[0]:  # gone already
+        os._exit(1)
+
+
+def _watch(descriptor: int) -> None:
+    os.read(descriptor, 1)
+    os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of orphans among the descendants of this process, where Linux allows it."""
+    if sys.platform == "linux":
+        linux.become_subreaper()
+
+
+def hide_core_files() -> None:
+    """Write no core file when this process crashes."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_memory(size: int) -> None:
+    """Limit the address space of this process, in bytes."""
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def limit_processor_time(seconds: int) -> None:
+    """Limit the processor time of this process."""
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if most == resource.RLIM_INFINITY or most > seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
+
+
+def offer_to_be_ended_first() -> None:
+    """Have the system end this process before others when memory is short."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("900")
+
+
+def in_a_copy(work: Callable[[], bytes]) -> bytes:
+    """Return what `work` returns in a copy of this process; nothing if the copy dies.
+
+    Only for processes that have one thread.
+    """
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            found = work()
+            with os.fdopen(write, "wb") as stream:
+                stream.write(found)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        content = stream.read()
+    os.waitpid(pid, 0)
+    return content
+
+
+def kind_of_crash(code: int) -> str | None:
+    """Return the name of the signal that ended a process; ``None`` if it has ended by itself."""
+    if code >= 0:
+        return None
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def was_killed(code: int) -> bool:
+    """Return whether a process was ended from outside, by what cannot be caught."""
+    return code == -signal.SIGKILL
+
+
+# ------------------------------------------------------------------------------------------- pipes
+
+
+def without_waiting(descriptor: int) -> None:
+    """Prepare the reading end of a pipe for :func:`read_available`."""
+    os.set_blocking(descriptor, False)
+
+
+def read_available(descriptor: int, count: int) -> bytes | None:
+    """Return what is in a pipe, ``b""`` when its other end is closed, ``None`` if nothing yet."""
+    try:
+        return os.read(descriptor, count)
+    except BlockingIOError:
+        return None
+
+
+def readable(descriptors: Sequence[int], seconds: float) -> list[tuple[int, bool]]:
+    """Wait until something is in one of some pipes, or one is closed.
+
+    Returns
+    -------
+    list
+        Descriptors, each with whether something is in there to be read; empty when the time
+        is over.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [(found, bool(event & select.POLLIN)) for found, event in poll.poll(1000.0 * seconds)]
+
+
+# ------------------------------------------------------------------------------------- the machine
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class PrivateMemory:
+    """Private memory of a process that is in use, in bytes.
+
+    What is shared with other processes or mapped from files does not count. Where the system
+    does not tell (it does on Linux and on Windows), the size is always 0.
+
+    Parameters
+    ----------
+    pid
+        The process; this one by default.
+    """
+
+    def __init__(self, pid: int | None = None) -> None:
+        path = Path("/proc", "self" if pid is None else str(pid), "statm")
+        try:
+            # Kept open: reading it again costs some microseconds.
+            self._file = os.open(path, os.O_RDONLY) if sys.platform == "linux" else -1
+        except OSError:
+            self._file = -1
+
+    def __call__(self) -> int:
+        """Return the size now; 0 for a process that has ended."""
+        if self._file < 0:
+            return 0
+        try:
+            _, resident, shared, *_ = os.pread(self._file, 200, 0).split()
+        except (OSError, ValueError):
+            return 0
+        return (int(resident) - int(shared)) * resource.getpagesize()
+
+    def close(self) -> None:
+        """Forget the process."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+
+def resident_bytes() -> float | None:
+    """Return the resident memory of this process; its greatest so far where only that is known."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return float(peak) if sys.platform == "darwin" else 1024.0 * peak
+    return float(pages * resource.getpagesize())
+
+
+# ------------------------------------------------------------------------------------- native code
+
+
+def flush_c_streams() -> None:
+    """Write out what native code has printed."""
+    _C.fflush(None)
+
+
+def allocator() -> tuple[int, int]:
+    """Return the addresses of C's ``calloc`` and ``free``."""
+    return _address(_C.calloc), _address(_C.free)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def text_formatter() -> int | None:
+    """Return the address of Windows' function behind ``vsnprintf``; ``None``: C has that itself."""
+    return None
+
+
+def unload_library(handle: int) -> None:
+    """Remove a shared library from the process."""
+    _C.dlclose(handle)
+
+
+def library_hint(message: str) -> str | None:
+    """Return what to do when the loader refuses a library, from its words, if they tell."""
+    if "failed to map segment" in message:
+        return "the temporary folder forbids programs (noexec); let TMPDIR name another one"
+    if "No such file" in message or "cannot open shared object" in message:
+        return "install the library that is named, or export the FMU without dependencies"
+    if "undefined symbol" in message:
+        return "the FMU was linked against something that is not here; export it as static"
+    return None
