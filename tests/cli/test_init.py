@@ -74,6 +74,8 @@ def readme_of(folder: Path) -> str:
 def test_an_unknown_example_is_answered_with_the_nearest(here: Path, capsys: Capture) -> None:
     assert main(["init", "--example", "slidercrank"]) == 2
     assert "nearest example: 'slider-crank'" in capsys.readouterr().err
+    assert main(["init", "--example", ""]) == 2
+    assert "there is no example ''" in capsys.readouterr().err
     assert list(here.iterdir()) == []
 
 

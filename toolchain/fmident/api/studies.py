@@ -101,14 +101,14 @@ def write_study(folder: str | Path, example: str | None = None) -> tuple[Path, .
     """
     folder = Path(folder)
     known = {e.name: e for e in examples()}
-    chosen = known.get(example or STARTER)
+    chosen = known.get(STARTER if example is None else example)
     if chosen is None:
         raise FmidentError(
             f"there is no example '{example}'",
             hint=f"{did_you_mean(str(example), known, kind='example')}; 'fmident init --list'",
             code=Code.UNKNOWN_NAME,
         )
-    _refuse_used(folder, f"--example {example} " if example else "")
+    _refuse_used(folder, "" if example is None else f"--example {example} ")
     written = []
     # FMUs are built into it: 'fmident build' without -o looks for this folder.
     (folder / "fmus").mkdir(parents=True, exist_ok=True)
