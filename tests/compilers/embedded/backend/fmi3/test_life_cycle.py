@@ -89,7 +89,7 @@ def test_nothing_but_inputs_is_set_within_a_step(fmus3: Builder3) -> None:
     with fmus3.open("integrator", wrong, ["u"]) as fmu:
         fmu.initialize()
         fmu.step(0.0, 0.1)
-    assert refused == ["fmi3SetFloat64: 'k' cannot be set within a step: it is no input"]
+    assert refused == ["fmi3SetFloat64: 'k' cannot be set within a step: it is not an input"]
 
 
 @pytest.mark.parametrize("serialized", [False, True])

@@ -73,11 +73,11 @@ fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference refere
   return fmi3OK;
 }
 
-/* Within a step inputs are told where they lead. */
+/* Within a step an input receives its value at the end of the step. */
 static fmi3Status set_end(const Instance *m, Host *host, unsigned reference, double value) {
   const unsigned u = reference - FMIDENT_VR_U;
   if (u >= FMIDENT_NU) {
-    fmident_log(m, fmi2Error, "fmi3SetFloat64: '%s' cannot be set within a step: it is no input",
+    fmident_log(m, fmi2Error, "fmi3SetFloat64: '%s' cannot be set within a step: it is not an input",
                 reference < FMIDENT_VR_END ? fmident_names[reference] : "time");
     return fmi3Error;
   }
