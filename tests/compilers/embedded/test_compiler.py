@@ -127,8 +127,9 @@ def test_tolerance_is_checked(request_: BuildRequest, tolerance: float) -> None:
 
 
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FMIDENT_SUNDIALS", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "absent")
     message = EmbeddedCompiler().unavailable()
     assert message is not None
-    assert "holds no static SUNDIALS" in message
+    assert "the C compiler 'absent' named by CC is not on the path" in message
     assert "To get it:" in message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
 from fmident.compilers.libraries import installed_library, installed_names, own_source
 from fmident.compilers.openmodelica.installed import name_of
+from fmident.compilers.platforms import platform_names
 from fmident.compilers.staleness import is_stale, source_files
 from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 
@@ -65,7 +66,9 @@ def build(
     compiler: str = "auto",
     tolerance: float | None = None,
     options: Mapping[str, object] | None = None,
+    platforms: Sequence[str] = (),
     force: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Compile a class unless its FMU is up to date.
 
@@ -83,8 +86,13 @@ def build(
         Name of a compiler, or ``"auto"``.
     tolerance, options
         As in :class:`~fmident.compilers.base.BuildRequest`.
+    platforms
+        What the FMU is to hold binaries for: names of FMI 2.0 or 3.0, or ``"all"``; none for
+        this machine's.
     force
         Build in any case.
+    progress
+        Is told in a line what is being done, where it may take long.
 
     Raises
     ------
@@ -100,7 +108,15 @@ def build(
     return _build(
         host,
         choose_compiler(host, compiler),
-        BuildRequest(class_name, library.sources, output, tolerance, dict(options or {})),
+        BuildRequest(
+            class_name,
+            library.sources,
+            output,
+            tolerance,
+            dict(options or {}),
+            platform_names(platforms),
+            progress,
+        ),
         force,
         elsewhere="give another place with -o",
     )
@@ -136,13 +152,14 @@ def build_class(
     compiler: str = "auto",
     tolerance: float | None = None,
     options: Mapping[str, object] | None = None,
+    platforms: Sequence[str] = (),
     force: bool = False,
 ) -> Path:
     """Compile a Modelica class unless its FMU is up to date, and return the FMU.
 
     Parameters
     ----------
-    class_name, sources, output, compiler, tolerance, options, force
+    class_name, sources, output, compiler, tolerance, options, platforms, force
         As for :func:`build`.
 
     Raises
@@ -160,6 +177,7 @@ def build_class(
         compiler=compiler,
         tolerance=tolerance,
         options=options,
+        platforms=platforms,
         force=force,
     ).fmu
 

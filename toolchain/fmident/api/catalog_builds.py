@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from fmident.api.builds import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.platforms import platform_names
 from fmident.compilers.staleness import is_stale
 from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 from fmident.validation import plan_fmu, validate
@@ -71,6 +72,7 @@ def build_catalog(
     *,
     compiler: str = "auto",
     folder: Path | None = None,
+    platforms: Sequence[str] = (),
     force: bool = False,
 ) -> Iterator[EntryBuild]:
     """Build what the catalogue holds, one entry after the other.
@@ -85,6 +87,8 @@ def build_catalog(
         A name, or ``"auto"``: of each entry's compilers the first that runs here.
     folder
         Where the FMUs go; the catalogue's own folder by default.
+    platforms
+        What the FMUs are to hold binaries for; none for what the catalogue says.
     force
         Build also what is up to date.
 
@@ -107,7 +111,9 @@ def build_catalog(
         if name is None:
             yield EntryBuild(entry, "left out", "", target, reason=why_not)
         else:
-            yield _build_entry(entry, name, compilers.get(name), target, force)
+            yield _build_entry(
+                entry, name, compilers.get(name), target, force, platform_names(platforms)
+            )
 
 
 class _Compilers:
@@ -154,7 +160,12 @@ class _Compilers:
 
 
 def _build_entry(
-    entry: Entry, name: str, compiler: Compiler, target: Path, force: bool
+    entry: Entry,
+    name: str,
+    compiler: Compiler,
+    target: Path,
+    force: bool,
+    platforms: tuple[str, ...],
 ) -> EntryBuild:
     settings = entry.settings_of(name)
     try:
@@ -164,6 +175,7 @@ def _build_entry(
             target,
             settings.tolerance,
             dict(settings.options),
+            platforms or entry.platforms,
         )
     except CompilationError as error:
         return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))

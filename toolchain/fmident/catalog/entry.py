@@ -169,6 +169,9 @@ class Entry:
     step_tube
         How much the results with the communication step h, h/2 and 2h may differ, over
         the range of each signal.
+    platforms
+        What its FMU holds binaries for, by the names of FMI 2.0; none for the platform of the
+        machine that builds it.
     line
         Of the catalogue, for messages.
     """
@@ -182,6 +185,7 @@ class Entry:
     references: tuple[ReferenceExperiment, ...]
     smoke: SmokeExperiment
     step_tube: float = 1e-4
+    platforms: tuple[str, ...] = ()
     line: int | None = None
 
     def settings_of(self, compiler: str) -> BuildSettings:

@@ -19,7 +19,8 @@ from fmident.catalog.entry import (
     Signal,
     SmokeExperiment,
 )
-from fmident.errors import Code, Location, UnitError, did_you_mean
+from fmident.compilers.platforms import platform_names
+from fmident.errors import Code, CompilationError, Location, UnitError, did_you_mean
 from fmident.toml_file import Section, Source, parse_toml
 from fmident.units import parse_unit
 
@@ -116,10 +117,12 @@ class _Library:
         sources: tuple[Path, ...],
         compilers: tuple[str, ...],
         settings: Mapping[str, BuildSettings],
+        platforms: tuple[str, ...],
     ) -> None:
         self.sources = sources
         self.compilers = compilers
         self.settings = settings
+        self.platforms = platforms
 
 
 def _library(section: Section) -> _Library:
@@ -133,8 +136,21 @@ def _library(section: Section) -> _Library:
             raise section.error(f"there is no source '{path}'", "sources", code=Code.UNKNOWN_NAME)
     compilers = section.words("compilers") or ("embedded", "openmodelica")
     settings = _settings(section, compilers)
+    platforms = _platforms(section, ())
     section.finish()
-    return _Library(paths, compilers, settings)
+    return _Library(paths, compilers, settings, platforms)
+
+
+def _platforms(section: Section, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    names = section.words("platforms")
+    if names is None:
+        return otherwise
+    try:
+        return platform_names(names)
+    except CompilationError as error:
+        raise section.error(
+            str(error.message), "platforms", hint=error.hint, code=error.code
+        ) from None
 
 
 def _settings(
@@ -201,6 +217,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
         references=references,
         smoke=smoke,
         step_tube=_positive(section, "step_tube", Entry.step_tube),
+        platforms=_platforms(section, library.platforms),
         line=section.source.where(section.keys).line,
     )
     section.finish()

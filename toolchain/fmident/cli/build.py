@@ -64,6 +64,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--compiler", default="auto", metavar="NAME", help="'fmident plugins' lists them"
     )
     parser.add_argument(
+        "--platforms",
+        type=_names,
+        default=(),
+        metavar="NAME,...",
+        help="what the FMU holds binaries for: linux64, win64, darwin64, linux-aarch64, "
+        "darwin-aarch64, or all; by default this machine's",
+    )
+    parser.add_argument(
         "--tolerance",
         type=positive,
         metavar="NUMBER",
@@ -89,6 +97,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="build even when up to date")
     add_annotations(parser)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas; an argparse type."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -127,7 +140,9 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
         compiler=arguments.compiler,
         tolerance=arguments.tolerance,
         options=options,
+        platforms=arguments.platforms,
         force=arguments.force,
+        progress=tell,
     )
     if built.result is None:
         say(f"{built.fmu} is up to date; --force builds it again")
@@ -200,6 +215,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
         catalog,
         compiler=arguments.compiler,
         folder=arguments.output,
+        platforms=arguments.platforms,
         force=arguments.force,
     ):
         done.append(build)

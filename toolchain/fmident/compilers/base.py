@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,11 @@ class BuildRequest:
         annotation, else 1e-6.
     options
         Options of the compiler, by name.
+    platforms
+        What the FMU is to hold binaries for, by the names of
+        :mod:`fmident.compilers.platforms`; none for this machine's.
+    progress
+        Is told in a line what is being done, where it may take long.
     """
 
     class_name: str
@@ -36,6 +42,8 @@ class BuildRequest:
     output: Path
     tolerance: float | None = None
     options: dict[str, object] = field(default_factory=dict)
+    platforms: tuple[str, ...] = ()
+    progress: Callable[[str], None] = field(default=lambda _: None, compare=False)
 
 
 @dataclass(frozen=True)

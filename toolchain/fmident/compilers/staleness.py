@@ -16,6 +16,7 @@ from typing import Any
 
 from fmident._json import loads_json
 from fmident.compilers.base import BuildRequest, Compiler
+from fmident.fmu.archive import platform_folder
 
 RECORD_NAME = "fmident.json"
 RECORD_PATH = f"resources/{RECORD_NAME}"
@@ -67,6 +68,7 @@ def make_record(request: BuildRequest, compiler: Compiler) -> dict[str, Any]:
         "sources": source_hash(request.sources),
         "tolerance": request.tolerance,
         "options": request.options,
+        "platforms": request.platforms or (platform_folder(),),
     }
     return dict(json.loads(json.dumps(record, default=str, sort_keys=True)))
 
@@ -102,6 +104,6 @@ def is_stale(fmu: Path, request: BuildRequest, compiler: Compiler) -> bool:
     -------
     bool
         ``True`` when the file or its record is missing, or class, sources, tolerance,
-        options or compiler (its version, for the embedded one its code too) differ.
+        options, platforms or compiler (its version, for the embedded one its code too) differ.
     """
     return read_record(fmu) != make_record(request, compiler)

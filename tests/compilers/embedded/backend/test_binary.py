@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.layout import make_layout
-from fmident.compilers.embedded.backend.toolchain import (
+from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_compiler
+from fmident.compilers.embedded.backend.compiling.toolchain import (
+    all_sources,
     compile_binary,
-    find_compiler,
     find_fmi_headers,
-    find_toolchain,
 )
+from fmident.compilers.embedded.backend.layout import make_layout
+from fmident.compilers.platforms import this_platform
 
 from .conftest import MODELS, Builder
 
@@ -58,7 +59,8 @@ def test_runtime_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     model = MODELS[name]()
     code = generate(model, make_layout(model), guid="{0}", tolerance=1e-6)
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wno-type-limits", "-Wno-unused-parameter"]
-    compile_binary(find_toolchain(), tmp_path, code, warnings=[*warnings, "-Werror"])
+    compiler = compiler_for(this_platform(), tmp_path)
+    compile_binary(compiler, tmp_path, all_sources("2.0", code), warnings=[*warnings, "-Werror"])
 
 
 def trajectory(fmus: Builder, name: str, factor: float) -> list[list[float]]:

@@ -15,9 +15,11 @@ from scipy.linalg import expm
 from fmident.arrays import F64
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.backend.codegen import generate
+from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
+from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
 from fmident.compilers.embedded.backend.layout import make_layout
-from fmident.compilers.embedded.backend.toolchain import compile_binary, find_toolchain
 from fmident.compilers.embedded.frontend import load_model
+from fmident.compilers.platforms import this_platform
 from fmident.errors import Code, SimulationError
 from fmident.fmu.sensitivities import differentiable
 
@@ -487,4 +489,5 @@ def test_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     model, *_ = load_model(f"Across.{name}", (SOURCE,))
     code = generate(model, make_layout(model), guid="{0}", tolerance=1e-6)
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wno-type-limits", "-Wno-unused-parameter"]
-    compile_binary(find_toolchain(), tmp_path, code, warnings=[*warnings, "-Werror"])
+    compiler = compiler_for(this_platform(), tmp_path)
+    compile_binary(compiler, tmp_path, all_sources("2.0", code), warnings=[*warnings, "-Werror"])

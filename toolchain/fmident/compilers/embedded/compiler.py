@@ -14,13 +14,14 @@ from pathlib import Path
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
+from fmident.compilers.platforms import read_platforms
 from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
 from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
 _PYTHON_PACKAGES = ("rumoca", "casadi")
-_OPTIONS = ("optimization", "integrator", "fmi")
+_OPTIONS = ("optimization", "integrator", "fmi", "sources")
 
 
 class EmbeddedCompiler(Compiler):
@@ -35,6 +36,8 @@ class EmbeddedCompiler(Compiler):
         ``rosenbrock`` (Rodas5P) or ``cvode`` (BDF).
     ``fmi``
         Version of FMI: ``"2.0"`` (default) or ``"3.0"``, in which arrays stay arrays.
+    ``sources``
+        Whether the FMU holds its C sources, so that anyone can compile it; default true.
     """
 
     name = "embedded"
@@ -47,7 +50,7 @@ class EmbeddedCompiler(Compiler):
                     f"the Python package '{package}' is missing. To get it: pip install {package}"
                 )
         # Imported late: CasADi takes a second to load, and listing compilers must be quick.
-        from fmident.compilers.embedded.backend.toolchain import missing_tools
+        from fmident.compilers.embedded.backend.compiling.toolchain import missing_tools
 
         return missing_tools()
 
@@ -59,6 +62,7 @@ class EmbeddedCompiler(Compiler):
         """Compile one class; see :class:`~fmident.compilers.base.Compiler`."""
         begin = time.perf_counter()
         chosen = _options(request)
+        platforms = read_platforms(request.platforms)
         from fmident.compilers.embedded.backend import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
@@ -72,6 +76,9 @@ class EmbeddedCompiler(Compiler):
                 optimization=chosen.optimization,
                 integrator=chosen.integrator,
                 version=chosen.version,
+                platforms=platforms,
+                with_sources=chosen.sources,
+                progress=request.progress,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
         except (RecursionError, MemoryError) as error:
@@ -106,6 +113,7 @@ class _Options:
     optimization: int
     integrator: str
     version: Version
+    sources: bool
 
 
 def _options(request: BuildRequest) -> _Options:
@@ -132,7 +140,11 @@ def _options(request: BuildRequest) -> _Options:
         raise CompilationError(
             f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
         )
-    return _Options(level, integrator, _version(request.options.get("fmi", "2.0")))
+    with_sources = request.options.get("sources", True)
+    if not isinstance(with_sources, bool):
+        raise CompilationError(f"option 'sources' is {with_sources!r}", hint="give true or false")
+    version = _version(request.options.get("fmi", "2.0"))
+    return _Options(level, integrator, version, with_sources)
 
 
 def _version(given: object) -> Version:

@@ -27,6 +27,7 @@ from fmident.compilers.openmodelica.availability import (
     why_unavailable,
 )
 from fmident.compilers.openmodelica.compiling import build_environment
+from fmident.compilers.openmodelica.cross import omc_platforms
 from fmident.compilers.openmodelica.installed import find_omc
 from fmident.compilers.openmodelica.interface import (
     calculated_from,
@@ -89,6 +90,7 @@ class OpenModelicaCompiler(Compiler):
         """Compile one class, see :class:`OpenModelicaOptions` for the options."""
         begin = time.monotonic()
         options = parse_options(request.options)
+        omc_platforms(request.platforms, options.platforms)  # refused before anything is done
         plan = plan_loading(request.class_name, request.sources)
         deadline = Deadline(options.timeout)
         with ScratchFolder("openmodelica") as scratch:
@@ -225,7 +227,8 @@ class _Build:
         """Build an FMU; return where it is."""
         options = self.options
         prefix = re.sub(r"\W", "_", self.request.class_name)
-        platforms = ", ".join(quoted(p) for p in options.platforms)
+        targets = omc_platforms(self.request.platforms, options.platforms)
+        platforms = ", ".join(quoted(p) for p in targets)
         place = self.folder / purpose  # one folder per build: omc would reuse what it finds
         place.mkdir()
         contained = options.session == "docker"

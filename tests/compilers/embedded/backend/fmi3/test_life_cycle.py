@@ -10,13 +10,15 @@ import pytest
 from fmpy.fmi1 import FMICallException
 
 from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.fmi3 import fmi3_code
-from fmident.compilers.embedded.backend.layout import make_layout
-from fmident.compilers.embedded.backend.toolchain import (
+from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
+from fmident.compilers.embedded.backend.compiling.toolchain import (
+    all_sources,
     compile_binary,
     find_fmi_headers,
-    find_toolchain,
 )
+from fmident.compilers.embedded.backend.fmi3 import fmi3_code
+from fmident.compilers.embedded.backend.layout import make_layout
+from fmident.compilers.platforms import this_platform
 
 from ..test_binary import linux_only, output_of
 from .conftest import ALL, Builder3, Fmu3
@@ -242,4 +244,6 @@ def test_runtime_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     layout = make_layout(model)
     code = generate(model, layout, guid="{0}", tolerance=1e-6) | fmi3_code(model, layout)
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wno-type-limits", "-Wno-unused-parameter"]
-    compile_binary(find_toolchain(), tmp_path, code, warnings=[*warnings, "-Werror"])
+    sources = all_sources("3.0", code)
+    compiler = compiler_for(this_platform(), tmp_path)
+    compile_binary(compiler, tmp_path, sources, "3.0", warnings=[*warnings, "-Werror"])

@@ -12,7 +12,7 @@
     the zip file, byte for byte reproducible
 """
 
+from fmident.compilers.embedded.backend.compiling.toolchain import missing_tools
 from fmident.compilers.embedded.backend.fmu import build_fmu
-from fmident.compilers.embedded.backend.toolchain import find_toolchain, missing_tools
 
-__all__ = ["build_fmu", "find_toolchain", "missing_tools"]
+__all__ = ["build_fmu", "missing_tools"]

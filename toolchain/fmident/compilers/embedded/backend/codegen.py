@@ -85,7 +85,7 @@ def generate(
     lanes = [linear_code(function, _SAME_IN_LANES) for function in along_lanes]
     batch = _of_batches(model, functions, integrator)
     return {
-        KIND_FILE: _kind(model),
+        KIND_FILE: _kind(model, integrator),
         SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
         BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
@@ -244,13 +244,20 @@ _ONE_MODEL = """\
 """
 
 
-def _kind(model: OdeModel) -> str:
+def needs_cvode(model: OdeModel, integrator: str) -> bool:
+    """Return whether CVODE may integrate the model: the other integrators are not for it."""
+    large = len(model.states) > LARGEST_ROSENBROCK and not (model.events or model.constraints)
+    return bool(model.states) and (integrator == "cvode" or (integrator == "auto" and large))
+
+
+def _kind(model: OdeModel, integrator: str) -> str:
     """Return what files of the runtime know that are compiled once for all models of a kind."""
     kinds = {
         "STATES": bool(model.states),
         "EVENTS": model.events is not None,
         "ITERATIONS": model.loops is not None,
         "CONSTRAINED": model.constraints is not None,
+        "CVODE": needs_cvode(model, integrator),
     }
     return "".join(f"#define FMIDENT_{name} {int(value)}\n" for name, value in kinds.items())
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from fmident.compilers.embedded.backend.archive import write_archive
-from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate
-from fmident.compilers.embedded.backend.description import (
-    GUID_PLACEHOLDER,
-    fmi2,
-    fmi3,
-    model_identifier,
-)
+from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate, needs_cvode
+from fmident.compilers.embedded.backend.compiling import sundials
+from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
+from fmident.compilers.embedded.backend.compiling.formats import universal_binary
+from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
+from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
+from fmident.compilers.embedded.backend.description.build import write_build_description
+from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
+from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
-from fmident.compilers.embedded.backend.toolchain import (
-    compile_binary,
-    find_toolchain,
-    platform_folder,
-    platform_tuple,
-    runtime_files,
-)
 from fmident.compilers.embedded.model import OdeModel, Version
+from fmident.compilers.platforms import Platform, this_platform
 from fmident.errors import CompilationError
 from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES
 from fmident.fmu.processes.scratch import ScratchFolder
@@ -50,7 +47,10 @@ def build_fmu(
     optimization: int = 2,
     integrator: str = "auto",
     version: Version = "2.0",
+    platforms: Sequence[Platform] = (),
+    with_sources: bool = True,
     resources: Mapping[str, bytes] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write the FMU of a model.
 
@@ -70,8 +70,14 @@ def build_fmu(
         One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
     version
         Of FMI.
+    platforms
+        What it holds binaries for; none for this machine's.
+    with_sources
+        Whether it holds the C sources, too.
     resources
         Further files, name in the archive's folder ``resources`` to content.
+    progress
+        Is told in a line what is being done, where it may take long.
 
     Raises
     ------
@@ -84,40 +90,76 @@ def build_fmu(
             f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
         )
-    toolchain = find_toolchain(states=bool(model.states))
     used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
-    writer = fmi3 if version == "3.0" else fmi2
-    description = writer.write_description(
-        model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
-    )
     code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used, integrator=integrator)
     if version == "3.0":
         code |= fmi3_code(model, layout)
-    runtime = [f.read_text() for f in runtime_files(version)]
-    guid = content_guid(description, *code.values(), *runtime, str(optimization))
-    code = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in code.items()}
-    with ScratchFolder("c") as folder:
-        try:
-            binary = compile_binary(toolchain, folder.path, code, optimization=optimization)
-        except CompilationError:
-            folder.keep()  # the error names it
-            raise
-    system, suffix = platform_folder()
-    if version == "3.0":
-        system = platform_tuple()
-    library = f"binaries/{system}/{model_identifier(model.name)}{suffix}"
-    members = {
-        "modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode(),
-        library: binary,
+    with_cvode = needs_cvode(model, integrator)
+    sources = all_sources(version, {**code, **(sundials.sources() if with_cvode else {})})
+    compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
+    writer = fmi3 if version == "3.0" else partial(fmi2, source_files=compiled)
+    description = writer(
+        model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
+    )
+    if version == "3.0" and with_sources:
+        build = write_build_description(model_identifier(model.name), compiled)
+        sources["buildDescription.xml"] = build
+    texts = (sources[name] for name in sorted(sources))
+    guid = content_guid(description, *texts, str(optimization))
+    sources = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in sources.items()}
+    members = {"modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode()}
+    binaries = _binaries(
+        platforms or (this_platform(),),
+        sources,
+        version,
+        optimization=optimization,
+        progress=progress,
+    )
+    libraries = {
+        f"binaries/{folder}/{model_identifier(model.name)}{suffix}": content
+        for (folder, suffix), content in binaries.items()
     }
+    members |= libraries
     if integrator != "cvode" and model.constraints is None:
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()
-    if model.states and toolchain.sundials:
-        for licence in toolchain.sundials.licences:
-            members[f"documentation/licenses/SUNDIALS-{licence.name}.txt"] = licence.read_bytes()
+    if with_cvode:
+        for name, text in sundials.licences().items():
+            members[f"documentation/licenses/{name}"] = text.encode()
+    if with_sources:
+        members |= {f"sources/{name}": sources[name].encode() for name in sorted(sources)}
     for name, content in sorted((resources or {}).items()):
         members[f"resources/{name}"] = content
-    write_archive(output, members, executable=library)
+    write_archive(output, members, executables=libraries)
+
+
+def _binaries(
+    platforms: Sequence[Platform],
+    sources: Mapping[str, str],
+    version: Version,
+    *,
+    optimization: int,
+    progress: Callable[[str], None],
+) -> dict[tuple[str, str], bytes]:
+    """Return the library of each folder and suffix; one for both processors of macOS."""
+    found: dict[tuple[str, str], list[bytes]] = {}
+    for platform in platforms:
+        if len(platforms) > 1:
+            progress(f"compiling for {platform.name}")
+        with ScratchFolder("c") as folder:
+            try:
+                compiler = compiler_for(platform, folder.path)
+                binary = compile_binary(
+                    compiler, folder.path, sources, version, optimization=optimization
+                )
+            except CompilationError:
+                folder.keep()  # the error names it
+                raise
+        place = platform.tuple if version == "3.0" else platform.folder
+        found.setdefault((place, platform.suffix), []).append(binary)
+    return {
+        place: libraries[0] if len(libraries) == 1 else universal_binary(libraries)
+        for place, libraries in found.items()
+    }

@@ -93,19 +93,33 @@ Switching fmident_switching_step(Instance *instance, const Taken *taken);
 /* variational.c: a part of it, between two switches */
 void fmident_variational_part(Instance *instance, const Taken *taken, double begin, double end);
 
-/* cvode.c */
+/* bdf.c; with FMIDENT_CVODE */
 typedef enum {
   DONE,      /* `instance->x` holds the states at the communication point */
   TOO_CLOSE, /* a step of a few rounding errors of the time */
   FAILED     /* with the reason in `instance->trouble` or in a message */
 } Outcome;
 typedef struct Cvode Cvode;
+#if FMIDENT_CVODE
 Cvode *fmident_cvode_new(Instance *instance);
 void fmident_cvode_delete(Cvode *cvode);
 int fmident_cvode_restart(Instance *instance, Cvode *cvode, double t, const double *x);
 /* Adds to `cost` the operations that it took, as `FMIDENT_COST_RHS` counts them. */
 Outcome fmident_cvode_advance(Instance *instance, Cvode *cvode, double t_end, double *cost);
 const char *fmident_cvode_message(const Cvode *cvode);
+#else
+static inline Cvode *fmident_cvode_new(Instance *instance) { return (void)instance, NULL; }
+static inline void fmident_cvode_delete(Cvode *cvode) { (void)cvode; }
+static inline int fmident_cvode_restart(Instance *instance, Cvode *cvode, double t,
+                                        const double *x) {
+  return (void)instance, (void)cvode, (void)t, (void)x, 1;
+}
+static inline Outcome fmident_cvode_advance(Instance *instance, Cvode *cvode, double t_end,
+                                            double *cost) {
+  return (void)instance, (void)cvode, (void)t_end, (void)cost, FAILED;
+}
+static inline const char *fmident_cvode_message(const Cvode *cvode) { return (void)cvode, ""; }
+#endif
 
 #endif
 #endif

@@ -5,7 +5,7 @@ Source: FMI specification 2.0.4, sections 2.2, 3.3.1 and 4.3.1 (schema and meani
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from fmident.compilers.embedded.backend.description import (
     default_experiment,
@@ -28,7 +28,13 @@ from fmident.fmu.model_description.description import FrozenParameter
 
 
 def write_description(
-    model: OdeModel, layout: Layout, *, guid: str, generation_tool: str, tolerance: float
+    model: OdeModel,
+    layout: Layout,
+    *,
+    guid: str,
+    generation_tool: str,
+    tolerance: float,
+    source_files: Sequence[str] = (),
 ) -> str:
     """Return the text of ``modelDescription.xml``.
 
@@ -44,6 +50,8 @@ def write_description(
         Name and version of this compiler.
     tolerance
         Default relative tolerance.
+    source_files
+        What is to be compiled of the FMU's folder ``sources``.
     """
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
     moved = states_moved_at_events(model)
@@ -63,7 +71,7 @@ def write_description(
             },
             close=False,
         ),
-        *_interfaces(model),
+        *_interfaces(model, source_files),
         *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
         *log_categories(),
         default_experiment(model.experiment, tolerance),
@@ -77,7 +85,7 @@ def write_description(
     return "\n".join(lines) + "\n"
 
 
-def _interfaces(model: OdeModel) -> Iterable[str]:
+def _interfaces(model: OdeModel, source_files: Sequence[str]) -> Iterable[str]:
     both = {
         "modelIdentifier": model_identifier(model.name),
         "canNotUseMemoryManagementFunctions": "true",
@@ -88,13 +96,24 @@ def _interfaces(model: OdeModel) -> Iterable[str]:
     if offers_model_exchange(model):
         needed = needs_completed_steps(model)
         exchange = {"completedIntegratorStepNotNeeded": "false" if needed else "true"}
-        yield "  " + tag("ModelExchange", both | exchange)
+        yield from _interface("ModelExchange", both | exchange, source_files)
     steps = {
         "canHandleVariableCommunicationStepSize": "true",
         "canInterpolateInputs": "true",
         "maxOutputDerivativeOrder": "0",
     }
-    yield "  " + tag("CoSimulation", both | steps)
+    yield from _interface("CoSimulation", both | steps, source_files)
+
+
+def _interface(
+    name: str, attributes: Mapping[str, str | None], source_files: Sequence[str]
+) -> Iterable[str]:
+    yield "  " + tag(name, attributes, close=not source_files)
+    if source_files:
+        yield "    <SourceFiles>"
+        yield from ("      " + tag("File", {"name": file}) for file in source_files)
+        yield "    </SourceFiles>"
+        yield f"  </{name}>"
 
 
 def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:

@@ -1,7 +1,7 @@
 /* SUNDIALS CVODE: variable-order BDF with Newton's method and the analytic Jacobian. */
 #include "integrator.h"
 
-#if FMIDENT_STATES
+#if FMIDENT_CVODE
 
 #include <cvode/cvode.h>
 #include <math.h>
@@ -9,13 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sundials/sundials_config.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
-
-#if SUNDIALS_VERSION_MAJOR < 6
-#error "SUNDIALS 6 or newer is needed"
-#endif
 
 enum { MAXIMUM_STEPS = 1000000 };
 
@@ -55,28 +50,14 @@ static void keep_message(Cvode *s, const char *text) {
   snprintf(s->message, sizeof s->message, "%s", text ? text : "");
 }
 
-#if SUNDIALS_VERSION_MAJOR >= 7
-static void on_message(int line, const char *function, const char *file, const char *text,
-                       SUNErrCode code, void *integrator, SUNContext context) {
-  (void)line, (void)function, (void)file, (void)code, (void)context;
-  keep_message(integrator, text);
-}
-#else
 static void on_message(int code, const char *module, const char *function, char *text,
                        void *integrator) {
   (void)code, (void)module, (void)function;
   keep_message(integrator, text);
 }
-#endif
 
 static int set_up(Cvode *s, Instance *m) {
-#if SUNDIALS_VERSION_MAJOR >= 7
-  if (SUNContext_Create(SUN_COMM_NULL, &s->context)) return 1;
-  SUNContext_ClearErrHandlers(s->context);
-  if (SUNContext_PushErrHandler(s->context, on_message, s)) return 1;
-#else
   if (SUNContext_Create(NULL, &s->context)) return 1;
-#endif
   s->x = N_VNew_Serial(FMIDENT_NX, s->context);
   s->absolute_tolerance = N_VNew_Serial(FMIDENT_NX, s->context);
   s->matrix = SUNDenseMatrix(FMIDENT_NX, FMIDENT_NX, s->context);
@@ -85,9 +66,7 @@ static int set_up(Cvode *s, Instance *m) {
   s->linear_solver = SUNLinSol_Dense(s->x, s->matrix, s->context);
   s->cvode = CVodeCreate(CV_BDF, s->context);
   if (!s->linear_solver || !s->cvode) return 1;
-#if SUNDIALS_VERSION_MAJOR < 7
   if (CVodeSetErrHandlerFn(s->cvode, on_message, s)) return 1;
-#endif
   return CVodeInit(s->cvode, rhs, 0.0, s->x) || CVodeSetUserData(s->cvode, m) ||
          CVodeSStolerances(s->cvode, 1e-6, 1e-6) || /* replaced before the first step */
          CVodeSetLinearSolver(s->cvode, s->linear_solver, s->matrix) ||
@@ -162,5 +141,5 @@ Outcome fmident_cvode_advance(Instance *m, Cvode *s, double t_end, double *cost)
 const char *fmident_cvode_message(const Cvode *s) { return s->message; }
 
 #else
-typedef int fmident_no_integrator; /* an empty translation unit is not valid C */
+typedef int fmident_no_cvode; /* an empty translation unit is not valid C */
 #endif

@@ -22,7 +22,7 @@ MOST_KEPT = 400
 """Objects that are kept; older ones are removed."""
 
 _DIGEST = hashlib.sha256().digest_size
-_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 Run = Callable[[Sequence[str]], None]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend import objects
+from fmident.compilers.embedded.backend.compiling import objects
+from fmident.compilers.embedded.backend.compiling.objects import Unit, make_objects
+from fmident.compilers.embedded.backend.compiling.toolchain import missing_tools
 from fmident.compilers.embedded.backend.fmu import build_fmu
-from fmident.compilers.embedded.backend.objects import Unit, make_objects
-from fmident.compilers.embedded.backend.toolchain import missing_tools
 from fmident.errors import CompilationError
 
-from .conftest import oscillator
+from ..conftest import oscillator
 
 UNIT = Unit("a.c", ("-O2",))
 needs_tools = pytest.mark.skipif(missing_tools() is not None, reason="no C compiler or SUNDIALS")

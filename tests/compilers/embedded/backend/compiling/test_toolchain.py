@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend import build_fmu, find_toolchain, missing_tools
+from fmident.compilers.embedded.backend import build_fmu, missing_tools
 from fmident.compilers.embedded.backend.codegen import generate
+from fmident.compilers.embedded.backend.compiling import c_compilers
+from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_compiler
+from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
 from fmident.compilers.embedded.backend.layout import make_layout
-from fmident.compilers.embedded.backend.toolchain import (
-    compile_binary,
-    find_compiler,
-    find_sundials,
-)
+from fmident.compilers.platforms import this_platform
 from fmident.errors import CompilationError
 
-from .conftest import algebraic, oscillator
+from ..conftest import algebraic, oscillator
 
 needs_tools = pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
 
@@ -31,20 +29,12 @@ def executable(folder: Path, name: str) -> Path:
     return file
 
 
-def sundials_in(prefix: Path, *extra: str) -> Path:
-    (prefix / "include" / "cvode").mkdir(parents=True)
-    (prefix / "include" / "cvode" / "cvode.h").touch()
-    (prefix / "lib").mkdir()
-    for name in ("cvode", "nvecserial", "sunlinsoldense", "sunmatrixdense", *extra):
-        (prefix / "lib" / f"libsundials_{name}.a").touch()
-    return prefix
-
-
-def test_no_compiler_says_how_to_get_one(tmp_path: Path) -> None:
+def test_no_compiler_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c_compilers, "find_zig", lambda: None)
     message = missing_tools({"PATH": str(tmp_path)})
     assert message is not None
     assert "no C compiler" in message
-    assert "libsundials-dev" in message or "brew" in message or "conda" in message
+    assert 'pip install "fmident[cross]"' in message
 
 
 def test_cc_chooses_the_compiler(tmp_path: Path) -> None:
@@ -63,59 +53,12 @@ def test_compilers_are_tried_in_order(tmp_path: Path) -> None:
     assert find_compiler({"PATH": str(folder)}) == ("cc",)
 
 
-def test_named_place_of_sundials_is_the_only_one_searched(tmp_path: Path) -> None:
-    environment = {"PATH": os.environ.get("PATH", ""), "FMIDENT_SUNDIALS": str(tmp_path)}
-    assert find_sundials(environment) is None
-    message = missing_tools(environment)
-    assert message is not None
-    assert f"FMIDENT_SUNDIALS={tmp_path} holds no static SUNDIALS" in message
-
-
-def test_sundials_of_a_conda_environment(tmp_path: Path) -> None:
-    prefix = sundials_in(tmp_path / "conda")
-    (prefix / "include" / "sundials").mkdir()
-    licence = prefix / "include" / "sundials" / "LICENSE"
-    licence.touch()
-    found = find_sundials({"CONDA_PREFIX": str(prefix)})
-    assert found is not None
-    assert found.include == prefix / "include"
-    assert found.licences == (licence,)
-    assert [p.name for p in found.libraries] == [
-        "libsundials_cvode.a",
-        "libsundials_nvecserial.a",
-        "libsundials_sunlinsoldense.a",
-        "libsundials_sunmatrixdense.a",
-    ]
-
-
-def test_sundials_7_brings_its_core_library(tmp_path: Path) -> None:
-    found = find_sundials({"FMIDENT_SUNDIALS": str(sundials_in(tmp_path / "s", "core"))})
-    assert found is not None
-    assert found.libraries[-1].name == "libsundials_core.a"
-
-
-def test_incomplete_sundials_is_passed_over(tmp_path: Path) -> None:
-    prefix = sundials_in(tmp_path / "s")
-    (prefix / "lib" / "libsundials_nvecserial.a").unlink()
-    assert find_sundials({"FMIDENT_SUNDIALS": str(prefix)}) is None
-
-
 def test_building_without_tools_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     output = tmp_path / "a.fmu"
     with pytest.raises(CompilationError, match="'no-such-compiler' named by CC"):
         build_fmu(oscillator(), output, generation_tool="test")
     assert not output.exists()
-
-
-@needs_tools
-def test_model_without_states_needs_no_sundials(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FMIDENT_SUNDIALS", str(tmp_path))
-    build_fmu(algebraic(), tmp_path / "a.fmu", generation_tool="test")
-    with pytest.raises(CompilationError, match="holds no static SUNDIALS"):
-        build_fmu(oscillator(), tmp_path / "b.fmu", generation_tool="test")
 
 
 @needs_tools
@@ -126,7 +69,7 @@ def test_failure_of_the_c_compiler_shows_its_message_and_keeps_the_source(
     code = generate(model, make_layout(model), guid="{0}", tolerance=1e-6)
     code["model_data.c"] += "this is no C\n"
     with pytest.raises(CompilationError, match=r"model_data\.c:\d+") as caught:
-        compile_binary(find_toolchain(), tmp_path, code)
+        compile_binary(compiler_for(this_platform(), tmp_path), tmp_path, all_sources("2.0", code))
     assert str(tmp_path) in (caught.value.hint or "")
     assert (tmp_path / "model_data.c").read_text().endswith("this is no C\n")
 

@@ -1,0 +1,1 @@
+"""Compile C sources to the binaries of an FMU."""

@@ -1,0 +1,188 @@
+"""Which C compiler makes the binary of a platform, and with which options.
+
+For this machine's own platform a compiler that is installed is taken; for all others, and without
+one, the one in the Python package ``ziglang``, which compiles for every platform.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform as machine
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fmident.compilers.embedded.kept import kept_folder
+from fmident.compilers.platforms import Platform, this_platform
+from fmident.errors import Code, CompilationError
+
+GLIBC = "2.17"
+"""Version of glibc from which on Linux can load what is built."""
+
+MACOS = "11.0"
+"""Version of macOS from which on it can."""
+
+_ZIG_TARGETS = {
+    "x86_64-linux": f"x86_64-linux-gnu.{GLIBC}",
+    "aarch64-linux": f"aarch64-linux-gnu.{GLIBC}",
+    "x86_64-windows": "x86_64-windows-gnu",
+    "x86_64-darwin": f"x86_64-macos.{MACOS}-none",
+    "aarch64-darwin": f"aarch64-macos.{MACOS}-none",
+}
+
+CROSS_HINT = 'pip install "fmident[cross]"'
+
+_CONDA = "conda install -c conda-forge c-compiler"
+_INSTALL_HINTS = {
+    "Linux": f"{CROSS_HINT}; or, on Debian or Ubuntu: apt-get install gcc libc6-dev",
+    "Darwin": f"{CROSS_HINT}; or: xcode-select --install",
+    "Windows": f"{CROSS_HINT}; or: {_CONDA}",
+}
+
+
+@dataclass(frozen=True)
+class CCompiler:
+    """A C compiler for one platform.
+
+    Parameters
+    ----------
+    command
+        How it is called.
+    platform
+        What it compiles for.
+    zig
+        Whether it is the one in ``ziglang``.
+    environment
+        Variables that it is called with, beside those of this process.
+    """
+
+    command: tuple[str, ...]
+    platform: Platform
+    zig: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Return what it compiles with for its platform, besides what all compile with."""
+        position = () if self.platform.system == "windows" else ("-fPIC",)
+        if self.zig:
+            # Without these, it adds run-time checks and what the processor here can do.
+            return (*position, "-fno-sanitize=all", "-fno-stack-protector")
+        baseline = ("-include", "baseline.h") if self.platform.system == "linux" else ()
+        return (*position, *baseline)
+
+    def link_options(self, exports: Path, exported: Sequence[str]) -> list[str]:
+        """Return what a shared library is linked with.
+
+        Parameters
+        ----------
+        exports
+            A file to be written where the linker reads from one what is exported.
+        exported
+            Patterns of the names of functions that can be called.
+        """
+        if self.platform.system == "darwin":
+            if self.zig:  # its linker shows what is visible
+                return ["-shared", "-s", "-Wl,-install_name,@rpath/model.dylib"]
+            shown = (f"-Wl,-exported_symbol,_{name}" for name in exported)
+            return ["-dynamiclib", *shown, "-Wl,-x"]
+        if self.platform.system == "windows":
+            return ["-shared", "-s"]
+        exports.write_text(
+            "{ global: " + " ".join(f"{name};" for name in exported) + " local: *; };\n"
+        )
+        return [
+            "-shared",
+            "-s",
+            "-Wl,--build-id=none",
+            "-Wl,-z,defs",
+            "-Wl,--gc-sections",
+            f"-Wl,--version-script={exports.name}",
+        ]
+
+
+def find_compiler(environment: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
+    """Return the command of an installed C compiler: ``CC``, ``cc``, ``gcc`` or ``clang``."""
+    chosen = environment.get("CC", "").strip()
+    if chosen:
+        command = tuple(shlex.split(chosen))
+        return command if shutil.which(command[0], path=environment.get("PATH", "")) else None
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name, path=environment.get("PATH", "")):
+            return (name,)
+    return None
+
+
+def find_zig() -> Path | None:
+    """Return the program in the Python package ``ziglang``."""
+    spec = importlib.util.find_spec("ziglang")
+    for location in (spec.submodule_search_locations or []) if spec else []:
+        for name in ("zig", "zig.exe"):
+            if (Path(location) / name).is_file():
+                return Path(location) / name
+    return None
+
+
+def missing_compiler(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return why nothing can be built for this machine and how to mend it, or ``None``."""
+    chosen = environment.get("CC", "").strip()
+    if find_compiler(environment) is not None or (not chosen and find_zig() is not None):
+        return None
+    what = (
+        f"the C compiler '{chosen}' named by CC is not on the path"
+        if chosen
+        else "no C compiler (cc, gcc or clang) is on the path"
+    )
+    return f"{what}. To get it: {install_hint()}"
+
+
+def install_hint() -> str:
+    """Return the command that installs a C compiler on this system."""
+    return _INSTALL_HINTS.get(machine.system(), _INSTALL_HINTS["Linux"])
+
+
+def compiler_for(platform: Platform, scratch: Path) -> CCompiler:
+    """Return the C compiler for a platform.
+
+    Parameters
+    ----------
+    platform
+        What the binary is for.
+    scratch
+        Where ziglang's compiler may write when there is no cache.
+
+    Raises
+    ------
+    CompilationError
+        There is none; the hint is the command that installs it.
+    """
+    own = platform == this_platform()
+    if own:
+        missing = missing_compiler()
+        if missing is not None:
+            raise CompilationError(
+                f"the embedded compiler cannot build here: {missing}",
+                hint="or set CC to a C compiler",
+                code=Code.NOT_INSTALLED,
+            )
+        command = find_compiler()
+        if command is not None:
+            return CCompiler(command, platform)
+    zig = find_zig()
+    if zig is None:
+        raise CompilationError(
+            f"a binary for the platform '{platform.name}' needs a compiler that this Python does "
+            "not have",
+            hint=CROSS_HINT,
+            code=Code.NOT_INSTALLED,
+        )
+    cache = str(kept_folder("zig") or scratch / "zig")
+    return CCompiler(
+        (str(zig), "cc", "-target", _ZIG_TARGETS[platform.tuple]),
+        platform,
+        zig=True,
+        environment={"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache},
+    )

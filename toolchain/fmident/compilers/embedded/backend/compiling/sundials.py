@@ -1,0 +1,270 @@
+"""The sources of SUNDIALS CVODE that go into an FMU whose model needs it.
+
+They are compiled with the model's own sources, for each platform, so that no installed library is
+needed. They are not in the repository: the wheel brings them, packed by this module; in a checkout,
+``ci/setup`` fetches them; otherwise the release is downloaded once. Wherever they come from, the
+content of the files has to be the one that is expected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import sys
+import tarfile
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from fmident._whole_file import whole_file
+from fmident.compilers.embedded.kept import kept_folder
+from fmident.errors import Code, CompilationError
+
+VERSION = "6.4.1"
+VARIABLE = "FMIDENT_SUNDIALS"
+"""Names an archive or a folder of the sources."""
+
+RELEASE = f"https://github.com/LLNL/sundials/releases/download/v{VERSION}/sundials-{VERSION}.tar.gz"
+PACKED = Path(__file__).resolve().parents[2] / f"sundials-{VERSION}.zip"
+"""Where the wheel has them."""
+
+SHA256 = "e8321b3a67ac2a1b117dfef3796d394361ef4d50f57a6eda4f6072d620fe8dab"
+"""Of all files that are used: see :func:`checksum`."""
+
+LICENCES = ("LICENSE", "NOTICE")
+
+TIME_LIMIT_S = 60.0
+_LARGEST = 200_000_000
+
+_COMPILED = (
+    *(f"src/cvode/cvode{part}.c" for part in ("", "_io", "_ls", "_nls", "_proj")),
+    "src/nvector/serial/nvector_serial.c",
+    *(
+        f"src/sundials/sundials_{part}.c"
+        for part in (
+            *("context", "dense", "linearsolver", "logger", "math", "matrix"),
+            *("nonlinearsolver", "nvector", "nvector_senswrapper"),
+        )
+    ),
+    "src/sunlinsol/dense/sunlinsol_dense.c",
+    "src/sunmatrix/band/sunmatrix_band.c",
+    "src/sunmatrix/dense/sunmatrix_dense.c",
+    "src/sunnonlinsol/newton/sunnonlinsol_newton.c",
+)
+"""Files that CVODE with dense matrices needs."""
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+\.h)[">]', re.MULTILINE)
+_FOLDERS = ("include", "src/sundials", "src/cvode")
+
+_EXPORT = """\
+#ifndef SUNDIALS_EXPORT_H
+#define SUNDIALS_EXPORT_H
+#define SUNDIALS_EXPORT
+#define SUNDIALS_NO_EXPORT
+#define SUNDIALS_DEPRECATED
+#define SUNDIALS_DEPRECATED_EXPORT
+#define SUNDIALS_DEPRECATED_NO_EXPORT
+#endif
+"""
+
+_CONFIG = f"""\
+#ifndef SUNDIALS_CONFIG_H
+#define SUNDIALS_CONFIG_H
+#include "sundials/sundials_export.h"
+#define SUNDIALS_DEPRECATED_MSG(text)
+#define SUNDIALS_DEPRECATED_EXPORT_MSG(text)
+#define SUNDIALS_DEPRECATED_NO_EXPORT_MSG(text)
+#define SUNDIALS_VERSION "{VERSION}"
+#define SUNDIALS_VERSION_MAJOR {VERSION.split(".")[0]}
+#define SUNDIALS_VERSION_MINOR {VERSION.split(".")[1]}
+#define SUNDIALS_VERSION_PATCH {VERSION.split(".")[2]}
+#define SUNDIALS_VERSION_LABEL ""
+#define SUNDIALS_GIT_VERSION ""
+#define SUNDIALS_C_COMPILER_HAS_MATH_PRECISIONS
+#define SUNDIALS_C_COMPILER_HAS_ISINF_ISNAN
+#define SUNDIALS_C_COMPILER_HAS_INLINE
+#define SUNDIALS_C_COMPILER_HAS_SNPRINTF_AND_VA_COPY
+#define SUNDIALS_DOUBLE_PRECISION 1
+#define SUNDIALS_INT64_T 1
+#define SUNDIALS_INDEX_TYPE int64_t
+#define SUNDIALS_LOGGING_LEVEL 0
+#define SUNDIALS_MPI_ENABLED 0
+#define SUNDIALS_CVODE 1
+#define SUNDIALS_C_INLINE inline
+#define SUNDIALS_INLINE inline
+#define SUNDIALS_STATIC_INLINE static inline
+#endif
+"""
+
+_READ = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    RuntimeError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def sources() -> dict[str, str]:
+    """Return all files, name in the folder of the build to text.
+
+    ``.c`` files and the headers that only they read have no folder; the public headers are in
+    ``cvode/``, ``sundials/`` and so on, so that one include path serves.
+
+    Raises
+    ------
+    CompilationError
+        They are nowhere and cannot be downloaded, or they are not the ones that are expected.
+    """
+    files = _files()
+    renamed = {_place(name): text for name, text in files.items() if name not in LICENCES}
+    return {
+        **renamed,
+        "sundials/sundials_config.h": _CONFIG,
+        "sundials/sundials_export.h": _EXPORT,
+    }
+
+
+def licences() -> dict[str, str]:
+    """Return the licence texts, which an FMU with SUNDIALS inside must carry."""
+    files = _files()
+    return {f"SUNDIALS-{name}.txt": files[name] for name in LICENCES}
+
+
+def checksum(files: Mapping[str, str]) -> str:
+    """Return the SHA-256 of names and contents, in the order of the names."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0{len(files[name].encode())}\0{files[name]}".encode())
+    return digest.hexdigest()
+
+
+def _place(name: str) -> str:
+    path = PurePosixPath(name)
+    return path.relative_to("include").as_posix() if path.parts[0] == "include" else path.name
+
+
+@cache
+def _files() -> dict[str, str]:
+    named = os.environ.get(VARIABLE, "")
+    if named:
+        return _checked(Path(named), f"{VARIABLE}={named}")
+    if PACKED.is_file():
+        return _checked(PACKED, f"'{PACKED}'")
+    folder = kept_folder("sundials")
+    kept = folder / PACKED.name if folder else None
+    if kept is not None and kept.is_file():
+        try:
+            return _checked(kept, f"'{kept}'")
+        except CompilationError:
+            kept.unlink(missing_ok=True)
+    files = _needed(_tar_reader(_download()), RELEASE)
+    if kept is not None:
+        pack(files, kept)
+    return files
+
+
+def _checked(place: Path, name: str) -> dict[str, str]:
+    try:
+        return _needed(_reader(place), name)
+    except _READ as error:
+        raise CompilationError(
+            f"{name} cannot be read as the sources of SUNDIALS: {error}",
+            hint=f"{VARIABLE} names the release's archive, or the folder that it was unpacked to",
+            code=Code.UNUSABLE_FILE,
+        ) from None
+
+
+def _reader(place: Path) -> Callable[[str], str]:
+    """Return what gives the text of a file of the sources, by its name from their root."""
+    if place.is_dir():
+        return lambda name: (place / name).read_text(encoding="utf-8")
+    if zipfile.is_zipfile(place):
+        with zipfile.ZipFile(place) as archive:
+            texts = {n: archive.read(n).decode() for n in archive.namelist()}
+        return texts.__getitem__
+    return _tar_reader(place.read_bytes())
+
+
+def _tar_reader(content: bytes) -> Callable[[str], str]:
+    texts = {}
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            _, _, name = member.name.partition("/")
+            if member.isfile() and name.endswith((".c", ".h", *LICENCES)):
+                file = archive.extractfile(member)
+                texts[name] = file.read().decode(errors="replace") if file else ""
+    return texts.__getitem__
+
+
+def _needed(read: Callable[[str], str], name: str) -> dict[str, str]:
+    """Return what is compiled, all headers of SUNDIALS that it reads, and the licence texts."""
+    texts = {file: read(file) for file in (*_COMPILED, *LICENCES)}
+    waiting = [*_COMPILED]
+    while waiting:
+        for header in _INCLUDE.findall(texts[waiting.pop()]):
+            for file in (f"{folder}/{header}" for folder in _FOLDERS):
+                if file in texts:
+                    break
+                try:
+                    texts[file] = read(file)
+                except (OSError, KeyError):
+                    continue
+                waiting.append(file)
+                break
+    if checksum(texts) != SHA256:
+        raise CompilationError(
+            f"{name} is not SUNDIALS {VERSION} as released: the content of its files differs",
+            hint=f"{RELEASE} is the right one; {VARIABLE} can name the downloaded file",
+            code=Code.UNUSABLE_FILE,
+        )
+    return texts
+
+
+def _download() -> bytes:
+    try:
+        with urllib.request.urlopen(RELEASE, timeout=TIME_LIMIT_S) as answer:  # https only
+            return bytes(answer.read(_LARGEST))
+    except (OSError, ValueError) as error:
+        raise CompilationError(
+            f"this FMU needs SUNDIALS {VERSION}, and {RELEASE} cannot be had: {error}",
+            hint=f"let {VARIABLE} name that file, downloaded elsewhere; or choose another "
+            "integrator: --option integrator=rosenbrock",
+            code=Code.NOT_INSTALLED,
+        ) from None
+
+
+def pack(files: Mapping[str, str], target: Path) -> None:
+    """Write the files to a zip file; the same files give the same bytes."""
+    try:
+        with whole_file(target) as stream, zipfile.ZipFile(stream, "w") as archive:
+            for name in sorted(files):
+                info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+                info.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(info, files[name])
+    except OSError:
+        if target == PACKED:
+            raise
+
+
+def main(arguments: Iterable[str]) -> int:
+    """Pack the sources into the package: those in an archive, else those of the release.
+
+    ``ci/sundials`` calls it.
+    """
+    try:
+        named = next(iter(arguments), None)
+        files = _checked(Path(named), f"'{named}'") if named else _files()
+        pack(files, PACKED)
+    except (CompilationError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0

@@ -1,0 +1,230 @@
+"""Compile the runtime with a model's C sources to the binary of a platform."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform as machine
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+
+from fmident.compilers.embedded.backend.codegen import (
+    DATA_FILE,
+    FMI3_FILE,
+    FUNCTIONS_FILE,
+    SIZES_FILE,
+)
+from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, missing_compiler
+from fmident.compilers.embedded.backend.compiling.formats import without_link_time
+from fmident.compilers.embedded.backend.compiling.objects import Unit, make_objects
+from fmident.compilers.embedded.model import Version
+from fmident.errors import CompilationError
+
+RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
+
+# Results must be the same bits everywhere: no fused multiply-add, no relaxed arithmetic.
+# That mathematical functions need not set errno changes no result.
+MEMORY_BYTES = 4 * 10**9
+"""What a process of the C compiler may take."""
+
+TIME_LIMIT_S = 1800.0
+
+_COMMON_FLAGS = ("-std=c11", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
+_EXTENSIONS = (
+    "fmidentSetSensitivityVariables",
+    "fmidentGetSensitivities",
+    "fmidentStartBatch",
+    "fmidentAdvanceBatch",
+    "fmidentEndBatch",
+)
+
+_QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
+
+_LONG_FILES = ("batch.c", "lanes.c", FMI3_FILE)
+"""Files of the runtime that the model's functions are in."""
+
+_OF_ONE_MODEL = {
+    *(DATA_FILE, FUNCTIONS_FILE, *_LONG_FILES),
+    *("constraints.c", "evaluate.c", "explicit.c", "integrator.c", "loops.c", "rosenbrock.c"),
+}
+"""Files that are compiled for each model: its own, and those whose loops over states are worth it.
+
+The others are compiled once on a machine."""
+
+_OF_LONG = ("-O1", "-fexpensive-optimizations")
+"""What these are compiled with in place of -O2, which takes half as much longer and is not faster.
+
+Without the second option, gcc leaves wide registers in a state in which scalar code is slow."""
+
+_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SDKROOT")
+"""Variables that decide what a C compiler does."""
+
+
+def find_fmi_headers() -> Path | None:
+    """Return the folder of FMI's C headers that FMPy brings along."""
+    spec = importlib.util.find_spec("fmpy")
+    for location in (spec.submodule_search_locations or []) if spec else []:
+        folder = Path(location) / "c-code"
+        if (folder / "fmi2Functions.h").is_file():
+            return folder
+    return None
+
+
+def missing_tools(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return what is missing to build for this machine and how to get it, or ``None``."""
+    if find_fmi_headers() is None:
+        return "the FMI headers of the Python package 'fmpy' are missing: install it again"
+    return missing_compiler(environment)
+
+
+def _limited(command: Sequence[str]) -> list[str]:
+    """Return the command with a limit on the memory of each of its processes, on POSIX."""
+    shell = shutil.which("sh")
+    if machine.system() == "Windows" or shell is None:
+        return [*command]
+    limit = f'ulimit -v {MEMORY_BYTES // 1024} 2>/dev/null; exec "$@"'
+    return [shell, "-c", limit, "sh", *command]
+
+
+def exported(version: Version) -> tuple[str, ...]:
+    """Return the functions of the library that can be called, as patterns."""
+    return (f"fmi{version[0]}*", *_EXTENSIONS)
+
+
+def all_sources(version: Version, sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the runtime's files, the model's, and FMI's headers that they read.
+
+    Parameters
+    ----------
+    version
+        Of FMI; what is for 3.0 is a layer over the rest.
+    sources
+        The model's C files and those of libraries, name to text.
+
+    Raises
+    ------
+    CompilationError
+        The headers of FMI are not there.
+    """
+    headers = find_fmi_headers()
+    if headers is None:
+        raise CompilationError(f"the embedded compiler cannot build here: {missing_tools()}")
+    files = [*sorted(headers.glob("fmi[23]*.h")), *sorted(RUNTIME.glob("*.[ch]"))]
+    read = [f for f in files if version == "3.0" or not f.name.startswith("fmi3")]
+    return {**{f.name: f.read_text(encoding="utf-8") for f in read}, **sources}
+
+
+def compile_binary(
+    compiler: CCompiler,
+    folder: Path,
+    sources: Mapping[str, str],
+    version: Version = "2.0",
+    *,
+    optimization: int = 2,
+    warnings: Sequence[str] = _QUIET_FLAGS,
+) -> bytes:
+    """Compile the runtime with a model's sources and return the shared library.
+
+    Parameters
+    ----------
+    compiler
+        See :func:`~fmident.compilers.embedded.backend.compiling.c_compilers.compiler_for`.
+    folder
+        Temporary folder to work in; sources are left there.
+    sources
+        See :func:`all_sources`; all that is compiled and read.
+    version
+        Of FMI.
+    optimization
+        0 to 3, as ``-O``.
+    warnings
+        Warning options of the C compiler.
+
+    Raises
+    ------
+    CompilationError
+        With the first lines of the compiler's message.
+    """
+    for name, text in sources.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    # Relative names only: no path of this machine gets into the binary.
+    options = [*_COMMON_FLAGS, *compiler.options, *warnings, "-I."]
+    units = _units(sources, optimization)
+    run = partial(_run, folder, compiler.environment)
+    command = [*compiler.command, *options]
+    make_objects(units, folder, _identity(compiler, options), lambda more: run([*command, *more]))
+    library = f"model{compiler.platform.suffix}"
+    linked = compiler.link_options(folder / "exports.map", exported(version))
+    objects = (unit.object for unit in units)
+    run([*compiler.command, *objects, "-o", library, *linked, "-lm"])
+    content = (folder / library).read_bytes()
+    return without_link_time(content) if compiler.platform.system == "windows" else content
+
+
+def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
+    """Return what to compile; long functions without loops are hardly better for more than -O1."""
+    long = {FUNCTIONS_FILE, *_LONG_FILES}
+    units = []
+    for name in sorted(sources):
+        if not name.endswith(".c"):
+            continue
+        options = _OF_LONG if name in long and optimization == 2 else (f"-O{optimization}",)
+        if name in _OF_ONE_MODEL:
+            units.append(Unit(name, options, kept=name not in long and name != DATA_FILE))
+        else:
+            units.append(Unit(name, (*options, "-DFMIDENT_ANY_MODEL"), not_read=(SIZES_FILE,)))
+    return units
+
+
+@cache
+def _version(command: tuple[str, ...], zig: bool) -> bytes:
+    """Return what a compiler says of itself and of the machine that it compiles for.
+
+    The options of ziglang's name the machine.
+    """
+    asked = (
+        [[command[0], "version"]] if zig else [[*command, "--version"], [*command, "-dumpmachine"]]
+    )
+    said = [
+        subprocess.run(question, capture_output=True, check=False, timeout=60).stdout
+        for question in asked
+    ]
+    return b"\0".join(said)
+
+
+def _identity(compiler: CCompiler, options: Sequence[str]) -> bytes:
+    """Return what all objects depend on besides the sources."""
+    command = "\0".join([*compiler.command, *options]).encode()
+    variables = "\0".join(os.environ.get(name, "") for name in _VARIABLES).encode()
+    always_read = (RUNTIME / "baseline.h").read_bytes()
+    return b"\0".join([command, _version(compiler.command, compiler.zig), variables, always_read])
+
+
+def _run(folder: Path, environment: Mapping[str, str], command: Sequence[str]) -> None:
+    try:
+        run = subprocess.run(
+            _limited(command),
+            cwd=folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise CompilationError(
+            f"the C compiler did not finish within {TIME_LIMIT_S:g} s",
+            hint="make the model smaller, or compile it with --option optimization=0; the C source "
+            f"is kept in {folder}",
+        ) from None
+    if run.returncode != 0:
+        lines = (run.stderr or run.stdout).strip().splitlines()
+        raise CompilationError(
+            "the C compiler failed:\n" + "\n".join(lines[:12]),
+            hint=f"it may take {MEMORY_BYTES / 1e9:g} GB of memory; the C source is kept in "
+            f"{folder}",
+        )
