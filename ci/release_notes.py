@@ -19,7 +19,8 @@ def notes(tag: str, root: Path = ROOT) -> str:
     Raises
     ------
     ValueError
-        The tag is not that of the version that the files give, or the changelog lacks it.
+        The tag is not that of the version that the files give, the changelog lacks it, or it still
+        has entries that belong to no version.
     """
     version = tag.removeprefix("v")
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -34,12 +35,20 @@ def notes(tag: str, root: Path = ROOT) -> str:
     if wrong or tag != f"v{version}":
         raise ValueError(f"the tag is {tag}, but {', '.join(wrong) or 'tags begin with v'}")
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    found = re.search(
-        rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
-    )
-    if found is None or not found[1].strip():
+    if re.search(r"^- ", _section("Unreleased", changelog), re.MULTILINE):
+        raise ValueError(
+            f"CHANGELOG.md has entries under '## Unreleased': move them to '## {version}'"
+        )
+    text = _section(version, changelog)
+    if not text:
         raise ValueError(f"CHANGELOG.md has nothing under '## {version}'")
-    return found[1].strip() + "\n"
+    return text + "\n"
+
+
+def _section(name: str, changelog: str) -> str:
+    pattern = rf"^## {re.escape(name)}\b[^\n]*\n(.*?)(?=^## |\Z)"
+    found = re.search(pattern, changelog, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
 
 
 def _only(pattern: str, text: str) -> str:

@@ -248,7 +248,7 @@ def release(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.0"\n')
     (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.2.0\n")
     (tmp_path / "CHANGELOG.md").write_text(
-        "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- this\n\n"
+        "# Changelog\n\n## Unreleased\n\n### Added\n\n## 1.2.0\n\n### Added\n\n- this\n\n"
         "## 1.1.0\n\n- old\n"
     )
     return tmp_path
@@ -268,6 +268,17 @@ def test_a_version_without_changes_is_refused(release_notes: ModuleType, release
     changelog = release / "CHANGELOG.md"
     changelog.write_text(changelog.read_text().replace("## 1.2.0", "## 1.2.1"))
     with pytest.raises(ValueError, match=r"nothing under '## 1\.2\.0'"):
+        release_notes.notes("v1.2.0", release)
+
+
+def test_entries_of_no_version_are_refused(release_notes: ModuleType, release: Path) -> None:
+    changelog = release / "CHANGELOG.md"
+    changelog.write_text(
+        changelog.read_text().replace("### Added\n\n## ", "### Added\n\n- x\n\n## ")
+    )
+    with pytest.raises(
+        ValueError, match=r"entries under '## Unreleased': move them to '## 1\.2\.0'"
+    ):
         release_notes.notes("v1.2.0", release)
 
 

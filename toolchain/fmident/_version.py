@@ -1,3 +1,3 @@
 """The version of fmident: at the bottom, so that every layer may ask for it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
