@@ -23,6 +23,10 @@ from fmident.fmu.tables import I64, address_of, native_type
 SET, GET = (SENSITIVITIES.functions[k] for k in ("set", "get"))
 
 
+def _may_vary(variable: Variable) -> bool:
+    return native_type(variable) in ("Real", "Float64") and variable.causality != "independent"
+
+
 def is_known(variable: Variable) -> bool:
     """Whether outputs can be differentiated with respect to a variable, by the extension."""
     if native_type(variable) not in ("Real", "Float64"):
@@ -73,7 +77,7 @@ class Sensitivities:
         if not library.address(GET) or not library.address(SET):
             raise refused(description)
         variables = [output_variable(description, name) for name in outputs]
-        self._places = [i for i, v in enumerate(variables) if native_type(v) in ("Real", "Float64")]
+        self._places = [i for i, v in enumerate(variables) if _may_vary(v)]
         self._outputs = len(outputs)
         references = [variables[i].element_reference for i in self._places]
         self._unknown = np.array(references, np.uint32)

@@ -66,8 +66,8 @@ class _Reader(Reader):
                 f"{SUPPORTED}: export the FMU again, with Co-Simulation",
             )
         declarations = self.declarations()
-        indicators = len(root.findall("ModelStructure/EventIndicator"))
-        late = sees_events_late(root.get("generationTool", ""), indicators)
+        indicators = root.findall("ModelStructure/EventIndicator")
+        late = sees_events_late(root.get("generationTool", ""), len(indicators))
         chosen = choose_interface(
             root.get("modelName", ""), interfaces, "auto", exchange_first=late
         )
@@ -86,7 +86,11 @@ class _Reader(Reader):
             frozen=self.frozen(root.iterfind("Annotations/Annotation[@type='fmident']//Frozen")),
             declarations=declarations,
             state_count=len(root.findall("ModelStructure/ContinuousStateDerivative")),
-            indicator_count=indicators,
+            indicator_count=len(indicators),
+            indicator_references=tuple(
+                self.whole(i.get("valueReference", ""), "an event indicator", 2**32 - 1)
+                for i in indicators
+            ),
             state_references=states,
             derivative_dependencies=self.derivative_dependencies(states),
             derivative_references=derivatives,

@@ -89,6 +89,8 @@ class ModelDescription:
         the FMU itself is asked.
     indicator_count
         Number of event indicators by the XML; of FMI 3.0, arrays of them count as one.
+    indicator_references
+        Value references of variables that are event indicators, FMI 3.0 only.
     state_references, derivative_references
         Value references of the continuous states and their derivatives, in the order of
         the vectors of Model Exchange; empty where the XML does not tell all.
@@ -125,6 +127,7 @@ class ModelDescription:
     declarations: tuple[Declaration, ...] = ()
     state_count: int = 0
     indicator_count: int = 0
+    indicator_references: tuple[int, ...] = ()
     state_references: tuple[int, ...] = ()
     derivative_references: tuple[int, ...] = ()
     derivative_dependencies: tuple[tuple[int, ...] | None, ...] = ()
@@ -212,12 +215,17 @@ class ModelDescription:
     def recorded(self) -> tuple[Variable, ...]:
         """What is recorded where nobody says what: the outputs, or else the local variables.
 
-        Texts, constants and parameters are left out, and FMI 3.0's own variable of the time.
+        Texts, constants and parameters are left out, and FMI 3.0's own variables of the time and
+        of event indicators, unless these are states.
         """
+        states = {*self.state_references, *self.derivative_references}
+        indicators = {*self.indicator_references} - states
         local = tuple(
             v
             for v in self.variables
-            if v.causality == "local" and v.variability in ("continuous", "discrete")
+            if v.causality == "local"
+            and v.variability in ("continuous", "discrete")
+            and v.value_reference not in indicators
         )
         return tuple(v for v in self.outputs or local if v.type != "String")
 

@@ -19,6 +19,8 @@ from fmident.compilers.embedded.model import OdeModel, Version
 
 from ..conftest import MODELS, make_model, variable
 
+EVENTS = Path(__file__).parents[2] / "events" / "Events.mo"
+
 
 def chain() -> OdeModel:
     """Three masses in a row, all of whose quantities are arrays or look like ones."""

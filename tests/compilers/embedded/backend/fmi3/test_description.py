@@ -152,20 +152,28 @@ def test_structure_names_arrays_and_time() -> None:
 def test_capabilities() -> None:
     root = written(rows())
     assert root.get("fmiVersion") == "3.0"
-    interface = root.find("CoSimulation")
-    assert interface is not None
-    assert dict(interface.attrib) == {
+    both = {
         "modelIdentifier": "Test_Rows",
         "canGetAndSetFMUState": "true",
         "canSerializeFMUState": "true",
         "providesDirectionalDerivatives": "true",
         "providesAdjointDerivatives": "true",
+    }
+    steps = {
         "canHandleVariableCommunicationStepSize": "true",
         "providesIntermediateUpdate": "true",
     }
-    without = written(dataclasses.replace(ALL["growing"]())).find("CoSimulation")
-    assert without is not None
-    assert without.get("providesIntermediateUpdate") is None  # there is no input to be set
+    assert interface(root, "ModelExchange") == both
+    assert interface(root, "CoSimulation") == both | steps
+    other = written(ALL["growing"]())
+    assert interface(other, "ModelExchange")["needsCompletedIntegratorStep"] == "true"
+    assert "providesIntermediateUpdate" not in interface(other, "CoSimulation")  # without inputs
+
+
+def interface(root: ElementTree.Element, name: str) -> dict[str, str]:
+    found = root.find(name)
+    assert found is not None
+    return dict(found.attrib)
 
 
 def test_a_variable_called_time_is_refused() -> None:

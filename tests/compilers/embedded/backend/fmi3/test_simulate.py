@@ -20,14 +20,16 @@ from fmident.validation import validate_fmu as validate_own
 
 from .....kept import library_fmu
 from ..test_batches import together, wide_registers
-from .conftest import Builder3
-
-EVENTS = Path(__file__).parents[2] / "events" / "Events.mo"
+from .conftest import EVENTS, Builder3
 
 
 def moving(description: ModelDescription) -> tuple[str, ...]:
     return tuple(
-        v.name for v in description.variables if v.name != "time" and v.variability != "tunable"
+        v.name
+        for v in description.variables
+        if v.name != "time"
+        and v.variability != "tunable"
+        and v.value_reference not in description.indicator_references
     )
 
 

@@ -1,4 +1,4 @@
-/* FMI 3.0 for Co-Simulation: life cycle, messages, steps, states of the FMU. */
+/* FMI 3.0: life cycle, messages, states of the FMU, and the steps of Co-Simulation. */
 #include "fmi3_layer.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@
 static const char *const other_names[][2] = {
     {"fmi2SetRealInputDerivatives", "fmi3DoStep"},
     {"fmi2SetupExperiment", "fmi3EnterInitializationMode"},
-    {"fmi2Instantiate", "fmi3InstantiateCoSimulation"},
+    {"fmi2NewDiscreteStates", "fmi3UpdateDiscreteStates"},
+    {"fmi2GetDerivatives", "fmi3GetContinuousStateDerivatives"},
     {"fmi2GetReal", "fmi3GetFloat64"},
     {"fmi2SetReal", "fmi3SetFloat64"},
     {"fmi2GetInteger", "fmi3GetInt32"},
@@ -26,7 +27,12 @@ static const char *const other_names[][2] = {
     {"fmi2", "fmi3"},
 };
 
-static size_t renamed(const char *at, const char **name) {
+static size_t renamed(const Host *host, const char *at, const char **name) {
+  static const char instantiate[] = "fmi2Instantiate";
+  if (strncmp(at, instantiate, sizeof instantiate - 1) == 0) {
+    *name = host->instantiate;
+    return sizeof instantiate - 1;
+  }
   for (size_t i = 0; i < sizeof other_names / sizeof *other_names; ++i) {
     const size_t length = strlen(other_names[i][0]);
     if (strncmp(at, other_names[i][0], length) == 0) {
@@ -49,7 +55,7 @@ static void log_message(fmi2ComponentEnvironment environment, fmi2String instanc
   if (!host->log) return;
   for (const char *s = message; *s && n + 40 < sizeof text;) {
     const char *name = NULL;
-    const size_t length = quoted ? 0 : renamed(s, &name);
+    const size_t length = quoted ? 0 : renamed(host, s, &name);
     if (length) {
       strcpy(text + n, name);
       n += strlen(name);
@@ -86,9 +92,10 @@ static fmi3Instance refuse_instance(fmi3InstanceEnvironment environment, fmi3Log
   return NULL;
 }
 
-static fmi3Instance instantiate(const char *function, fmi2Type type, fmi3String name,
-                                fmi3String token, fmi3InstanceEnvironment environment,
-                                fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+fmi3Instance fmident_instantiate3(const char *function, fmi2Type type, fmi3String name,
+                                  fmi3String token, fmi3InstanceEnvironment environment,
+                                  fmi3LogMessageCallback log,
+                                  fmi3IntermediateUpdateCallback update) {
   fmi2CallbackFunctions callbacks;
   Instance *m;
   Host *host;
@@ -104,6 +111,7 @@ static fmi3Instance instantiate(const char *function, fmi2Type type, fmi3String 
   }
   host->environment = environment;
   host->log = log;
+  host->instantiate = function;
   host->update = update;
   memset(&callbacks, 0, sizeof callbacks);
   callbacks.logger = log_message;
@@ -131,8 +139,8 @@ fmi3Instance fmi3InstantiateCoSimulation(
                              "only inputs can be set within a step, and nothing be read");
     }
   }
-  return instantiate(function, fmi2CoSimulation, name, token, environment, log,
-                     n_required > 0 ? update : NULL);
+  return fmident_instantiate3(function, fmi2CoSimulation, name, token, environment, log,
+                              n_required > 0 ? update : NULL);
 }
 
 void fmi3FreeInstance(fmi3Instance instance) {

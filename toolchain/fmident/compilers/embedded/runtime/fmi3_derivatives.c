@@ -59,7 +59,7 @@ static int make_request(const Instance *m, const char *name, Request *r,
 static int not_offered(const Instance *m, const char *function, unsigned reference,
                        const char *role) {
   fmident_log(m, fmi2Error, "%s: '%s' cannot be %s", function,
-              reference < FMIDENT_VR_END ? fmident_names[reference] : "time", role);
+              fmident_name_of(reference), role);
   return 1;
 }
 
@@ -129,7 +129,7 @@ static int check_finite(const Instance *m, const char *function, const unsigned 
     if (isfinite(values[k])) continue;
     fmident_log(m, fmi2Error, "%s: time %.17g: a derivative that '%s' takes part in is not finite",
                 function, m->now.t,
-                references[k] < FMIDENT_VR_END ? fmident_names[references[k]] : "time");
+                fmident_name_of(references[k]));
     return 1;
   }
   return 0;

@@ -11,6 +11,8 @@
 /* By value reference: number of elements of the variable that begins there; 0: none does. */
 extern const int fmident_element_counts[];
 #define FMIDENT_VR_TIME FMIDENT_VR_END
+/* Event indicators are one array. */
+#define FMIDENT_VR_INDICATORS (FMIDENT_VR_TIME + 1)
 
 /* (t, x, u, p, c, ly, ldx) -> (sx, su, sp): fmident_directional, transposed */
 fmident_Function fmident_adjoint;
@@ -25,12 +27,20 @@ fmident_Function fmident_along_time_initial;
 typedef struct {
   fmi3InstanceEnvironment environment;
   fmi3LogMessageCallback log;
+  const char *instantiate; /* the function */
   fmi3IntermediateUpdateCallback update; /* NULL: inputs are held */
   int within;   /* a step, so that inputs are set at its end */
   double *ends; /* of inputs */
 } Host;
 
-/* fmi3_values.c: number of values of variables of a type, or -1 where one is not of it. */
+/* fmi3.c */
+fmi3Instance fmident_instantiate3(const char *function, fmi2Type type, fmi3String name,
+                                  fmi3String token, fmi3InstanceEnvironment environment,
+                                  fmi3LogMessageCallback log,
+                                  fmi3IntermediateUpdateCallback update);
+
+/* fmi3_values.c: for messages; and number of values of variables of a type, or -1 where one is not of it. */
+const char *fmident_name_of(fmi3ValueReference reference);
 long fmident_count_values(const Instance *instance, const char *function, int type,
                           const fmi3ValueReference references[], size_t n);
 /* Value references of all elements, to be freed; NULL where there is a refusal. The number of values

@@ -7,9 +7,17 @@ static const char *type_name(int type) {
   return type == TYPE_REAL ? "Float64" : type == TYPE_INTEGER ? "Int32" : "Boolean";
 }
 
+const char *fmident_name_of(fmi3ValueReference reference) {
+  if (reference < FMIDENT_VR_END) return fmident_names[reference];
+  return reference == FMIDENT_VR_TIME ? "time" : "an event indicator";
+}
+
 /* Number of elements of the variable with a value reference, 0 where there is none of this type. */
 static size_t size_of(fmi3ValueReference reference, int type) {
   if (reference == FMIDENT_VR_TIME) return type == TYPE_REAL;
+  if (reference == FMIDENT_VR_INDICATORS && !FMIDENT_CONSTRAINED) {
+    return type == TYPE_REAL ? FMIDENT_NR : 0;
+  }
   if (reference > FMIDENT_VR_TIME || fmident_type(reference) != type) return 0;
   return (size_t)fmident_element_counts[reference];
 }
@@ -55,6 +63,23 @@ unsigned *fmident_elements_of(const Instance *m, const char *function,
   return elements;
 }
 
+/* In Co-Simulation, too: they are variables. */
+static fmi3Status get_indicators(Instance *m, double *values) {
+#if FMIDENT_EVENTS
+  if (fmident_refused(m, "fmi3GetFloat64", STATE_INITIALIZATION | STATE_RUNNING | STATE_TERMINATED)) {
+    return fmi3Error;
+  }
+  if (fmident_ensure(m, VALID_C | VALID_X) || fmident_prepare_reading(m)) return fmi3Error;
+  if (fmident_indicator_values(m, values)) {
+    fmident_log(m, fmi2Discard, "time %.17g: %s", m->now.t, m->trouble);
+    return fmi3Discard;
+  }
+#else
+  (void)m, (void)values;
+#endif
+  return fmi3OK;
+}
+
 fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference references[], size_t n,
                           fmi3Float64 values[], size_t n_values) {
   Instance *m = instance;
@@ -63,6 +88,12 @@ fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference refere
     const size_t size = size_of(references[i], TYPE_REAL);
     if (references[i] == FMIDENT_VR_TIME) {
       *values++ = m->now.t;
+      continue;
+    }
+    if (references[i] == FMIDENT_VR_INDICATORS) {
+      const fmi3Status status = get_indicators(m, values);
+      if (status != fmi3OK) return status;
+      values += size;
       continue;
     }
     for (size_t k = 0; k < size; ++k) {
@@ -78,7 +109,7 @@ static fmi3Status set_end(const Instance *m, Host *host, unsigned reference, dou
   const unsigned u = reference - FMIDENT_VR_U;
   if (u >= FMIDENT_NU) {
     fmident_log(m, fmi2Error, "fmi3SetFloat64: '%s' cannot be set within a step: it is not an input",
-                reference < FMIDENT_VR_END ? fmident_names[reference] : "time");
+                fmident_name_of(reference));
     return fmi3Error;
   }
   host->ends[u] = value;
@@ -92,6 +123,10 @@ fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference refere
   if (!fits(m, "fmi3SetFloat64", TYPE_REAL, references, n, n_values)) return fmi3Error;
   for (size_t i = 0; i < n; ++i) {
     const size_t size = size_of(references[i], TYPE_REAL);
+    if (references[i] >= FMIDENT_VR_END) {
+      fmident_log(m, fmi2Error, "fmi3SetFloat64: '%s' cannot be set", fmident_name_of(references[i]));
+      return fmi3Error;
+    }
     for (size_t k = 0; k < size; ++k, ++values) {
       const fmi2ValueReference element = references[i] + (unsigned)k;
       const fmi3Status status = host->within

@@ -228,6 +228,8 @@ int fmident_take_samples(Instance *instance);
 double fmident_next_sample_time(Instance *instance);
 /* -1 or 1 for each relation, another one as soon as it makes an event. */
 int fmident_sides(Instance *instance, double *sides);
+/* modelexchange.c: the event indicators */
+int fmident_indicator_values(Instance *instance, double *values);
 /* Before the host sets something, steps or takes a snapshot: nothing has happened by reading. */
 void fmident_undo_reading(Instance *instance);
 /* Before something is read: the values belong to what the host has set. Logs why if it fails. */

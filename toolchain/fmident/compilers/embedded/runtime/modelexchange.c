@@ -111,7 +111,7 @@ static const double gap = 1e-12;
 
 /* What passes through zero where a relation switches, on the side of zero that says whether it has;
  * relations that would switch without making an event, as in Co-Simulation, are left where they are. */
-static int indicators(Instance *m, double *values) {
+int fmident_indicator_values(Instance *m, double *values) {
   double at_rest[ROOM_X], distances[ROOM_NR], rates[ROOM_NR];
   memset(at_rest, 0, sizeof at_rest);
   m->trouble[0] = '\0';
@@ -133,7 +133,7 @@ fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real values[], size_t cou
   }
 #if FMIDENT_EVENTS
   if (fmident_ensure(m, VALID_C | VALID_X)) return fmi2Error;
-  if (count > 0 && indicators(m, values)) return discard(m);
+  if (count > 0 && fmident_indicator_values(m, values)) return discard(m);
 #else
   (void)values;
 #endif

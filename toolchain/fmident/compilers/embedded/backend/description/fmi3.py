@@ -1,6 +1,6 @@
-"""``modelDescription.xml`` of FMI 3.0 for Co-Simulation.
+"""``modelDescription.xml`` of FMI 3.0 for Co-Simulation and Model Exchange.
 
-Source: FMI specification 3.0.2, sections 2.4 and 4.3 (schema and meaning of attributes).
+Source: FMI specification 3.0.2, sections 2.4, 3.3 and 4.3 (schema and meaning of attributes).
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from fmident.compilers.embedded.backend.description.arrays import (
     declarations,
     references,
 )
+from fmident.compilers.embedded.backend.description.exchange import (
+    indicator_count,
+    needs_completed_steps,
+    offers_model_exchange,
+    states_moved_at_events,
+)
 from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
 from fmident.compilers.embedded.backend.description.xml_text import number, tag
 from fmident.compilers.embedded.backend.layout import Layout, dependency_rows
@@ -28,6 +34,8 @@ from fmident.fmu.model_description.description import FrozenParameter
 
 TIME = "time"
 """The independent variable, which FMI 3.0 wants among the others."""
+
+INDICATORS = "eventIndicators"
 
 _TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
 
@@ -62,6 +70,7 @@ def write_description(
             hint="give it another name, or build for FMI 2.0",
         )
     declared = declarations(layout.variables)
+    moved = states_moved_at_events(model)
     reference = {**references(declared), TIME: time_reference(layout)}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -78,24 +87,12 @@ def write_description(
             },
             close=False,
         ),
-        "  "
-        + tag(
-            "CoSimulation",
-            {
-                "modelIdentifier": model_identifier(model.name),
-                "canGetAndSetFMUState": "true",
-                "canSerializeFMUState": "true",
-                "providesDirectionalDerivatives": "true",
-                "providesAdjointDerivatives": "true",
-                "canHandleVariableCommunicationStepSize": "true",
-                "providesIntermediateUpdate": "true" if model.inputs else None,
-            },
-        ),
+        *_interfaces(model),
         *unit_definitions((v.variable.unit, v.variable.display_unit) for v in layout.variables),
         *log_categories(),
         default_experiment(model.experiment, tolerance),
         "  <ModelVariables>",
-        *(line for one in declared for line in _variable(one, reference)),
+        *(line for one in declared for line in _variable(one, reference, moved)),
         "    "
         + tag(
             "Float64",
@@ -107,6 +104,7 @@ def write_description(
                 "unit": "s" if any(v.variable.unit == "s" for v in layout.variables) else None,
             },
         ),
+        *_indicators(model, layout),
         "  </ModelVariables>",
         *_structure(model, layout, reference),
         *_frozen(model.frozen),
@@ -120,6 +118,47 @@ def time_reference(layout: Layout) -> int:
     return len(layout.names)
 
 
+def _interfaces(model: OdeModel) -> Iterable[str]:
+    both = {
+        "modelIdentifier": model_identifier(model.name),
+        "canGetAndSetFMUState": "true",
+        "canSerializeFMUState": "true",
+        "providesDirectionalDerivatives": "true",
+        "providesAdjointDerivatives": "true",
+    }
+    if offers_model_exchange(model):
+        needed = {"needsCompletedIntegratorStep": "true"} if needs_completed_steps(model) else {}
+        yield "  " + tag("ModelExchange", both | needed)
+    steps = {
+        "canHandleVariableCommunicationStepSize": "true",
+        "providesIntermediateUpdate": "true" if model.inputs else None,
+    }
+    yield "  " + tag("CoSimulation", both | steps)
+
+
+def _indicators(model: OdeModel, layout: Layout) -> Iterable[str]:
+    """Declare the event indicators, which are one array."""
+    count = indicator_count(model)
+    if not count:
+        return
+    name = INDICATORS
+    while name in layout.references:
+        name += "_"
+    yield "    " + tag(
+        "Float64",
+        {
+            "name": name,
+            "valueReference": str(time_reference(layout) + 1),
+            "description": "Each changes its sign where a relation does",
+            "causality": "local",
+            "variability": "continuous",
+        },
+        close=False,
+    )
+    yield "      " + tag("Dimension", {"start": str(count)})
+    yield "    </Float64>"
+
+
 def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
     if not frozen:
         return
@@ -130,7 +169,9 @@ def _frozen(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
     yield "  </Annotations>"
 
 
-def _variable(one: Declaration, reference: Mapping[str, int]) -> Iterable[str]:
+def _variable(
+    one: Declaration, reference: Mapping[str, int], moved: frozenset[str]
+) -> Iterable[str]:
     v = one.first
     m = v.variable
     kind = _TYPES[m.type_name]
@@ -157,6 +198,7 @@ def _variable(one: Declaration, reference: Mapping[str, int]) -> Iterable[str]:
             "nominal": number(m.nominal),
             "start": None if None in starts else " ".join(map(str, starts)),
             "derivative": str(reference[v.derivative_of]) if v.derivative_of else None,
+            "reinit": "true" if any(e.name in moved for e in one.elements) else None,
         }
     yield "    " + tag(kind, attributes, close=not one.shape)
     if one.shape:
@@ -196,6 +238,9 @@ def _structure(model: OdeModel, layout: Layout, reference: Mapping[str, int]) ->
     yield from _unknowns("Output", outputs, reference)
     yield from _unknowns("ContinuousStateDerivative", derivatives, reference)
     yield from _unknowns("InitialUnknown", initial, reference)
+    if indicator_count(model):
+        given = {"valueReference": str(time_reference(layout) + 1)}
+        yield "    " + tag("EventIndicator", given)
     yield "  </ModelStructure>"
 
 
