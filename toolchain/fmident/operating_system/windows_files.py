@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib
 import os
@@ -85,7 +86,12 @@ def lock_record_file(descriptor: int) -> None:
         Another process holds it (EACCES, EDEADLK), or there are no locks.
     """
     os.lseek(descriptor, _LOCK_AT, os.SEEK_SET)
-    msvcrt().locking(descriptor, msvcrt().LK_NBLCK, 1)
+    try:
+        msvcrt().locking(descriptor, msvcrt().LK_NBLCK, 1)
+    except OSError as error:
+        if error.errno in (errno.EBADF, errno.EINVAL):
+            raise
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from error
 
 
 def remove_locked_file(path: Path, descriptor: int) -> None:

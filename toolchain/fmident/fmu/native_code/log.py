@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from llvmlite import binding, ir
 
 from fmident.fmu.native_code.machine_code import compile_module
+from fmident.operating_system import text_formatter
 
 STATUS_NAMES = ("ok", "warning", "discard", "error", "fatal", "pending")
 RECORDS = 1000
@@ -28,6 +29,9 @@ RECORD_BYTES = 2048
 _CATEGORY_AT = 8
 _MESSAGE_AT = 72
 _HEADER_BYTES = 64
+_AS_C99 = 1 << 1
+"""``_CRT_INTERNAL_PRINTF_STANDARD_SNPRINTF_BEHAVIOR``: what does not fit is cut off, and there is
+always a zero at the end."""
 BUFFER_BYTES = _HEADER_BYTES + RECORDS * RECORD_BYTES
 
 
@@ -211,9 +215,18 @@ def _logger_module(base: int) -> ir.Module:
     )
     # A va_list is a struct passed by its address, but a plain pointer on these two.
     passed = build.load(build.bitcast(arguments, pointer.as_pointer())) if by_value else as_bytes
-    write = external("vsnprintf", int32, [pointer, int64, pointer, pointer])
     message_at = build.gep(record, [ir.Constant(int64, _MESSAGE_AT)])
-    build.call(write, [message_at, ir.Constant(int64, RECORD_BYTES - _MESSAGE_AT), message, passed])
+    room = ir.Constant(int64, RECORD_BYTES - _MESSAGE_AT)
+    formatter = text_formatter()
+    if formatter is None:
+        write = external("vsnprintf", int32, [pointer, int64, pointer, pointer])
+        build.call(write, [message_at, room, message, passed])
+    else:  # Windows: options, ..., locale, arguments
+        kinds = [int64, pointer, int64, pointer, pointer, pointer]
+        kind = ir.FunctionType(int32, kinds).as_pointer()
+        write = build.inttoptr(ir.Constant(int64, formatter), kind)
+        options = ir.Constant(int64, _AS_C99)
+        build.call(write, [options, message_at, room, message, null, passed])
     build.call(va_end, [as_bytes])
     build.branch(done)
 
