@@ -1,4 +1,4 @@
-"""What OpenModelica is told to build binaries for: this machine, or others in a container.
+"""The platforms that OpenModelica builds binaries for: this machine, or others in a container.
 
 Source: OpenModelica's own test of cross compilation, ``testsuite/special/FmuExportCrossCompile``.
 """

@@ -127,7 +127,7 @@ def find_zig() -> Path | None:
 
 
 def missing_compiler(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why nothing can be built for this machine and how to mend it, or ``None``."""
+    """Return why nothing can be built for this machine and how to change that, or ``None``."""
     chosen = environment.get("CC", "").strip()
     if find_compiler(environment) is not None or (not chosen and find_zig() is not None):
         return None
