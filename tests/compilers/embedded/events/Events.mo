@@ -90,6 +90,14 @@ package Events "Models with events, each with a solution that is known"
     end when;
   end Stick;
 
+  model Bend "nothing follows from the event at its instant, but soon after it"
+    output Real x(start = 0, fixed = true);
+    output Real y(start = 0, fixed = true);
+  equation
+    der(x) = 1;
+    der(y) = if x > 0.5 then max(0, x - 0.51) else 0;
+  end Bend;
+
   model Start "what happens at the start, and at the end"
     output Integer a(start = 1);
     output Integer b(start = 5, fixed = true);

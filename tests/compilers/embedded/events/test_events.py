@@ -166,6 +166,13 @@ def test_time_events_are_at_their_instant(compiled: Compiled, run: Run) -> None:
     np.testing.assert_allclose(found["x"], expected, atol=1e-13)
 
 
+def test_an_event_from_which_nothing_follows_at_once(compiled: Compiled, run: Run) -> None:
+    times = np.linspace(0.0, 1.0, 8)
+    found = run(compiled("Bend"), times, ["y"])
+    expected = 0.5 * np.maximum(times - 0.51, 0.0) ** 2
+    np.testing.assert_allclose(found["y"], expected, rtol=0, atol=1e-8)
+
+
 def test_stick(compiled: Compiled, run: Run) -> None:
     times = np.linspace(0.0, 6.0, 61)
     found = run(compiled("Stick"), times, ["x", "v", "sticks"])

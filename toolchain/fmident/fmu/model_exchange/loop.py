@@ -217,7 +217,8 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     """Leave event mode and begin to integrate anew; return why to stop, or -1.
 
     The integrator keeps its order and step where the event changed neither states nor
-    derivatives nor the sign of an indicator.
+    derivatives nor the sign of an indicator. At a root it never does: it has found it inside a step,
+    and the rest of that step belongs to the equations before the event.
     """
     component, n = table[COMPONENT], table[STATES]
     status = call_fmu(table[ENTER_CONTINUOUS], (component,))
@@ -239,7 +240,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
                 call_fmu(
                     table[TOLERANCES], (table[MEMORY], reals[RELATIVE], table[TOLERANCE_VECTOR])
                 )
-    if table[MEMORY] != 0 and (nominals or not known or _changed(table)):
+    if table[MEMORY] != 0 and (table[ROOT] != 0 or nominals or not known or _changed(table)):
         _restart(table, reals[TIME])
     return -1
 
