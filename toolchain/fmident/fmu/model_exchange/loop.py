@@ -217,7 +217,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
     """Leave event mode and begin to integrate anew; return why to stop, or -1.
 
     The integrator keeps its order and step where the event changed neither states nor
-    derivatives nor the sign of an indicator. At a root it never does: it has found it inside a step,
+    derivatives nor the sign of an indicator, but not at a root: that it has found inside a step,
     and the rest of that step belongs to the equations before the event.
     """
     component, n = table[COMPONENT], table[STATES]
