@@ -10,10 +10,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pictures.classes import Libraries
-from pictures.drawing import Painter
-from pictures.source import read_library
-from pictures.tree import Class
+from fmident.compilers.embedded.backend.documentation.svg import svg
+from fmident.compilers.embedded.frontend.presentation.classes import Libraries
+from fmident.compilers.embedded.frontend.presentation.library import read_library
+from fmident.compilers.embedded.frontend.presentation.painter import Painter
+from fmident.compilers.embedded.frontend.presentation.tree import Class
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"
@@ -44,12 +45,12 @@ def pictures(libraries: Libraries, name: str) -> dict[Path, str]:
                     cells.append("")
                     continue
                 file = f"{it.full_name}.{kind}.svg"
-                files[PAGES / file] = picture
+                files[PAGES / file] = svg(picture)
                 cells.append(f"![{kind} of {it.name}]({file}){{ width={width} }}")
                 if kind == "diagram" and is_machine(it):
                     figures = MODELICA / name / "Resources" / "Images"
                     parts = it.full_name.split(".")[1:]
-                    files[figures.joinpath(*parts).with_suffix(".svg")] = picture
+                    files[figures.joinpath(*parts).with_suffix(".svg")] = svg(picture)
             if any(cells):
                 rows.append(f"| `{it.name}`<br>{it.description} | {cells[0]} | {cells[1]} |")
         if rows:

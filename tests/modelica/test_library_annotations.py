@@ -13,10 +13,17 @@ from machines import LIBRARY, ROOT
 sys.path.insert(0, str(ROOT / "ci"))
 
 import diagrams
-from pictures.classes import Libraries, extent, graphics, numbers, part
-from pictures.drawing import placement
-from pictures.source import read_library
-from pictures.tree import Call, Class, Component
+
+from fmident.compilers.embedded.frontend.presentation.classes import (
+    Libraries,
+    extent,
+    graphics,
+    numbers,
+    part,
+)
+from fmident.compilers.embedded.frontend.presentation.library import read_library
+from fmident.compilers.embedded.frontend.presentation.painter import placement
+from fmident.compilers.embedded.frontend.presentation.tree import Call, Class, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 GREY = (128.0, 128.0, 128.0)

@@ -7,19 +7,16 @@ classes are held by what their source says.
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 import rumoca
-from machines import LIBRARY, ROOT
+from machines import LIBRARY
 
-sys.path.insert(0, str(ROOT / "ci"))
-
-from pictures.classes import Libraries
-from pictures.source import read_library
-from pictures.tree import Call, Component
+from fmident.compilers.embedded.frontend.presentation.classes import Libraries
+from fmident.compilers.embedded.frontend.presentation.library import read_library
+from fmident.compilers.embedded.frontend.presentation.tree import Call, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 FILES = sorted(LIBRARY.rglob("*.mo"))

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from functools import cache
 
 import pytest
-from machines import LIBRARY, ROOT, Workshop
+from machines import LIBRARY, Workshop
 
+from fmident.compilers.embedded.frontend.presentation.classes import Libraries
+from fmident.compilers.embedded.frontend.presentation.library import read_library
+from fmident.compilers.embedded.frontend.presentation.tree import Call, Class, Component
 from fmident.errors import FmuError
-
-sys.path.insert(0, str(ROOT / "ci"))
-
-from pictures.classes import Libraries
-from pictures.source import read_library
-from pictures.tree import Call, Class, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 NAMES = {

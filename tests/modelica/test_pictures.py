@@ -1,18 +1,13 @@
-"""What ci/pictures makes of Modelica source: expressions, subscripts, sizes of texts."""
+"""What pictures need of Modelica source: expressions, subscripts, sizes of texts."""
 
 from __future__ import annotations
 
-import sys
-
 import pytest
-from machines import ROOT
 
-sys.path.insert(0, str(ROOT / "ci"))
-
-from pictures.classes import Values, evaluate, text_of
-from pictures.drawing import width_of
-from pictures.source import Parser
-from pictures.tree import Call, Expression
+from fmident.compilers.embedded.frontend.presentation.classes import Values, evaluate, text_of
+from fmident.compilers.embedded.frontend.presentation.painter import width_of
+from fmident.compilers.embedded.frontend.presentation.parser import Parser
+from fmident.compilers.embedded.frontend.presentation.tree import Call, Expression
 
 
 def read(text: str) -> Expression:

@@ -17,6 +17,8 @@ from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, mod
 from fmident.compilers.embedded.backend.description.build import write_build_description
 from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
+from fmident.compilers.embedded.backend.description.generation_date import generation_date
+from fmident.compilers.embedded.backend.documentation import documentation_members
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
@@ -82,7 +84,8 @@ def build_fmu(
     Raises
     ------
     CompilationError
-        If tools are missing or the C compiler fails; the C source is then kept and named.
+        If the date of the environment cannot be read, tools are missing, or the C compiler fails;
+        the C source is then kept and named.
     """
     if (model.events or model.constraints) and integrator == "cvode":
         what = "events" if model.events else "states that are bound to each other"
@@ -90,6 +93,7 @@ def build_fmu(
             f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
         )
+    generated = generation_date()
     used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
     code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used, integrator=integrator)
@@ -99,15 +103,16 @@ def build_fmu(
     sources = all_sources(version, {**code, **(sundials.sources() if with_cvode else {})})
     compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
     writer = fmi3 if version == "3.0" else partial(fmi2, source_files=compiled)
-    description = writer(
-        model, layout, guid=GUID_PLACEHOLDER, generation_tool=generation_tool, tolerance=used
-    )
+    describe = partial(writer, model, layout, generation_tool=generation_tool, tolerance=used)
+    description = describe(guid=GUID_PLACEHOLDER)
     if version == "3.0" and with_sources:
         build = write_build_description(model_identifier(model.name), compiled)
         sources["buildDescription.xml"] = build
     texts = (sources[name] for name in sorted(sources))
     guid = content_guid(description, *texts, str(optimization))
     sources = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in sources.items()}
+    if generated is not None:  # the GUID does not depend on it
+        description = describe(guid=GUID_PLACEHOLDER, generated=generated)
     members = {"modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode()}
     binaries = _binaries(
         platforms or (this_platform(),),
@@ -125,6 +130,7 @@ def build_fmu(
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()
+    members |= documentation_members(model, layout, version)
     if with_cvode:
         for name, text in sundials.licences().items():
             members[f"documentation/licenses/{name}"] = text.encode()

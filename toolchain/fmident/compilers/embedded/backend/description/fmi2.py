@@ -35,6 +35,7 @@ def write_description(
     generation_tool: str,
     tolerance: float,
     source_files: Sequence[str] = (),
+    generated: str | None = None,
 ) -> str:
     """Return the text of ``modelDescription.xml``.
 
@@ -52,6 +53,8 @@ def write_description(
         Default relative tolerance.
     source_files
         What is to be compiled of the FMU's folder ``sources``.
+    generated
+        Date and time; ``None`` for none.
     """
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
     moved = states_moved_at_events(model)
@@ -66,6 +69,7 @@ def write_description(
                 "description": model.description or None,
                 "version": model.library_version or None,
                 "generationTool": generation_tool,
+                "generationDateAndTime": generated,
                 "variableNamingConvention": "structured",
                 "numberOfEventIndicators": str(indicator_count(model)),
             },

@@ -41,7 +41,13 @@ _TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
 
 
 def write_description(
-    model: OdeModel, layout: Layout, *, guid: str, generation_tool: str, tolerance: float
+    model: OdeModel,
+    layout: Layout,
+    *,
+    guid: str,
+    generation_tool: str,
+    tolerance: float,
+    generated: str | None = None,
 ) -> str:
     """Return the text of ``modelDescription.xml``.
 
@@ -57,6 +63,8 @@ def write_description(
         Name and version of this compiler.
     tolerance
         Default relative tolerance.
+    generated
+        Date and time; ``None`` for none.
 
     Raises
     ------
@@ -83,6 +91,7 @@ def write_description(
                 "description": model.description or None,
                 "version": model.library_version or None,
                 "generationTool": generation_tool,
+                "generationDateAndTime": generated,
                 "variableNamingConvention": "structured",
             },
             close=False,

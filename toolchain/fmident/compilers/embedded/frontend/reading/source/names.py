@@ -153,14 +153,15 @@ class Names:
         if item is None:
             return None
         for parts in bases(item)[:_MOST_BASES]:
-            base = self._base(parts, item)
+            base = self.resolve_base(parts, item)
             if base is not None and base != owner:
                 found = self._member(base, name)
                 if found is not None:
                     return found
         return None
 
-    def _base(self, parts: Sequence[str], item: ClassText) -> str | None:
+    def resolve_base(self, parts: Sequence[str], item: ClassText) -> str | None:
+        """Return the full name of the class that `item` extends as `parts`."""
         outer = ".".join(item.name.split(".")[:-1])
         scopes = outer.split(".") if outer else []
         for depth in range(len(scopes), -1, -1):

@@ -1,16 +1,18 @@
-"""Icon and diagram annotations as SVG (Modelica Language Specification 3.4, section 18.6)."""
+"""Icon and diagram annotations as pictures (Modelica Language Specification 3.4, section 18.6)."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from xml.sax.saxutils import escape
+from typing import Literal, TypeAlias
 
-from pictures.classes import (
+from fmident.compilers.embedded.frontend.presentation.classes import (
     Libraries,
     Numbers,
+    Placed,
     Values,
     evaluate,
     extent,
@@ -19,18 +21,38 @@ from pictures.classes import (
     numbers,
     part,
 )
-from pictures.tree import Call, Class, Component, Expression, Items, Ref
+from fmident.compilers.embedded.frontend.presentation.tree import (
+    Call,
+    Class,
+    Component,
+    Expression,
+    Items,
+    Ref,
+)
+from fmident.compilers.embedded.presentation import (
+    Bitmap,
+    Box,
+    Gradient,
+    Hatching,
+    Label,
+    Outline,
+    Oval,
+    Paint,
+    Picture,
+    Point,
+    Shape,
+    Stroke,
+)
+
+Steps: TypeAlias = tuple[tuple[Point, ...], ...]
+Anchor: TypeAlias = Literal["start", "middle", "end"]
+Images: TypeAlias = Callable[[str], tuple[str, bytes] | None]
+"""Type and content of the picture at an address."""
 
 MARGIN = 6.0
+MOST_NESTED = 2
+"""Icons that are drawn inside each other."""
 THICKNESS = 4.0  # pixels of a picture for a thickness of one, a line of which has 0.25
-HATCHES = {
-    "Horizontal": ((0, 4, 8, 4),),
-    "Vertical": ((4, 0, 4, 8),),
-    "Forward": ((0, 8, 8, 0),),
-    "Backward": ((0, 0, 8, 8),),
-    "Cross": ((0, 4, 8, 4), (4, 0, 4, 8)),
-    "CrossDiag": ((0, 8, 8, 0), (0, 0, 8, 8)),
-}
 WIDTHS = {
     **dict.fromkeys("MWmw@%", 0.95),
     **dict.fromkeys("ABCDEGHKNOQRUVXYZ=+<>", 0.75),
@@ -38,7 +60,14 @@ WIDTHS = {
     **dict.fromkeys("ftr()[]{} -/*", 0.42),
 }
 """Of letters, over the size of the font; others have 0.62."""
-DASHES = {"Dash": "6 3", "Dot": "1.5 2.5", "DashDot": "6 3 1.5 3", "DashDotDot": "6 3 1.5 3 1.5 3"}
+DASHES: Mapping[str, tuple[float, ...]] = {
+    "Dash": (6, 3),
+    "Dot": (1.5, 2.5),
+    "DashDot": (6, 3, 1.5, 3),
+    "DashDotDot": (6, 3, 1.5, 3, 1.5, 3),
+}
+ANCHORS: Mapping[str, Anchor] = {"Left": "start", "Right": "end"}
+GRADIENTS = ("HorizontalCylinder", "VerticalCylinder", "Sphere")
 
 
 @dataclass(frozen=True)
@@ -99,48 +128,30 @@ def placement(component: Component, layer: str, box: Numbers, values: Values) ->
 
 @dataclass
 class Canvas:
-    """Elements of an SVG picture and the box around them."""
+    """Shapes of a picture and the box around them."""
 
-    elements: list[str] = field(default_factory=list)
-    definitions: dict[str, str] = field(default_factory=dict)
+    shapes: list[Shape] = field(default_factory=list)
     xs: list[float] = field(default_factory=list)
     ys: list[float] = field(default_factory=list)
 
-    def mark(self, *points: tuple[float, float]) -> None:
+    def mark(self, *points: Point) -> None:
         """Let points lie inside the picture."""
         self.xs += [p[0] for p in points]
         self.ys += [p[1] for p in points]
 
-    def svg(self, title: str) -> str:
-        """Return the picture as text."""
-        left, top = min(self.xs) - MARGIN, min(self.ys) - MARGIN
-        width, height = max(self.xs) + MARGIN - left, max(self.ys) + MARGIN - top
-        box = " ".join(number(v) for v in (left, top, width, height))
-        defs = "".join(self.definitions[k] for k in sorted(self.definitions))
-        lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" '
-            f'width="{number(width)}" height="{number(height)}" '
-            'font-family="Arial, Helvetica, sans-serif">',
-            f"<title>{escape(title)}</title>",
-            *([f"<defs>{defs}</defs>"] if defs else []),
-            f'<rect x="{number(left)}" y="{number(top)}" width="{number(width)}" '
-            f'height="{number(height)}" fill="#fff"/>',
-            *self.elements,
-            "</svg>",
-        ]
-        return "\n".join(lines) + "\n"
-
-
-def number(value: float) -> str:
-    """Write a coordinate."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    def picture(self, title: str, scale: float, margin: float = MARGIN) -> Picture:
+        """Return the picture."""
+        left, top = min(self.xs) - margin, min(self.ys) - margin
+        width, height = max(self.xs) + margin - left, max(self.ys) + margin - top
+        return Picture(title, tuple(self.shapes), left, top, width, height, scale)
 
 
 def color(value: Expression | None, default: str) -> str:
     """Write a colour, or the default."""
     found = numbers(value) if value is not None else ()
-    return "#" + "".join(f"{round(v):02x}" for v in found) if len(found) == 3 else default
+    if len(found) != 3:
+        return default
+    return "#" + "".join(f"{min(max(round(v), 0), 255):02x}" for v in found)
 
 
 def short(value: Expression | None) -> str:
@@ -149,23 +160,41 @@ def short(value: Expression | None) -> str:
 
 
 class Painter:
-    """Draws classes of some libraries."""
+    """Draws classes of some libraries.
 
-    def __init__(self, libraries: Libraries) -> None:
+    Parameters
+    ----------
+    libraries
+        Where classes are looked for.
+    images
+        Gives the files of bitmaps; without it they are left out.
+    """
+
+    def __init__(self, libraries: Libraries, images: Images = lambda _: None) -> None:
         self.libraries = libraries
+        self.images = images
 
-    def icon(self, it: Class, scale: float = 1.0) -> str | None:
-        """Picture of the icon with its connectors; None where there is none."""
+    def icon(self, it: Class, scale: float = 1.0, *, connectors: bool = True) -> Picture | None:
+        """Picture of the icon, with its connectors or without; None where there is none."""
         canvas = Canvas()
         values = self.libraries.values(it)
-        self._icon(canvas, it, Matrix(scale, 0, 0, -scale), it.name, values)
-        if not canvas.elements:
+        depth = 0 if connectors else MOST_NESTED
+        self._icon(canvas, it, Matrix(scale, 0, 0, -scale), it.name, values, depth)
+        if not canvas.shapes:
             return None
         x1, y1, x2, y2 = extent(self.libraries, it, "Icon")
         canvas.mark((scale * x1, -scale * y1), (scale * x2, -scale * y2))
-        return canvas.svg(f"Icon of {it.full_name}")
+        return canvas.picture(f"Icon of {it.full_name}", scale)
 
-    def diagram(self, it: Class, scale: float = 2.5) -> str | None:
+    def connector(self, it: Class, placed: Placed, scale: float = 1.0) -> Picture | None:
+        """Picture of a connector in the icon of a class; None where it is not shown."""
+        canvas = Canvas()
+        view = Matrix(scale, 0, 0, -scale)
+        self._component(canvas, placed, view, "Icon", self.libraries.values(it), 0)
+        name = f"{it.full_name}.{placed.component.name}"
+        return canvas.picture(f"Icon of {name}", scale, 1.0) if canvas.shapes else None
+
+    def diagram(self, it: Class, scale: float = 2.5) -> Picture | None:
         """Picture of the diagram; None where it is blank."""
         canvas = Canvas()
         view = Matrix(scale, 0, 0, -scale)
@@ -178,7 +207,7 @@ class Painter:
             if isinstance(line, Call):
                 self._item(canvas, line, view, "", values)
         self._components(canvas, it, view, "Diagram", values)
-        return canvas.svg(f"Diagram of {it.full_name}") if canvas.elements else None
+        return canvas.picture(f"Diagram of {it.full_name}", scale) if canvas.shapes else None
 
     def _icon(
         self, canvas: Canvas, it: Class, matrix: Matrix, name: str, values: Values, depth: int = 0
@@ -186,32 +215,43 @@ class Painter:
         for owner in self.libraries.lineage(it):
             for item in graphics(owner, "Icon"):
                 self._item(canvas, item, matrix, name, values)
-        if not self.libraries.is_connector(it) and depth < 2:
+        if not self.libraries.is_connector(it) and depth < MOST_NESTED:
             self._components(canvas, it, matrix, "Icon", values, depth)
 
     def _components(
         self, canvas: Canvas, it: Class, view: Matrix, layer: str, values: Values, depth: int = 0
     ) -> None:
         for placed in self.libraries.components(it):
-            component, kind = placed.component, placed.kind
-            is_connector = self.libraries.is_connector(kind)
-            if layer == "Icon" and not (is_connector and component.public):
-                continue
-            if not is_shown(component, values):
-                continue
-            box = extent(self.libraries, kind, "Icon") if kind else (-100.0, -100.0, 100.0, 100.0)
-            inner = placement(component, layer, box, values)
-            if inner is None:
-                continue
-            matrix = view.after(inner)
-            if kind is None:
-                self._box(canvas, matrix, component)
-                continue
-            own = self.libraries.values(kind, component.modification)
-            if is_connector and layer == "Diagram":
-                self._connector(canvas, kind, matrix, component.name, own)
-            else:
-                self._icon(canvas, kind, matrix, component.name, own, depth + 1)
+            self._component(canvas, placed, view, layer, values, depth)
+
+    def _component(
+        self,
+        canvas: Canvas,
+        placed: Placed,
+        view: Matrix,
+        layer: str,
+        values: Values,
+        depth: int,
+    ) -> None:
+        component, kind = placed.component, placed.kind
+        is_connector = self.libraries.is_connector(kind)
+        if layer == "Icon" and not (is_connector and component.public):
+            return
+        if not is_shown(component, values):
+            return
+        box = extent(self.libraries, kind, "Icon") if kind else (-100.0, -100.0, 100.0, 100.0)
+        inner = placement(component, layer, box, values)
+        if inner is None:
+            return
+        matrix = view.after(inner)
+        if kind is None:
+            self._box(canvas, matrix, component)
+            return
+        own = self.libraries.values(kind, component.modification)
+        if is_connector and layer == "Diagram":
+            self._connector(canvas, kind, matrix, component.name, own)
+        else:
+            self._icon(canvas, kind, matrix, component.name, own, depth + 1)
 
     def _connector(
         self, canvas: Canvas, kind: Class, matrix: Matrix, name: str, values: Values
@@ -246,6 +286,8 @@ class Painter:
             self._ellipse(canvas, item, matrix, values)
         elif item.name == "Text":
             self._text(canvas, item, matrix, name, values)
+        elif item.name == "Bitmap":
+            self._bitmap(canvas, item, matrix, values)
 
     def _path(self, canvas: Canvas, item: Call, matrix: Matrix, values: Values) -> None:
         flat = numbers(part(item, "points"), values)
@@ -254,16 +296,15 @@ class Painter:
             return
         closed = item.name == "Polygon"
         canvas.mark(*points)
+        steps: Steps = tuple((p,) for p in points[1:])
         if short(part(item, "smooth")) == "Bezier" and len(points) > 2:
-            path = bezier(points, closed)
-        else:
-            path = "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points)
+            steps = bezier(points, closed)
         if closed:
-            style = self._style(canvas, item, points)
-            canvas.elements.append(f'<path d="{path} Z" {style}/>')
+            paint, outline = self._style(item, points)
+            canvas.shapes.append(Outline(points[0], steps, True, paint, outline))
             return
-        stroke = color(part(item, "color"), "#000")
-        canvas.elements.append(f'<path d="{path}" fill="none" {self._stroke(item, stroke)}/>')
+        ink = color(part(item, "color"), "#000")
+        canvas.shapes.append(Outline(points[0], steps, False, None, self._stroke(item, ink)))
         arrows = part(item, "arrow")
         if isinstance(arrows, Items):
             for kind, tip, tail in (
@@ -271,26 +312,23 @@ class Painter:
                 (short(arrows.items[1]), points[-1], points[-2]),
             ):
                 if kind not in ("", "None"):
-                    head = arrow(item, tip, tail, stroke, kind, min(1.0, matrix.scale))
-                    canvas.elements.append(head)
+                    head = arrow(item, tip, tail, ink, kind, min(1.0, matrix.scale))
+                    canvas.shapes.append(head)
 
     def _rectangle(self, canvas: Canvas, item: Call, matrix: Matrix, values: Values) -> None:
         x1, y1, x2, y2 = numbers(part(item, "extent"), values)
         points = [matrix.point(x, y) for x, y in ((x1, y1), (x2, y1), (x2, y2), (x1, y2))]
         canvas.mark(*points)
-        style = self._style(canvas, item, points)
+        paint, stroke = self._style(item, points)
         (radius,) = numbers(part(item, "radius") or 0.0)
         if radius:
             xs, ys = [p[0] for p in points], [p[1] for p in points]
             r = radius * math.hypot(matrix.a, matrix.b)
-            canvas.elements.append(
-                f'<rect x="{number(min(xs))}" y="{number(min(ys))}" rx="{number(r)}" '
-                f'width="{number(max(xs) - min(xs))}" '
-                f'height="{number(max(ys) - min(ys))}" {style}/>'
-            )
+            size = (max(xs) - min(xs), max(ys) - min(ys))
+            canvas.shapes.append(Box((min(xs), min(ys)), *size, r, paint, stroke))
             return
-        path = "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points) + " Z"
-        canvas.elements.append(f'<path d="{path}" {style}/>')
+        steps = tuple((p,) for p in points[1:])
+        canvas.shapes.append(Outline(points[0], steps, True, paint, stroke))
 
     def _ellipse(self, canvas: Canvas, item: Call, matrix: Matrix, values: Values) -> None:
         x1, y1, x2, y2 = numbers(part(item, "extent"), values)
@@ -299,16 +337,11 @@ class Painter:
         cx, cy, rx, ry = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1) / 2, abs(y2 - y1) / 2
         corners = [matrix.point(x, y) for x, y in ((x1, y1), (x2, y1), (x2, y2), (x1, y2))]
         canvas.mark(*corners)
-        style = self._style(canvas, item, corners)
+        paint, stroke = self._style(item, corners)
         if abs(end - begin) >= 360:
-            mx, my = matrix.point(cx, cy)
             a, b = rx * math.hypot(matrix.a, matrix.b), ry * math.hypot(matrix.c, matrix.d)
             turn = math.degrees(math.atan2(matrix.b, matrix.a))
-            spin = f' transform="rotate({number(turn)} {number(mx)} {number(my)})"' if turn else ""
-            canvas.elements.append(
-                f'<ellipse cx="{number(mx)}" cy="{number(my)}" rx="{number(a)}" '
-                f'ry="{number(b)}"{spin if abs(a - b) > 0.01 else ""} {style}/>'
-            )
+            canvas.shapes.append(Oval(matrix.point(cx, cy), (a, b), turn, paint, stroke))
             return
         steps = max(8, int(abs(end - begin) / 5))
         angles = [math.radians(begin + (end - begin) * k / steps) for k in range(steps + 1)]
@@ -317,8 +350,8 @@ class Painter:
         closure = short(part(item, "closure")) or ("Radial" if filled else "None")
         if closure == "Radial":
             points.append(matrix.point(cx, cy))
-        path = "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points)
-        canvas.elements.append(f'<path d="{path}{"" if closure == "None" else " Z"}" {style}/>')
+        lines = tuple((p,) for p in points[1:])
+        canvas.shapes.append(Outline(points[0], lines, closure != "None", paint, stroke))
 
     def _text(self, canvas: Canvas, item: Call, matrix: Matrix, name: str, values: Values) -> None:
         shown = part(item, "textString")
@@ -340,7 +373,7 @@ class Painter:
             return
         cx, cy = sum(p[0] for p in flat) / 4, sum(p[1] for p in flat) / 4
         align = short(part(item, "horizontalAlignment"))
-        anchor = {"Left": "start", "Right": "end"}.get(align, "middle")
+        anchor: Anchor = ANCHORS.get(align, "middle")
         if align in ("Left", "Right"):
             xs = [p[0] for p in flat]
             cx = min(xs) if align == "Left" else max(xs)
@@ -353,75 +386,68 @@ class Painter:
             )
         else:
             canvas.mark((cx - shift, cy - size / 2), (cx - shift + widest_line, cy + size / 2))
-        spin = f' transform="rotate(-90 {number(cx)} {number(cy)})"' if upright else ""
         ink = part(item, "textColor")
         fill = color(ink if ink is not None else part(item, "lineColor"), "#000")
         styles = part(item, "textStyle")
         names = [short(s) for s in styles.items] if isinstance(styles, Items) else []
-        weight = ' font-weight="bold"' if "Bold" in names else ""
-        weight += ' font-style="italic"' if "Italic" in names else ""
         for k, line in enumerate(lines):
             y = cy + size * (0.35 + 1.15 * (k - (len(lines) - 1) / 2))
-            canvas.elements.append(
-                f'<text x="{number(cx)}" y="{number(y)}" font-size="{number(size)}" '
-                f'text-anchor="{anchor}" fill="{fill}"{weight}{spin}>{escape(line)}</text>'
+            canvas.shapes.append(
+                Label(
+                    line,
+                    (cx, y),
+                    size,
+                    anchor,
+                    fill,
+                    "Bold" in names,
+                    "Italic" in names,
+                    width_of(line) * size,
+                    (cx, cy) if upright else None,
+                )
             )
 
+    def _bitmap(self, canvas: Canvas, item: Call, matrix: Matrix, values: Values) -> None:
+        source, file = part(item, "imageSource"), part(item, "fileName")
+        address = f"base64:{source}" if isinstance(source, str) and source else file
+        found = self.images(address) if isinstance(address, str) else None
+        if found is None:
+            return
+        x1, y1, x2, y2 = numbers(part(item, "extent"), values)
+        corners = [matrix.point(x1, y1), matrix.point(x2, y2)]
+        canvas.mark(*corners)
+        (ax, ay), (bx, by) = corners
+        corner = (min(ax, bx), min(ay, by))
+        canvas.shapes.append(Bitmap(corner, abs(bx - ax), abs(by - ay), *found))
+
     # ----------------------------------------------------------------- styles
-    def _stroke(self, item: Call, stroke: str) -> str:
+    def _stroke(self, item: Call, ink: str) -> Stroke | None:
         (thickness,) = numbers(part(item, "thickness") or part(item, "lineThickness") or 0.25)
         pattern = short(part(item, "pattern"))
         if pattern == "None":
-            return 'stroke="none"'
-        dash = f' stroke-dasharray="{DASHES[pattern]}"' if pattern in DASHES else ""
-        width = number(max(0.6, thickness * THICKNESS))
-        return f'stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round"{dash}'
+            return None
+        return Stroke(ink, max(0.6, thickness * THICKNESS), DASHES.get(pattern, ()))
 
-    def _style(self, canvas: Canvas, item: Call, points: list[tuple[float, float]]) -> str:
+    def _style(self, item: Call, points: Sequence[Point]) -> tuple[Paint, Stroke | None]:
         line = color(part(item, "lineColor"), "#000")
         fill = color(part(item, "fillColor"), "#000")
-        pattern = short(part(item, "fillPattern"))
-        if pattern in ("", "None"):
-            paint = "none"
-        elif pattern == "Solid":
-            paint = fill
-        else:
-            paint = f"url(#{self._pattern(canvas, pattern, line, fill, points)})"
-        return f'fill="{paint}" {self._stroke(item, line)}'
-
-    def _pattern(
-        self,
-        canvas: Canvas,
-        pattern: str,
-        line: str,
-        fill: str,
-        points: list[tuple[float, float]],
-    ) -> str:
-        name = f"{pattern}-{line[1:]}-{fill[1:]}"
-        stops = (
-            f'<stop offset="0" stop-color="{line}"/><stop offset="0.5" stop-color="{fill}"/>'
-            f'<stop offset="1" stop-color="{line}"/>'
+        return filling(short(part(item, "fillPattern")), line, fill, points), self._stroke(
+            item, line
         )
+
+
+def filling(pattern: str, line: str, fill: str, points: Sequence[Point]) -> Paint:
+    """Return what a ``FillPattern`` means in an area whose first two corners are given."""
+    if pattern in ("", "None"):
+        return None
+    if pattern == "Solid":
+        return fill
+    if pattern == "Sphere":
+        return Gradient("sphere", pattern, line, fill)
+    if pattern in GRADIENTS:
         upright = abs(points[1][0] - points[0][0]) < abs(points[1][1] - points[0][1])
-        if pattern in ("HorizontalCylinder", "VerticalCylinder"):
-            down = (pattern == "HorizontalCylinder") != upright
-            name += "-down" if down else "-across"
-            ends = 'x2="0" y2="1"' if down else 'x2="1" y2="0"'
-            made = f'<linearGradient id="{name}" x1="0" y1="0" {ends}>{stops}</linearGradient>'
-        elif pattern == "Sphere":
-            inner = f'<stop offset="0" stop-color="{fill}"/><stop offset="1" stop-color="{line}"/>'
-            made = f'<radialGradient id="{name}">{inner}</radialGradient>'
-        else:
-            lines = "".join(
-                f'<line x1="{a}" y1="{b}" x2="{c}" y2="{d}" stroke="{line}"/>'
-                for a, b, c, d in HATCHES.get(pattern, ())
-            )
-            made = (
-                f'<pattern id="{name}" width="8" height="8" patternUnits="userSpaceOnUse">'
-                f'<rect width="8" height="8" fill="{fill}"/>{lines}</pattern>'
-            )
-        canvas.definitions[name] = made
-        return name
+        down = (pattern == "HorizontalCylinder") != upright
+        return Gradient("down" if down else "across", pattern, line, fill)
+    return Hatching(pattern, line, fill)
 
 
 def width_of(text: str) -> float:
@@ -429,27 +455,22 @@ def width_of(text: str) -> float:
     return sum(WIDTHS.get(letter, 0.62) for letter in text)
 
 
-def bezier(points: list[tuple[float, float]], closed: bool) -> str:
+def bezier(points: Sequence[Point], closed: bool) -> Steps:
     """Quadratic curves through the middles between the points."""
     chain = [*points, points[1]] if closed and points[0] == points[-1] else points
     middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in pairwise(chain)]
-    path = f"M{number(points[0][0])} {number(points[0][1])}"
-    path += f" L{number(middles[0][0])} {number(middles[0][1])}"
-    for corner, middle in zip(chain[1:], middles[1:], strict=False):
-        path += " Q" + " ".join(number(v) for v in (*corner, *middle))
-    if not closed:
-        path += f" L{number(points[-1][0])} {number(points[-1][1])}"
-    return path
+    curves = zip(chain[1:], middles[1:], strict=False)
+    return ((middles[0],), *curves, *(() if closed else ((points[-1],),)))
 
 
 def arrow(
     item: Call,
-    tip: tuple[float, float],
-    tail: tuple[float, float],
-    stroke: str,
+    tip: Point,
+    tail: Point,
+    ink: str,
     kind: str,
     scale: float,
-) -> str:
+) -> Outline:
     """Head of an arrow; its size is ``arrowSize``, by default 3, less in small icons."""
     (size,) = numbers(part(item, "arrowSize") or 3.0)
     length = 2.5 * size * scale
@@ -457,10 +478,9 @@ def arrow(
     ux, uy = (tip[0] - tail[0]) / norm, (tip[1] - tail[1]) / norm
     left = (tip[0] - length * ux - 0.4 * length * uy, tip[1] - length * uy + 0.4 * length * ux)
     right = (tip[0] - length * ux + 0.4 * length * uy, tip[1] - length * uy - 0.4 * length * ux)
-    path = "M" + " L".join(f"{number(x)} {number(y)}" for x, y in (left, tip, right))
-    filled = kind == "Filled"
-    fill = stroke if filled else "none"
-    return f'<path d="{path}{" Z" if filled else ""}" fill="{fill}" stroke="{stroke}"/>'
+    is_filled = kind == "Filled"
+    paint = ink if is_filled else None
+    return Outline(left, ((tip,), (right,)), is_filled, paint, Stroke(ink, None))
 
 
 def substitute(text: str, name: str, values: Values) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pictures.tree import (
+from fmident.compilers.embedded.frontend.presentation.tree import (
     BINDING,
     Call,
     Choice,

@@ -65,7 +65,7 @@ Expression: TypeAlias = float | str | bool | Ref | Call | Choice | Operation | I
 
 @dataclass(frozen=True)
 class Component:
-    """A declared component; `span` is its declaration in the text, from name to comment."""
+    """A declared component; `value` is the text of its binding."""
 
     name: str
     type_name: str
@@ -76,7 +76,6 @@ class Component:
     condition: Expression | None
     description: str
     annotation: Call
-    span: tuple[int, int]
     public: bool
 
 
@@ -91,11 +90,10 @@ class Base:
 
 @dataclass(frozen=True)
 class Connection:
-    """A ``connect``; `span` runs to its closing bracket."""
+    """A ``connect``."""
 
     ends: tuple[str, str]
     annotation: Call
-    span: tuple[int, int]
 
 
 @dataclass

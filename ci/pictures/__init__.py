@@ -1,1 +1,0 @@
-"""Pictures of Modelica classes from their annotations."""

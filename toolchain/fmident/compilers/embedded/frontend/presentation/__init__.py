@@ -1,0 +1,1 @@
+"""How a class presents itself: documentation, icon and connectors, from its annotations."""
