@@ -277,6 +277,5 @@ def _start(discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar
 
 def is_output(variable: sx.Variable, flat: sx.FlatModel) -> bool:
     """Return whether a variable is an output of the exported class itself."""
-    root, *fields = variable.name.split(".")
-    whole = not fields or root in flat.record_instances
-    return whole and variable.causality == "output"
+    in_record = variable.name.split(".")[0] in flat.record_instances
+    return (in_record or flat.is_interface(variable.name)) and variable.causality == "output"

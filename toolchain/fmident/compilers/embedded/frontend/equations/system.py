@@ -100,7 +100,7 @@ class ModelScope:
         names = scalar_names(variable.name, variable.shape)
         if self._is_discrete(variable):
             return self._declare_discrete(variable, names)
-        is_input = is_top_level(variable.name) and variable.causality == "input"
+        is_input = self._flat.is_interface(variable.name) and variable.causality == "input"
         if is_input and variable.binding is not None:
             # An input with a binding equation is a default; the equation would fix the input.
             return [
@@ -127,7 +127,7 @@ class ModelScope:
         return discrete or variable.name in self._assigned
 
     def _declare_discrete(self, variable: sx.Variable, names: Sequence[str]) -> list[Refusal]:
-        is_input = is_top_level(variable.name) and variable.causality == "input"
+        is_input = self._flat.is_interface(variable.name) and variable.causality == "input"
         if is_input or variable.type_name == "String":
             kind = "input" if is_input else "variable"
             return [
@@ -198,11 +198,6 @@ class ModelScope:
 
 def _no_calls(call: sx.Call, arguments: list[Value], caller: Lowering) -> list[Value]:
     raise Refusal("unsupported-subscript", "a function call in a subscript", call.span)
-
-
-def is_top_level(name: str) -> bool:
-    """Return whether `name` is declared in the exported class itself."""
-    return "." not in name
 
 
 def lower_equations(

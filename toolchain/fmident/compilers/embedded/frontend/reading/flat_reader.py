@@ -103,6 +103,7 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
             if node["type_id"] in enumerations
         ),
         unsupported=tuple(sections.unsupported),
+        connectors=frozenset(flat.get("top_level_connectors", ())),
         # rumoca gives short names of literals, too: a variable of such a name comes first.
         enumerators={
             str(k): int(n) for k, n in flat["enum_literal_ordinals"].items() if k not in variables

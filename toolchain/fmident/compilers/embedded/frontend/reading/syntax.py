@@ -408,6 +408,13 @@ class FlatModel:
 
     libraries: frozenset[int] = frozenset()
     """Source files of libraries, which the user cannot be asked to change."""
+    connectors: frozenset[str] = frozenset()
+    """Names of the class's own public connectors, without subscripts."""
+
+    def is_interface(self, name: str) -> bool:
+        """Return whether a variable is the exported class's own, or in a public connector of it."""
+        root, dot, _ = name.partition(".")
+        return not dot or root.partition("[")[0] in self.connectors
 
     @cached_property
     def _enumerations(self) -> frozenset[str]:
