@@ -285,3 +285,10 @@ def test_entries_of_no_version_are_refused(release_notes: ModuleType, release: P
 def test_the_files_of_the_repository_say_the_same_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert read(ROOT / "CITATION.cff")["version"] == version
+
+
+def test_the_changelog_has_no_entry_twice() -> None:
+    """Merges keep the lines of both sides (.gitattributes): an entry that was moved comes back."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^- .*(?:\n  .*)*", text, re.MULTILINE)
+    assert sorted({entry for entry in entries if entries.count(entry) > 1}) == []
