@@ -6,8 +6,8 @@
     C source of the model
 ``description``
     ``modelDescription.xml``, for each version of FMI
-``toolchain``
-    C compiler and SUNDIALS: find, compile, link
+``compiling``
+    C compilers for all platforms: find, compile, link
 ``archive``
     the zip file, byte for byte reproducible
 """
