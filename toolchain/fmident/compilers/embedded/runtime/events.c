@@ -14,7 +14,6 @@
 /* Arrays of no elements are not valid C. */
 #define NX (FMIDENT_NX + 1)
 #define NR (FMIDENT_NR + 1)
-#define NS (FMIDENT_NS + 1)
 #define ND (FMIDENT_ND + 1)
 
 /* One after the other, all may change; more often than that nothing is found. */
@@ -199,52 +198,6 @@ static int iterate(Instance *m, double since, double *x) {
   return 1;
 }
 
-int fmident_sample_pairs(Instance *m, double *pairs) {
-  if (FMIDENT_NS == 0) return 0;
-  m->arg[0] = m->p;
-  m->arg[1] = m->c;
-  m->res[0] = pairs;
-  return fmident_samples(m->arg, m->res, m->iw, m->work, 0);
-}
-
-/* Hosts add up their steps; what such rounding makes of a communication point still meets it. */
-static double slack(double t, double interval) {
-  return 1e-10 * interval + 4.0 * DBL_EPSILON * fabs(t);
-}
-
-static double due(const double *pair, double tick) { return pair[0] + tick * pair[1]; }
-
-int fmident_is_due(const double *pair, double tick, double t) {
-  return due(pair, tick) <= t + slack(t, pair[1]);
-}
-
-/* Make true the samples that are due. */
-static int sample(Instance *m, double since) {
-  double pairs[2 * NS];
-  const double t = m->now.t + since;
-  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples");
-  for (size_t k = 0; k < FMIDENT_NS; ++k) {
-    const double *pair = pairs + 2 * k;
-    while (fmident_is_due(pair, m->ticks[k], t)) {
-      m->held[HELD_SAMPLES + k] = 1.0;
-      m->ticks[k] += 1.0;
-    }
-  }
-  return 0;
-}
-
-double fmident_next_sample(Instance *m, double span) {
-  double pairs[2 * NS], next = INFINITY;
-  if (FMIDENT_NS == 0 || fmident_sample_pairs(m, pairs)) return next;
-  for (size_t k = 0; k < FMIDENT_NS; ++k) {
-    const double at = due(pairs + 2 * k, m->ticks[k]) - m->now.t;
-    if (at <= span + slack(m->now.t + span, pairs[2 * k + 1])) {
-      next = fmin(next, fmin(fmax(at, 0.0), span));
-    }
-  }
-  return next;
-}
-
 int fmident_event(Instance *m, double since, double *x, EventKind kind) {
   double d[ND], before[NX];
   int moved;
@@ -252,7 +205,7 @@ int fmident_event(Instance *m, double since, double *x, EventKind kind) {
   m->has_happened = 1;
   memcpy(d, m->held + HELD_D, FMIDENT_ND * sizeof(double));
   memcpy(before, x, FMIDENT_NX * sizeof(double));
-  if (sample(m, since)) return 1;
+  if (fmident_take_due(m, since)) return 1;
   hold(m);
   if (iterate(m, since, x)) return 1;
   moved = first_difference(before, x, FMIDENT_NX) >= 0;
@@ -273,12 +226,6 @@ static int report(Instance *m) {
   return 1;
 }
 
-static int no_interval(Instance *m, double interval) {
-  snprintf(m->trouble, sizeof m->trouble, "a sample has the interval %g: it must be positive",
-           interval);
-  return 1;
-}
-
 int fmident_events_start(Instance *m) {
   double after[NX];
   m->trouble[0] = '\0';
@@ -296,38 +243,11 @@ int fmident_events_start(Instance *m) {
 }
 
 int fmident_events_begin(Instance *m) {
-  double pairs[2 * NS];
-  const double t = m->now.t;
   m->trouble[0] = '\0';
   memcpy(m->before, m->held + HELD_D, FMIDENT_ND * sizeof(double));
   m->held[HELD_INITIAL] = 0.0;
-  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples") | report(m);
-  for (size_t k = 0; k < FMIDENT_NS; ++k) {
-    const double *pair = pairs + 2 * k;
-    if (!(pair[1] > 0.0) || !isfinite(pair[0])) {
-      return no_interval(m, pair[1]) | report(m);
-    }
-    m->ticks[k] = fmax(0.0, ceil((t - slack(t, pair[1]) - pair[0]) / pair[1]));
-  }
+  if (fmident_begin_samples(m)) return report(m);
   return fmident_event(m, 0.0, m->x, EVENT_IS_GIVEN) ? report(m) : 0;
-}
-
-/* A host may change the interval of a sample: those that follow are multiples of the new one. */
-static int count_anew(Instance *m) {
-  double pairs[2 * NS];
-  const double t = m->now.t;
-  if (fmident_sample_pairs(m, pairs)) return cannot(m, t, "samples");
-  for (size_t k = 0; k < FMIDENT_NS; ++k) {
-    const double *pair = pairs + 2 * k;
-    const double until = t + slack(t, pair[1]);
-    double tick;
-    if (!(pair[1] > 0.0) || !isfinite(pair[0])) return no_interval(m, pair[1]);
-    tick = fmax(0.0, floor((until - pair[0]) / pair[1]));
-    while (due(pair, tick) <= until) tick += 1.0;
-    while (tick > 0.0 && due(pair, tick - 1.0) > until) tick -= 1.0;
-    m->ticks[k] = tick;
-  }
-  return 0;
 }
 
 int fmident_input_event(Instance *m) {
@@ -336,7 +256,7 @@ int fmident_input_event(Instance *m) {
   if (kind == EVENT_OF_MODEL && !fmident_has_switched(m, 0.0, m->x)) return 0;
   m->trouble[0] = '\0';
   m->change |= CHANGE_RESTART;
-  if ((changed & CHANGE_RESTART) && count_anew(m)) return report(m);
+  if ((changed & CHANGE_RESTART) && fmident_count_samples(m)) return report(m);
   return fmident_event(m, 0.0, m->x, kind) ? report(m) : 0;
 }
 
@@ -367,23 +287,10 @@ static int event_later(Instance *m) {
 
 int fmident_asked_event(Instance *m) {
   m->trouble[0] = '\0';
-  if ((m->now.unsettled & COUNTED_ANEW) && count_anew(m)) return report(m);
+  if ((m->now.unsettled & COUNTED_ANEW) && fmident_count_samples(m)) return report(m);
   fmident_event_keep(m);
   if (!fmident_event(m, 0.0, m->x, EVENT_IS_GIVEN)) return 0;
   return event_later(m) ? report(m) : 0;
-}
-
-int fmident_take_samples(Instance *m) {
-  if (fmident_ensure(m, VALID_C)) return 1;
-  m->trouble[0] = '\0';
-  return sample(m, 0.0) ? report(m) : 0;
-}
-
-double fmident_next_sample_time(Instance *m) {
-  double pairs[2 * NS], next = INFINITY;
-  if (FMIDENT_NS == 0 || fmident_sample_pairs(m, pairs)) return next;
-  for (size_t k = 0; k < FMIDENT_NS; ++k) next = fmin(next, due(pairs + 2 * k, m->ticks[k]));
-  return next;
 }
 
 /* Move what an event changes to where it is kept, or back. */

@@ -222,10 +222,6 @@ int fmident_events_end(Instance *instance);
 int fmident_input_event(Instance *instance);
 /* The event that the host has asked for, in Model Exchange. */
 int fmident_asked_event(Instance *instance);
-/* Before a parameter changes: samples that are due are taken. */
-int fmident_take_samples(Instance *instance);
-/* The instant of the next sample; INFINITY without any. */
-double fmident_next_sample_time(Instance *instance);
 /* -1 or 1 for each relation, another one as soon as it makes an event. */
 int fmident_sides(Instance *instance, double *sides);
 /* modelexchange.c: the event indicators */
@@ -234,12 +230,8 @@ int fmident_indicator_values(Instance *instance, double *values);
 void fmident_undo_reading(Instance *instance);
 /* Before something is read: the values belong to what the host has set. Logs why if it fails. */
 int fmident_prepare_reading(Instance *instance);
-/* What relations are now; start and interval of each sample, and whether one is due. */
+/* What relations are now. */
 int fmident_relations_now(Instance *instance, double since, const double *x, double *relations);
-int fmident_sample_pairs(Instance *instance, double *pairs);
-int fmident_is_due(const double *pair, double tick, double t);
-/* When the next sample is due; INFINITY if none is until `span`. */
-double fmident_next_sample(Instance *instance, double span);
 /* Whether a relation has switched since the last event. */
 int fmident_has_switched(Instance *instance, double since, const double *x);
 /* The first time in (begin, begin + size] at which one has, as a fraction; above 1 if none. `at`
@@ -251,6 +243,23 @@ double fmident_first_switch(Instance *instance, double begin, double size, fmide
 int fmident_event_in_a_row(Instance *instance, double since, double span);
 /* Without states there is nothing to integrate between events. */
 int fmident_pass_events(Instance *instance, double span);
+
+/* samples.c; with FMIDENT_NH > 0. These return 0 on success and fill in `trouble` otherwise. */
+/* Start and interval of each sample, and whether one is due. */
+int fmident_sample_pairs(Instance *instance, double *pairs);
+int fmident_is_due(const double *pair, double tick, double t);
+/* Count them from the start. */
+int fmident_begin_samples(Instance *instance);
+/* A host may change the interval of a sample: those that follow are multiples of the new one. */
+int fmident_count_samples(Instance *instance);
+/* Make true the samples that are due. */
+int fmident_take_due(Instance *instance, double since);
+/* The same before a parameter changes; logs why if it fails. */
+int fmident_take_samples(Instance *instance);
+/* When the next sample is due, since `now.t`; INFINITY if none is until `span`. */
+double fmident_next_sample(Instance *instance, double span);
+/* The time of the next sample; INFINITY without any. */
+double fmident_next_sample_time(Instance *instance);
 
 /* integrator.c */
 #if FMIDENT_STATES
