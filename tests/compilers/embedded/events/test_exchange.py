@@ -405,3 +405,33 @@ def test_what_the_description_says(compiled: Compiled) -> None:
     assert exchange.canGetAndSetFMUstate
     assert exchange.canSerializeFMUstate
     assert not exchange.needsCompletedIntegratorStep
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "outputs"),
+    [
+        ("Ball", ("e", "g"), ("h",)),
+        ("Stick", ("k", "Fc"), ("x", "v")),
+        ("Controller", ("k", "Ti"), ("x", "u")),
+    ],
+)
+def test_derivatives_of_both_interfaces(
+    compiled: Compiled, name: str, known: tuple[str, ...], outputs: tuple[str, ...]
+) -> None:
+    """The FMU integrates its own sensitivities across events; of Model Exchange the host does."""
+    times = np.linspace(0.0, 1.5, 31)
+    given = {v.name: np.ones_like(times) for v in read_description(compiled(name)).inputs}
+    own, exchanged = (
+        table_of(
+            compiled(name),
+            times,
+            outputs,
+            known=known,
+            inputs=given,
+            tolerance=1e-10,
+            interface=interface,
+        )
+        for interface in ("co-simulation", "model-exchange")
+    )
+    scale = np.max(np.abs(own), axis=0)
+    assert (np.max(np.abs(exchanged - own), axis=0) <= 1e-5 * scale).all()
