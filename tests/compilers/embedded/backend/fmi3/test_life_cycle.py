@@ -243,7 +243,8 @@ def test_exports_all_that_the_standard_declares(fmus3: Builder3) -> None:
 def test_runtime_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     model = ALL[name]() if name in ALL else load_model(f"Events.{name}", (EVENTS,))[0]
     layout = make_layout(model)
-    code = generate(model, layout, guid="{0}", tolerance=1e-6) | fmi3_code(model, layout)
+    code = generate(model, layout, guid="{0}", tolerance=1e-6, version="3.0")
+    code |= fmi3_code(model, layout)
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wno-type-limits", "-Wno-unused-parameter"]
     sources = all_sources("3.0", code)
     compiler = compiler_for(this_platform(), tmp_path)

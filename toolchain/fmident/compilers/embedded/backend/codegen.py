@@ -29,7 +29,7 @@ from fmident.compilers.embedded.backend.loops import (
     total_jacobian,
 )
 from fmident.compilers.embedded.backend.scalars import scalar_code
-from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel
+from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
 
 SIZES_FILE = "model_sizes.h"
 KIND_FILE = "model_kind.h"
@@ -62,9 +62,15 @@ ELEMENTARY = """\
 
 
 def generate(
-    model: OdeModel, layout: Layout, *, guid: str, tolerance: float, integrator: str = "auto"
+    model: OdeModel,
+    layout: Layout,
+    *,
+    guid: str,
+    tolerance: float,
+    integrator: str = "auto",
+    version: Version = "2.0",
 ) -> dict[str, str]:
-    """Return the model's C files, name to text.
+    """Return the model's C files, name to text, without those of its own that FMI 3.0 needs.
 
     Parameters
     ----------
@@ -78,6 +84,8 @@ def generate(
         Default relative tolerance of the integrator.
     integrator
         One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
+    version
+        Of FMI.
     """
     derivatives = ModelDerivatives(model)
     functions = _functions(model, derivatives)
@@ -85,7 +93,7 @@ def generate(
     lanes = [linear_code(function, _SAME_IN_LANES) for function in along_lanes]
     batch = _of_batches(model, functions, integrator)
     return {
-        KIND_FILE: _kind(model, integrator),
+        KIND_FILE: _kind(model, integrator, version),
         SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
         BATCH_FILE: batch_code(batch),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
@@ -250,7 +258,7 @@ def needs_cvode(model: OdeModel, integrator: str) -> bool:
     return bool(model.states) and (integrator == "cvode" or (integrator == "auto" and large))
 
 
-def _kind(model: OdeModel, integrator: str) -> str:
+def _kind(model: OdeModel, integrator: str, version: Version) -> str:
     """Return what files of the runtime know that are compiled once for all models of a kind."""
     kinds = {
         "STATES": bool(model.states),
@@ -258,6 +266,7 @@ def _kind(model: OdeModel, integrator: str) -> str:
         "ITERATIONS": model.loops is not None,
         "CONSTRAINED": model.constraints is not None,
         "CVODE": needs_cvode(model, integrator),
+        "FMI3": version == "3.0",
     }
     return "".join(f"#define FMIDENT_{name} {int(value)}\n" for name, value in kinds.items())
 

@@ -96,7 +96,14 @@ def build_fmu(
     generated = generation_date()
     used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
-    code = generate(model, layout, guid=GUID_PLACEHOLDER, tolerance=used, integrator=integrator)
+    code = generate(
+        model,
+        layout,
+        guid=GUID_PLACEHOLDER,
+        tolerance=used,
+        integrator=integrator,
+        version=version,
+    )
     if version == "3.0":
         code |= fmi3_code(model, layout)
     with_cvode = needs_cvode(model, integrator)

@@ -9,13 +9,13 @@ typedef struct Batch Batch;
 enum { BATCH_OPEN, BATCH_DONE, BATCH_ALONE };
 
 /* NULL: not on this machine, or not these simulations. */
-FMI2_Export Batch *fmidentStartBatch(double tolerance, const double times[], size_t n_times,
+FMIDENT_EXPORT Batch *fmidentStartBatch(double tolerance, const double times[], size_t n_times,
                          const fmi2ValueReference inputs[], size_t n_inputs,
                          const double samples[], fmi2Boolean lines,
                          const fmi2ValueReference known[], size_t n_known, const double values[],
                          size_t count, const fmi2ValueReference outputs[], size_t n_outputs,
                          double *const results[]);
-FMI2_Export size_t fmidentAdvanceBatch(Batch *batch, size_t steps, unsigned char states[]);
-FMI2_Export void fmidentEndBatch(Batch *batch);
+FMIDENT_EXPORT size_t fmidentAdvanceBatch(Batch *batch, size_t steps, unsigned char states[]);
+FMIDENT_EXPORT void fmidentEndBatch(Batch *batch);
 
 #endif

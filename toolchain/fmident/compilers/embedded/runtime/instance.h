@@ -5,8 +5,22 @@
 
 #include <stddef.h>
 
-#include "fmi2Functions.h"
 #include "model.h"
+
+#if FMIDENT_FMI3
+#include "fmi3_over_fmi2.h"
+#else
+#include "fmi2Functions.h"
+#endif
+
+/* Functions of extensions. */
+#if defined _WIN32
+#define FMIDENT_EXPORT __declspec(dllexport)
+#elif defined __GNUC__
+#define FMIDENT_EXPORT __attribute__((visibility("default")))
+#else
+#define FMIDENT_EXPORT
+#endif
 
 /* States of the FMU (FMI 2.0.4, sections 3.2.3 and 4.2.4), as bits so that sets of them are masks. */
 enum {

@@ -65,9 +65,9 @@ struct Sensitivities {
 };
 
 /* The functions of the extension. */
-FMI2_Export fmi2Status fmidentSetSensitivityVariables(fmi2Component c,
+FMIDENT_EXPORT fmi2Status fmidentSetSensitivityVariables(fmi2Component c,
                                                       const fmi2ValueReference known[], size_t n);
-FMI2_Export fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unknown[],
+FMIDENT_EXPORT fmi2Status fmidentGetSensitivities(fmi2Component c, const fmi2ValueReference unknown[],
                                                size_t n, fmi2Real values[]);
 
 Sensitivities *fmident_sensitivities_new(void);

@@ -1,5 +1,5 @@
 /* Sizes of a model: constants in files that are compiled for each model, and what this model has in
- * files that are compiled once for all. FMIDENT_STATES, FMIDENT_EVENTS FMIDENT_ITERATIONS (of
+ * files that are compiled once for all. FMIDENT_STATES, FMIDENT_EVENTS, FMIDENT_ITERATIONS (of
  * algebraic loops) and FMIDENT_CONSTRAINED of model_kind.h say whether there are any: what there is of the runtime depends on it. */
 #ifndef FMIDENT_SIZES_H
 #define FMIDENT_SIZES_H
