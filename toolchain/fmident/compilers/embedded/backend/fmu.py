@@ -19,6 +19,7 @@ from fmident.compilers.embedded.backend.description.fmi2 import write_descriptio
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
 from fmident.compilers.embedded.backend.description.generation_date import generation_date
 from fmident.compilers.embedded.backend.documentation import documentation_members
+from fmident.compilers.embedded.backend.documentation.licences import licence_members
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
@@ -138,9 +139,7 @@ def build_fmu(
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()
     members |= documentation_members(model, layout, version)
-    if with_cvode:
-        for name, text in sundials.licences().items():
-            members[f"documentation/licenses/{name}"] = text.encode()
+    members |= licence_members(sundials.licences() if with_cvode else {})
     if with_sources:
         members |= {f"sources/{name}": sources[name].encode() for name in sorted(sources)}
     for name, content in sorted((resources or {}).items()):
