@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,10 +63,10 @@ def test_what_a_killed_process_left_is_removed_and_no_more(tmp_path: Path) -> No
     ]
     for writer in writers:
         assert writer.stdout is not None
-        assert writer.stdout.readline() == b"begun\n"
+        assert writer.stdout.readline().rstrip() == b"begun"
     for name in (".a.fmu.notes", ".a.fmu.original"):
         (tmp_path / name).write_text("mine")
-    os.kill(writers[0].pid, signal.SIGKILL)
+    writers[0].kill()
     writers[0].communicate()
     assert len(names(tmp_path)) == 4
     with whole_file(path) as stream:
@@ -80,6 +78,7 @@ def test_what_a_killed_process_left_is_removed_and_no_more(tmp_path: Path) -> No
     assert names(tmp_path) == [".a.fmu.notes", ".a.fmu.original", "a.fmu"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can remove an open file there")
 def test_a_file_that_another_process_takes_for_one_that_was_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,8 +12,6 @@ import pytest
 
 from fmident.fmu.processes import scratch
 from fmident.fmu.processes.scratch import PREFIX, ScratchFolder
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
 
 MAKE = """\
 import time
@@ -35,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_goes_when_it_is_closed_or_forgotten() -> None:
     with ScratchFolder() as folder:
-        assert folder.path.stat().st_mode & 0o077 == 0
+        assert sys.platform == "win32" or folder.path.stat().st_mode & 0o077 == 0
     assert not folder.path.exists()
     other = ScratchFolder()
     path = other.path
@@ -94,7 +91,7 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_but_no_others(
         return process, Path(process.stdout.readline().strip())
 
     (killed, left), (alive, held) = made(), made()
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.communicate()
     strange = place / "something else"
     strange.mkdir()

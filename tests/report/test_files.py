@@ -15,7 +15,7 @@ import pytest
 
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
-from fmident.operating_system import lock_path
+from fmident.operating_system import lock_path, unlock
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
@@ -279,7 +279,7 @@ def test_what_killed_runs_left_goes_and_what_is_written_stays(
         (folder / "result.json").write_text("{}")
     held = lock_path(living)
     write_folder(make_result(), problem, tmp_path / "results", reporters())
-    os.close(held)
+    unlock(held)
     assert set(tmp_path.iterdir()) == {living, other, tmp_path / "results"}
     remove_left(tmp_path / "results")
     assert set(tmp_path.iterdir()) == {other, tmp_path / "results"}

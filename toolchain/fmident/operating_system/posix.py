@@ -471,6 +471,10 @@ def unload_library(handle: int) -> None:
     _C.dlclose(handle)
 
 
+def end_after_crash(error: OSError) -> None:
+    """End this process if :mod:`ctypes` has made an exception of a crash, as it does on Windows."""
+
+
 def library_hint(message: str) -> str | None:
     """Return what to do when the loader refuses a library, from its words, if they tell."""
     if "failed to map segment" in message:

@@ -34,8 +34,9 @@ Windows asks for."""
 ENDED_FOR_PROCESSOR_TIME = (_QUOTA,)
 """How a process ends that :func:`limit_processor_time` has stopped."""
 
+_ACCESS_VIOLATION = 0xC0000005
 _CRASHES = {
-    0xC0000005: "SIGSEGV",  # STATUS_ACCESS_VIOLATION
+    _ACCESS_VIOLATION: "SIGSEGV",
     0xC00000FD: "SIGSEGV",  # STATUS_STACK_OVERFLOW
     0xC0000374: "SIGABRT",  # STATUS_HEAP_CORRUPTION
     0xC0000409: "SIGABRT",  # STATUS_STACK_BUFFER_OVERRUN, which abort() raises, too
@@ -319,6 +320,16 @@ def text_formatter() -> int | None:
 def unload_library(handle: int) -> None:
     """Remove a shared library from the process."""
     kernel32().FreeLibrary(handle)
+
+
+def end_after_crash(error: OSError) -> None:
+    """End this process if :mod:`ctypes` has made an exception of a crash, as it does on Windows.
+
+    What native code has left is not to be gone on with; a process of its own protects from that.
+    """
+    if str(error).startswith("exception: "):
+        os.write(2, f"native code crashed: {error}\n".encode())
+        os._exit(_ACCESS_VIOLATION - (1 << 32))
 
 
 def library_hint(message: str) -> str | None:

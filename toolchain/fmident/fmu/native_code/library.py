@@ -11,7 +11,7 @@ from typing import Any
 from fmident.errors import FmuError, Location
 from fmident.fmu.native_code.floating import protected, standard_maker
 from fmident.fmu.native_code.functions import Functions
-from fmident.operating_system import library_hint, unload_library
+from fmident.operating_system import end_after_crash, library_hint, unload_library
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 
@@ -96,7 +96,11 @@ def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
     make_standard = standard_maker()
 
     def call(*arguments: Any) -> Any:
-        result = function(*arguments)
+        try:
+            result = function(*arguments)
+        except OSError as error:
+            end_after_crash(error)
+            raise
         make_standard()
         return result
 
