@@ -140,6 +140,15 @@ def test_macos_finds_all_it_needs(everywhere: Path, processor: str) -> None:
 
 @needs_zig
 @pytest.mark.slow
+def test_licences_of_all_that_is_inside_are_there(everywhere: Path) -> None:
+    texts = {p.name: p.read_text() for p in (everywhere / "fmu/documentation/licenses").iterdir()}
+    expected = {"fmident-LICENSE.txt", "zig-LICENSE.txt", "mingw-w64-COPYING.txt"}
+    assert set(texts) == {"license.txt", *expected}
+    assert "Apache License" in texts["fmident-LICENSE.txt"]
+
+
+@needs_zig
+@pytest.mark.slow
 def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Path) -> None:
     """As anyone would: all files that the description lists, one include path."""
     text = (everywhere / "fmu" / "modelDescription.xml").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -95,13 +96,13 @@ def build_fmu(
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
         )
     generated = generation_date()
-    used = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
+    tolerance = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
     layout = make_layout(model)
     code = generate(
         model,
         layout,
         guid=GUID_PLACEHOLDER,
-        tolerance=used,
+        tolerance=tolerance,
         integrator=integrator,
         version=version,
     )
@@ -111,7 +112,7 @@ def build_fmu(
     sources = all_sources(version, {**code, **(sundials.sources() if with_cvode else {})})
     compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
     writer = fmi3 if version == "3.0" else partial(fmi2, source_files=compiled)
-    describe = partial(writer, model, layout, generation_tool=generation_tool, tolerance=used)
+    describe = partial(writer, model, layout, generation_tool=generation_tool, tolerance=tolerance)
     description = describe(guid=GUID_PLACEHOLDER)
     if version == "3.0" and with_sources:
         build = write_build_description(model_identifier(model.name), compiled)
@@ -122,7 +123,7 @@ def build_fmu(
     if generated is not None:  # the GUID does not depend on it
         description = describe(guid=GUID_PLACEHOLDER, generated=generated)
     members = {"modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode()}
-    binaries = _binaries(
+    binaries, used = _binaries(
         platforms or (this_platform(),),
         sources,
         version,
@@ -134,12 +135,15 @@ def build_fmu(
         for (folder, suffix), content in binaries.items()
     }
     members |= libraries
+    licences = own_licence() | used
     if integrator != "cvode" and model.constraints is None:
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()
     members |= documentation_members(model, layout, version)
-    members |= licence_members(sundials.licences() if with_cvode else {})
+    if with_cvode:
+        licences |= sundials.licences()
+    members |= licence_members({name: licences[name] for name in sorted(licences)})
     if with_sources:
         members |= {f"sources/{name}": sources[name].encode() for name in sorted(sources)}
     for name, content in sorted((resources or {}).items()):
@@ -154,8 +158,12 @@ def _binaries(
     *,
     optimization: int,
     progress: Callable[[str], None],
-) -> dict[tuple[str, str], bytes]:
-    """Return the library of each folder and suffix; one for both processors of macOS."""
+) -> tuple[dict[tuple[str, str], bytes], dict[str, str]]:
+    """Return the library of each folder and suffix, and licence texts of what is in them.
+
+    Both processors of macOS have one library.
+    """
+    licences: dict[str, str] = {}
     found: dict[tuple[str, str], list[bytes]] = {}
     for platform in platforms:
         if len(platforms) > 1:
@@ -169,9 +177,22 @@ def _binaries(
             except CompilationError:
                 folder.keep()  # the error names it
                 raise
+        licences |= {
+            name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
+        }
         place = platform.tuple if version == "3.0" else platform.folder
         found.setdefault((place, platform.suffix), []).append(binary)
-    return {
+    binaries = {
         place: libraries[0] if len(libraries) == 1 else universal_binary(libraries)
         for place, libraries in found.items()
     }
+    return binaries, licences
+
+
+def own_licence() -> dict[str, str]:
+    """Return fmident's licence: its runtime is in every binary."""
+    try:
+        text = importlib.metadata.distribution("fmident").read_text("licenses/LICENSE")
+    except importlib.metadata.PackageNotFoundError:
+        text = None
+    return {} if text is None else {"fmident-LICENSE.txt": text}

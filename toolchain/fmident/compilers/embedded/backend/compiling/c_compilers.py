@@ -74,6 +74,17 @@ class CCompiler:
         baseline = ("-include", "baseline.h") if self.platform.system == "linux" else ()
         return (*position, *baseline)
 
+    @property
+    def licences(self) -> dict[str, Path]:
+        """Return the licence texts of what it puts into a binary, by the name that they get."""
+        if not self.zig:
+            return {}  # what it links is part of the system
+        folder = Path(self.command[0]).parent
+        found = {"zig-LICENSE.txt": folder / "LICENSE"}
+        if self.platform.system == "windows":
+            found["mingw-w64-COPYING.txt"] = folder / "lib" / "libc" / "mingw" / "COPYING"
+        return {name: path for name, path in found.items() if path.is_file()}
+
     def link_options(self, exports: Path, exported: Sequence[str]) -> list[str]:
         """Return what a shared library is linked with.
 
