@@ -36,6 +36,12 @@ from fmident.compilers.embedded.presentation import (
 ROWS = 5
 """Heights inside a pixel at which it is looked at."""
 
+MOST_LETTERS = 1000
+"""Letters of a line of text; the others are left out."""
+
+_UNREADABLE = (OSError, EOFError, LookupError, SyntaxError, ValueError, struct.error, zlib.error)
+"""What Pillow raises of damaged pictures."""
+
 MOST_DASHES = 2000
 """Dashes of one line; one with more is drawn solid."""
 
@@ -237,7 +243,7 @@ class _Sheet:
         if font is None:
             return
         try:
-            rings, width = font.line(label.text)
+            rings, width = font.line(label.text[:MOST_LETTERS])
         except (struct.error, LookupError):  # a font that is not as it should be
             return
         if not rings:
@@ -253,8 +259,10 @@ class _Sheet:
 
     def _bitmap(self, bitmap: Bitmap) -> None:
         """Draw a bitmap, which few icons have; what Pillow cannot read is left out."""
-        from PIL import Image
-
+        try:
+            from PIL import Image
+        except ImportError:  # it comes with matplotlib
+            return
         corner = self._pixel(np.array([bitmap.corner]))[0]
         size = (round(bitmap.width * self._zoom), round(bitmap.height * self._zoom))
         if min(size) < 1:
@@ -262,7 +270,7 @@ class _Sheet:
         try:
             with Image.open(io.BytesIO(bitmap.content)) as image:
                 read = image.convert("RGBA").resize(size, Image.Resampling.BOX)
-        except (OSError, ValueError, Image.DecompressionBombError):
+        except (*_UNREADABLE, Image.DecompressionBombError):
             return
         pixels = np.asarray(read, float) / 255.0
         x, y = (max(0, round(v)) for v in corner)
