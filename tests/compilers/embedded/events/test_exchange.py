@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +28,8 @@ from fmpy.fmi2 import (
 )
 from fmpy.validation import validate_fmu
 
+from fmident.compilers.embedded.backend.compiling.c_compilers import find_compiler
+from fmident.compilers.embedded.backend.compiling.toolchain import find_fmi_headers
 from fmident.fmu import read_description
 from fmident.fmu.sensitivities import differentiable
 
@@ -435,3 +440,29 @@ def test_derivatives_of_both_interfaces(
     )
     scale = np.max(np.abs(own), axis=0)
     assert (np.max(np.abs(exchanged - own), axis=0) <= 1e-5 * scale).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Ball", "Times", "Controller", "Stick", "Start"])
+def test_valgrind_finds_no_error_and_no_leak(compiled: Compiled, name: str, tmp_path: Path) -> None:
+    compiler, headers = find_compiler(), find_fmi_headers()
+    if shutil.which("valgrind") is None or sys.platform != "linux":
+        pytest.skip("valgrind is not installed")
+    assert compiler is not None
+    source, driver = Path(__file__).with_name("exchange_driver.c"), tmp_path / "driver"
+    command = [*compiler, "-g", f"-I{headers}", str(source), "-o", str(driver), "-ldl"]
+    subprocess.run(command, check=True)
+    folder = Path(extract(compiled(name), unzipdir=str(tmp_path / "fmu")))
+    about = read_model_description(folder)
+    (library,) = (folder / "binaries").rglob("*.so")
+    counts = (about.numberOfContinuousStates, about.numberOfEventIndicators)
+    run = subprocess.run(
+        [
+            *("valgrind", "--leak-check=full", "--errors-for-leak-kinds=all", "--error-exitcode=9"),
+            *("--show-leak-kinds=all", driver, library, about.guid, *map(str, counts)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
