@@ -16,6 +16,7 @@ from fmident.compilers.staleness import (
     read_record,
     source_files,
 )
+from fmident.fmu.archive import platform_folder
 
 
 class Recorder(Compiler):
@@ -79,6 +80,17 @@ def test_changed_source_makes_it_stale(library: Path, file: str) -> None:
     Recorder().build(wanted)
     (library / file).write_text("changed")
     assert is_stale(wanted.output, wanted, Recorder())
+
+
+def test_more_platforms_are_as_good_and_fewer_are_not(library: Path) -> None:
+    """Else `estimate` would replace an FMU for several platforms by one for this machine."""
+    several = request(library, platforms=(platform_folder(), "some-other"))
+    Recorder().build(several)
+    for platforms in ((), (platform_folder(),), ("some-other",), several.platforms):
+        assert not is_stale(several.output, request(library, platforms=platforms), Recorder())
+    assert is_stale(several.output, request(library, platforms=("a-third",)), Recorder())
+    (library / "package.mo").write_text("changed")
+    assert is_stale(several.output, request(library), Recorder())
 
 
 def test_new_and_removed_sources_make_it_stale(library: Path) -> None:

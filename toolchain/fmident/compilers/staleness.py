@@ -103,7 +103,12 @@ def is_stale(fmu: Path, request: BuildRequest, compiler: Compiler) -> bool:
     Returns
     -------
     bool
-        ``True`` when the file or its record is missing, or class, sources, tolerance,
-        options, platforms or compiler (its version, for the embedded one its code too) differ.
+        ``True`` when the file or its record is missing, when class, sources, tolerance, options
+        or compiler (its version, for the embedded one its code too) differ, or when it lacks one
+        of the platforms. With more platforms it is as good.
     """
-    return read_record(fmu) != make_record(request, compiler)
+    found, wanted = read_record(fmu), make_record(request, compiler)
+    platforms = (found or {}).get("platforms")
+    if isinstance(platforms, list) and all(name in platforms for name in wanted["platforms"]):
+        wanted["platforms"] = platforms
+    return found != wanted
