@@ -138,6 +138,21 @@ def windows_name(name: str) -> Any:
     return getattr(windows if hasattr(windows, name) else windows_files, name)
 
 
+def test_text_files_have_the_same_encoding_everywhere() -> None:
+    """The default is another one on Windows."""
+    wrong = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in [*sources(), *sorted(PACKAGE.glob("*.py"))]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("read_text", "write_text")
+        and "encoding" not in {k.arg for k in node.keywords}
+        and "importlib.metadata" not in ast.unparse(node.func)  # always UTF-8
+    ]
+    assert wrong == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no POSIX to compare with")
 def test_both_branches_offer_the_same() -> None:
     posix: Any = importlib.import_module("fmident.operating_system.posix")

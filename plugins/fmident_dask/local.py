@@ -49,7 +49,7 @@ class _Worker:
     @property
     def last_words(self) -> str:
         try:
-            text = (self.folder / "log").read_text(errors="replace")
+            text = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
         lines = text.strip().splitlines()[-_LAST_WORDS:]

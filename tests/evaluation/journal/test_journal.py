@@ -14,6 +14,7 @@ from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
 from fmident.evaluation.journal.records import HEADER_BYTES, MAGIC, outcome_record
+from fmident.operating_system import write_at
 from fmident.problem.model import Problem
 
 from .conftest import Recorded, task
@@ -262,22 +263,21 @@ def test_a_full_disk_costs_the_journal_only(
 ) -> None:
     run = Recorded(problem, tmp_path)
     run.executor.run([task(1.0)])
-    real = os.pwritev
 
     def full(descriptor: int, pieces: list[memoryview], offset: int) -> int:
         if offset == 16:  # the first record, which may only be on its way
-            return real(descriptor, pieces, offset)
-        # As a disk does that runs full: a part is written first.
-        return real(descriptor, [memoryview(b"".join(pieces))[:100]], offset)
+            return write_at(descriptor, pieces, offset)
+        # As a disk does that runs full: a part is written first, and nothing of the rest.
+        first = len(pieces) > 1
+        return write_at(descriptor, [b"".join(pieces)[:100]], offset) if first else 0
 
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     if fault == "write":
-        monkeypatch.setattr(os, "pwritev", full)
-        monkeypatch.setattr(os, "pwrite", lambda *_: 0)
+        monkeypatch.setattr("fmident.evaluation.journal.file.write_at", full)
     else:
-        monkeypatch.setattr(os, "fdatasync", fail)
+        monkeypatch.setattr("fmident.evaluation.journal.file.synchronise", fail)
     found = run.executor.run([task(2.0), task(3.0), task(4.0)])
     run.close()
     monkeypatch.undo()

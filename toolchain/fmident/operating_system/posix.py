@@ -303,8 +303,15 @@ def hide_core_files() -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space of this process, in bytes."""
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    """Limit the address space of this process, in bytes, where the system can.
+
+    macOS refuses it (https://github.com/python/cpython/issues/78783).
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    except (OSError, ValueError):
+        if sys.platform == "linux":
+            raise
 
 
 def limit_processor_time(seconds: int) -> None:
@@ -317,7 +324,7 @@ def limit_processor_time(seconds: int) -> None:
 def offer_to_be_ended_first() -> None:
     """Have the system end this process before others when memory is short."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("900")
+        Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
 
 
 def in_a_copy(work: Callable[[], bytes]) -> bytes:

@@ -116,7 +116,7 @@ def _self() -> dict[str, Any]:
 
 def _holder(path: Path) -> dict[str, Any]:
     try:
-        found = loads_json(path.read_text())
+        found = loads_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

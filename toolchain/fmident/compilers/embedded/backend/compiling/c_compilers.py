@@ -103,7 +103,8 @@ class CCompiler:
         if self.platform.system == "windows":
             return ["-shared", "-s"]
         exports.write_text(
-            "{ global: " + " ".join(f"{name};" for name in exported) + " local: *; };\n"
+            "{ global: " + " ".join(f"{name};" for name in exported) + " local: *; };\n",
+            encoding="utf-8",
         )
         return [
             "-shared",
