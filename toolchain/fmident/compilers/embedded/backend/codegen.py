@@ -20,6 +20,14 @@ from fmident.compilers.embedded.backend.events import (
     event_sizes,
     relations_that_matter,
 )
+from fmident.compilers.embedded.backend.files import (
+    BATCH_FILE,
+    DATA_FILE,
+    FUNCTIONS_FILE,
+    KIND_FILE,
+    LANES_FILE,
+    SIZES_FILE,
+)
 from fmident.compilers.embedded.backend.lanes import linear_code
 from fmident.compilers.embedded.backend.layout import Layout
 from fmident.compilers.embedded.backend.loops import (
@@ -30,15 +38,6 @@ from fmident.compilers.embedded.backend.loops import (
 )
 from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
-
-SIZES_FILE = "model_sizes.h"
-KIND_FILE = "model_kind.h"
-DATA_FILE = "model_data.c"
-FUNCTIONS_FILE = "model_functions.c"
-LANES_FILE = "model_lanes.h"
-BATCH_FILE = "model_batch.h"
-FMI3_FILE = "model_fmi3.c"
-"""A model with this file becomes an FMU of FMI 3.0."""
 
 _TYPES = ("Real", "Integer", "Boolean")
 """In the order of the runtime's ``model.h``."""

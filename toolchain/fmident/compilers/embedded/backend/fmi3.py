@@ -8,13 +8,13 @@ import casadi as ca
 
 from fmident.compilers.embedded.backend.codegen import (
     ELEMENTARY,
-    FMI3_FILE,
     directional,
     directional_initial,
     integers,
 )
 from fmident.compilers.embedded.backend.derivatives import symbols, total_along
 from fmident.compilers.embedded.backend.description.arrays import declarations
+from fmident.compilers.embedded.backend.files import FMI3_FILE
 from fmident.compilers.embedded.backend.layout import Layout
 from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import Function, OdeModel

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fmident.compilers.embedded.backend.archive import write_archive
-from fmident.compilers.embedded.backend.codegen import SIZES_FILE, generate, needs_cvode
+from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
 from fmident.compilers.embedded.backend.compiling import sundials
 from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
 from fmident.compilers.embedded.backend.compiling.formats import universal_binary
@@ -21,6 +21,7 @@ from fmident.compilers.embedded.backend.description.fmi3 import write_descriptio
 from fmident.compilers.embedded.backend.description.generation_date import generation_date
 from fmident.compilers.embedded.backend.documentation import documentation_members
 from fmident.compilers.embedded.backend.documentation.licences import licence_members
+from fmident.compilers.embedded.backend.files import SIZES_FILE
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version

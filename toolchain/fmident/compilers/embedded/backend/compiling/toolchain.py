@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.codegen import (
+from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, missing_compiler
+from fmident.compilers.embedded.backend.compiling.formats import without_link_time
+from fmident.compilers.embedded.backend.compiling.objects import Unit, make_objects
+from fmident.compilers.embedded.backend.files import (
     DATA_FILE,
     FMI3_FILE,
     FUNCTIONS_FILE,
     SIZES_FILE,
 )
-from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, missing_compiler
-from fmident.compilers.embedded.backend.compiling.formats import without_link_time
-from fmident.compilers.embedded.backend.compiling.objects import Unit, make_objects
 from fmident.compilers.embedded.model import Version
 from fmident.errors import CompilationError
 
