@@ -10,7 +10,7 @@ import pytest
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.fmu.model_description.description_xml import parse_description
 from fmident.fmu.model_description.interfaces import InterfaceChoice
-from fmident.fmu.model_description.names import structured_name
+from fmident.fmu.model_description.names import array_name, element_name, structured_name
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
 from fmident.validation.checks.model_exchange import check_model_exchange
@@ -129,3 +129,23 @@ def test_the_choice_with_fmi_3() -> None:
 )
 def test_names_of_higher_derivatives(name: str, legal: str) -> None:
     assert structured_name(name) == legal
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "element"),
+    [
+        ("x", [2], "x[2]"),
+        ("a[3].M", [1, 4], "a[3].M[1,4]"),
+        ("der(x)", [2], "der(x[2])"),
+        ("der(a[3].v)", [1], "der(a[3].v[1])"),
+        ("border(x)", [2], "border(x)[2]"),
+    ],
+)
+def test_names_of_elements_and_of_their_array(array: str, index: list[int], element: str) -> None:
+    assert element_name(array, index) == element
+    assert array_name(element) == array
+
+
+@pytest.mark.parametrize("name", ["x", "der(x)", "a[1].b", "der(a[1].b)"])
+def test_a_scalar_is_no_element(name: str) -> None:
+    assert array_name(name) == name

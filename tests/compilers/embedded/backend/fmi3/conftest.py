@@ -102,6 +102,24 @@ def timed() -> OdeModel:
 ALL: Mapping[str, Callable[[], OdeModel]] = {**MODELS, "chain": chain, "rows": rows, "timed": timed}
 
 
+@contextmanager
+def instance(path: Path, folder: Path) -> Iterator[FMU3Slave]:
+    """Instantiate any FMU for Co-Simulation."""
+    extract(str(path), unzipdir=str(folder))
+    description = read_model_description(str(folder))
+    slave = FMU3Slave(
+        guid=description.guid,
+        unzipDirectory=str(folder),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+        instanceName="test",
+    )
+    slave.instantiate()
+    try:
+        yield slave
+    finally:
+        slave.fmi3FreeInstance(slave.component)
+
+
 @dataclass
 class Fmu3:
     """A slave with its description and what it logged."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
 
-from .conftest import Builder3, Fmu3
+from fmident.compilers.base import Compiler
+from fmident.fmu import read_description
+
+from .....kept import library_fmu
+from .conftest import Builder3, Fmu3, instance
 
 UNKNOWNS = ("a", "y[2]", "y[3]", "der(body.v)", "der(body.q[2])", "body.v", "body.q[3]")
 KNOWNS = ("f", "k", "odd[1]", "G", "d", "h", "time", "body.v", "body.q[1]", "body.q[3]")
@@ -138,6 +143,51 @@ def test_seeds_have_to_fit(fmus3: Builder3) -> None:
         with pytest.raises(FMICallException):
             adjoint(fmu, ["y"], ["a"], [1.0] * 3)
         assert fmu.error().startswith("fmi3GetAdjointDerivative cannot be called while")
+
+
+def scalars(path: Path) -> tuple[list[int], list[int], list[int]]:
+    """Return references of unknowns, of knowns in initialization mode, and of those later."""
+    found = [v for v in read_description(path).variables if v.native_type == "Float64"]
+    assert all(v.elements == 1 or v.name.startswith("eventIndicators") for v in found)
+    of = [v.value_reference for v in found if v.causality == "output" or v.name[:4] == "der("]
+    always = [
+        v.value_reference for v in found if v.causality in ("input", "parameter", "independent")
+    ]
+    states = [v.name[4:-1] for v in found if v.name[:4] == "der("]
+    settable = [v.value_reference for v in found if v.name in states and v.initial == "exact"]
+    return of, always + settable, always + [v.value_reference for v in found if v.name in states]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("loops/Loops", "DiodeResistor"),  # iterated, torn
+        ("loops/Loops", "Limiter"),  # with a relation in it
+        ("loops/Loops", "Rest"),  # in the initial equations, too
+        ("loops/Loops", "Root"),
+        ("loops/Loops", "Chain"),
+        ("loops/Constraints", "Pendulum"),
+        ("events/Events", "Thermostat"),
+        ("events/Events", "Controller"),
+        ("events/Across", "Pull"),
+    ],
+)
+def test_loops_constraints_and_events(
+    embedded_compiler: Compiler, source: str, name: str, tmp_path: Path
+) -> None:
+    file = Path(__file__).parents[2] / f"{source}.mo"
+    path = library_fmu(embedded_compiler, f"{file.stem}.{name}", (file,), fmi="3.0")
+    of, initially, later = scalars(path)
+    with instance(path, tmp_path) as slave:
+        slave.enterInitializationMode()
+        for knowns in (initially, later):
+            columns = [slave.getDirectionalDerivative(of, [k], [1.0]) for k in knowns]
+            rows = [slave.getAdjointDerivative([o], knowns, [1.0], len(knowns)) for o in of]
+            np.testing.assert_allclose(rows, np.array(columns).T, rtol=1e-12, atol=1e-14)
+            assert np.any(rows)
+            if knowns is initially:
+                slave.exitInitializationMode()
+                slave.doStep(0.0, 0.1)
 
 
 def test_time_moves_calculated_starts(fmus3: Builder3) -> None:

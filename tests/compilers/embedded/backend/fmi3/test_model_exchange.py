@@ -130,6 +130,7 @@ def test_indicators_are_variables_in_both_interfaces(embedded_compiler: Compiler
         with pytest.raises(FMICallException):
             fmu.setFloat64([references["eventIndicators"]], list(found))
         assert "cannot be set" in messages[-1]
+    assert not {v.name for v in description.recorded} & set(names)
     _, table = simulated(path, "co-simulation", tuple(names))
     assert np.isfinite(table).all()
     assert (np.sign(table[1:]) != np.sign(table[:-1])).any()

@@ -9,6 +9,7 @@ import pytest
 from fmpy import simulate_fmu
 from fmpy.validation import validate_fmu
 
+from fmident.api import estimate, load_problem
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.errors import CompilationError
@@ -115,6 +116,54 @@ def test_sensitivities_are_the_same(fmus3: Builder3) -> None:
             found.append(simulator.simulate(setup, {"a[2]": 0.7, "x[2]": 1.5}))
     assert found[0].shape == (41, 5 * 4)
     np.testing.assert_array_equal(found[1], found[0])
+
+
+PROBLEM = """
+[model]
+fmu = "{fmu}"
+[parameters."a[1]"]
+initial = 1.0
+bounds = [0.1, 3.0]
+[parameters."a[3]"]
+initial = 1.0
+bounds = [0.1, 3.0]
+[[experiments]]
+data = "data.csv"
+[experiments.inputs]
+"u[1]" = "u1"
+"u[3]" = "u3"
+[experiments.outputs]
+"x[1]" = {{ column = "x1", sigma = 0.01 }}
+"y[3]" = {{ column = "y3", sigma = 0.01 }}
+[estimator]
+name = "least-squares"
+"""
+
+
+@pytest.mark.slow  # two estimations
+def test_estimates_are_the_same_with_names_of_elements(fmus3: Builder3, tmp_path: Path) -> None:
+    times = np.linspace(0.0, 3.0, 61)
+    inputs = np.stack([np.sin(times), np.cos(2.0 * times)], axis=1)
+    with open_fmu(fmus3.path("rows")) as fmu, fmu.simulator() as simulator:
+        setup = SimulationSetup(times, ("u[1]", "u[3]"), inputs, ("x[1]", "y[3]"))
+        outputs = simulator.simulate(setup, {"a[1]": 0.7, "a[3]": 1.9})
+    np.savetxt(
+        tmp_path / "data.csv",
+        np.column_stack([times, inputs, outputs]),
+        delimiter=",",
+        header="time,u1,u3,x1,y3",
+        comments="",
+        fmt="%.17g",
+    )
+    results = []
+    for version in ("2.0", "3.0"):
+        problem = tmp_path / f"{version}.toml"
+        problem.write_text(PROBLEM.format(fmu=fmus3.path("rows", version)))  # type: ignore[arg-type]
+        results.append(estimate(load_problem(problem)))
+    values = [{e.name: (e.value, e.standard_error) for e in r.estimates} for r in results]
+    assert values[0] == values[1]
+    assert values[1]["a[1]"][0] == pytest.approx(0.7, rel=1e-6)
+    assert values[1]["a[3]"][0] == pytest.approx(1.9, rel=1e-6)
 
 
 @pytest.mark.skipif(not wide_registers(), reason="this machine has no batches")
