@@ -13,6 +13,7 @@ import pytest
 
 import fmident
 from fmident.cli import main
+from fmident.compilers.base import BuildRequest, Compiler
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.solver_error import solver_error
@@ -158,6 +159,28 @@ def test_a_model_exchange_that_fails_leaves_the_error_unknown(
     assert "of its own solver moves the estimate is not known: its Model Exchange fails" in said
     assert main(["check", f"{tmp_path}/problem.toml"]) in (0, 1)
     assert "is not known: its Model Exchange fails" in " ".join(capsys.readouterr().out.split())
+
+
+def test_own_fmus_are_compared_where_short_steps_leave_nothing_to_the_tolerance(
+    tmp_path: Path, embedded_compiler: Compiler, capsys: Capture
+) -> None:
+    source = tmp_path / "Lag.mo"
+    source.write_text(
+        "model Lag\n  parameter Real k = 2;\n  input Real u;\n"
+        "  output Real x(start = 0, fixed = true);\nequation\n  der(x) = k*(u - x);\nend Lag;\n"
+    )
+    embedded_compiler.build(BuildRequest("Lag", (source,), tmp_path / "lag.fmu"))
+    times = np.arange(400) * 1e-3
+    noisy = -np.expm1(-K * times) + SIGMA * np.random.default_rng(5).normal(size=times.size)
+    table = np.column_stack([times, np.ones_like(times), noisy])
+    np.savetxt(tmp_path / "data.csv", table, delimiter=",", header="time,u,x", comments="")
+    (tmp_path / "problem.toml").write_text(PROBLEM.format(fmu="lag.fmu"))
+    found = estimated(tmp_path)
+    k = found["parameters"]["k"]
+    assert abs(k["value"] - K) < 3.0 * k["standard_error"]
+    assert found["derivatives"]["ignores_tolerance"]
+    assert not found["derivatives"]["shifts"]
+    assert "is not known" not in capsys.readouterr().out
 
 
 def test_inputs_that_are_set_before_the_step_are_not_taken_for_the_solver(

@@ -38,8 +38,6 @@ _SETTLED, _UNSEEN = 0.2, 0.01
 def can_compare_interfaces(problem: Problem) -> bool:
     """Return whether a problem's FMU is simulated as Co-Simulation and has Model Exchange as well.
 
-    FMUs of fmident's own compiler are left out: they keep to the tolerance that they are given.
-
     Raises
     ------
     fmident.errors.FmuError
@@ -48,8 +46,6 @@ def can_compare_interfaces(problem: Problem) -> bool:
     if not is_zipfile(problem.fmu):  # a function of Python
         return False
     description = read_description(problem.fmu)
-    if description.is_own:
-        return False
     chosen = description.with_interface(problem.evaluation.interface).capabilities
     offered = {interface.kind for interface in description.interfaces}
     return chosen.kind == "co-simulation" and "model-exchange" in offered
