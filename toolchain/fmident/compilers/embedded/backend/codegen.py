@@ -304,7 +304,7 @@ def _sizes(
         **event_sizes(model),
         **loop_sizes(model),
         "SZ_ARG": max(12, *(f.sz_arg() for f in functions)),
-        "SZ_RES": max(2, *(f.sz_res() for f in functions)),
+        "SZ_RES": max(3, *(f.sz_res() for f in functions)),
         "SZ_IW": max(f.sz_iw() for f in functions),
         "SZ_W": max(f.sz_w() for f in functions),
     }
