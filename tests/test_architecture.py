@@ -23,9 +23,9 @@ DASK = ROOT / "plugins" / "fmident_dask"
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_lazy", "_child", "operating_system", "arrays", "_closing", "_json",
-    "_locked_folder", "_whole_file",
-    "errors", "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
+    "_version", "_lazy", "_child", "operating_system", "arrays", "_closing", "_recoverable_lock",
+    "_json", "_locked_folder", "_whole_file", "errors",
+    "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
     "plugins", "testing", "validation",
 )  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from zipfile import is_zipfile
 
 import numpy as np
 
+from fmident._recoverable_lock import RecoverableLock
 from fmident.arrays import F64
 from fmident.fmu.archive import check_archive
 from fmident.fmu.model_description.description import ModelDescription
@@ -205,7 +205,7 @@ class SideBySide(ABC):
 
     description: ModelDescription
     log: tuple[LogRecord, ...]
-    _lock: threading.Lock
+    _lock: RecoverableLock
     _closed: bool
     _plans: Plans
     _runs: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import NoReturn, Protocol, TypeVar
 import numpy as np
 
 from fmident._closing import Closes
+from fmident._recoverable_lock import RecoverableLock
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
 from fmident.fmu.batches import SideBySide
@@ -141,7 +141,7 @@ class Simulator(SideBySide, Closes):
         self._progress = progress
         self._single_steps = single_steps and progress is not None
         self._state = np.zeros(STATE_SIZE, dtype=np.int64) if loop_state is None else loop_state
-        self._lock = threading.Lock()
+        self._lock = RecoverableLock()
         self._seconds_per_step = 0.0
         self._closed = False
         library = fmu.load_library(interface)

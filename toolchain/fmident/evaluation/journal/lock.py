@@ -6,12 +6,12 @@ import contextlib
 import errno
 import json
 import os
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from fmident._json import loads_json
+from fmident._recoverable_lock import RecoverableLock
 from fmident.errors import Code, EstimationError
 from fmident.operating_system import (
     lock_record_file,
@@ -27,7 +27,7 @@ POSIX locks do not keep a process from its own files. Worse, they are gone as so
 descriptor of such a file: so it must not even read one that it has locked.
 """
 
-_CHANGING = threading.Lock()
+_CHANGING = RecoverableLock()
 
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
+from fmident._recoverable_lock import RecoverableLock
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.records import Record
 
@@ -42,7 +43,7 @@ class Writer:
         self._given = self._written = 0
         self._ending = threading.Event()
         self._broken = False
-        self._failing = threading.Lock()
+        self._failing = RecoverableLock()
         self._threads = (
             threading.Thread(target=self._write, name="journal", daemon=True),
             threading.Thread(target=self._synchronise, name="journal-sync", daemon=True),

@@ -12,10 +12,10 @@ that run in threads beside a progress display may switch it off
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from fmident._recoverable_lock import RecoverableLock
 from fmident.operating_system import flush_c_streams, memory_file, read_at
 
 LIMIT = 64 * 1024
@@ -69,7 +69,7 @@ class _Redirection:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = RecoverableLock()
         self.users: set[int] = set()
         self.saved: list[tuple[int, int]] = []
         self.sink = -1

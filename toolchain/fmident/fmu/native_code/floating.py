@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 from llvmlite import binding, ir
 
+from fmident._recoverable_lock import RecoverableLock
 from fmident.fmu.native_code.machine_code import compile_module
 
 Result = TypeVar("Result")
@@ -99,7 +99,7 @@ def _write_fpcr(builder: ir.IRBuilder, state: ir.Value) -> None:
 
 
 _STANDARD = _SSE_STANDARD | _X87_STANDARD << 32 if _X86 else 0
-_lock = threading.Lock()
+_lock = RecoverableLock()
 _compiled: list[tuple[binding.ExecutionEngine, Callable[[], None], Callable[[int], int]]] = []
 
 

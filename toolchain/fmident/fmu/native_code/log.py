@@ -14,12 +14,12 @@ import platform as platform_module
 import re
 import struct
 import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from llvmlite import binding, ir
 
+from fmident._recoverable_lock import RecoverableLock
 from fmident.fmu.native_code.machine_code import compile_module
 from fmident.operating_system import text_formatter
 
@@ -124,7 +124,7 @@ def _resolve(message: str, names: Mapping[tuple[str, int], str]) -> str:
     return re.sub(r"#([ribsRIBS])(\d+)#", name, message).replace("##", "#")
 
 
-_lock = threading.Lock()
+_lock = RecoverableLock()
 _engines: list[binding.ExecutionEngine] = []  # machine code lives as long as its engine
 _free: list[LogBuffer] = []
 
