@@ -42,7 +42,8 @@ from fmident.units import parse_unit
 from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of
 
 FOREIGN = {
-    "toolchain/fmident/fmu/native_code/library.py",
+    "toolchain/fmident/operating_system/posix.py",
+    "toolchain/fmident/operating_system/windows.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/complaints.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/rumoca_worker.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/syntax_complaints.py",
