@@ -92,6 +92,18 @@ def test_a_pipe(
     assert last_values(capsys.readouterr().out)[1][1] == pytest.approx(400.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("above", ["sep=,\n", "Logger 7\n"])
+def test_a_file_that_does_not_begin_with_its_header(
+    above: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(above + (folder / "data.csv").read_text())
+    assert main(["estimate", str(folder / "problem.toml"), "--follow", str(data)]) == 2
+    message = capsys.readouterr().err
+    assert "cannot be followed: encoding utf-8, separator comma" in message
+    assert "begin with the header" in message
+
+
 def test_a_growing_file_and_ctrl_c(folder: Path, tmp_path: Path) -> None:
     lines = (folder / "data.csv").read_text().splitlines(keepends=True)
     growing = tmp_path / "growing.csv"

@@ -131,8 +131,7 @@ def test_index_column_of_pandas_is_left_out(tmp_path: Path) -> None:
         ("0,1\n1,2\n", ("data.csv:1", "first line holds numbers")),
         (bytes(range(256)), ("data.csv:2", "UTF-8")),
         (b"t,x\n0,1\n\0,2\n", ("data.csv:3", "zero byte")),
-        ("t,φ\n0,1\n".encode("utf-16"), ("data.csv", "UTF-8")),
-        ("t,\xb0C\n0,1\n".encode("latin-1"), ("data.csv:1", "0xb0", "UTF-8")),
+        ("t,x\n0,1\n\x81".encode("latin-1"), ("data.csv:3", "0x81", "UTF-8", "'encoding'")),
     ],
 )
 def test_refused_files(content: str | bytes, fragments: tuple[str, ...], tmp_path: Path) -> None:
@@ -149,7 +148,7 @@ def test_refused_files(content: str | bytes, fragments: tuple[str, ...], tmp_pat
         ("t;x\n0,5;1,5\n1.5;2\n", "t", ("data.csv:2:1", "'0,5'", "throughout")),
         ("t;x\n0.5;1,000\n1.5;2,000\n", "x", ("data.csv:2:2", "'1,000'", "throughout")),
         ("t;x\n0;1,5\n1;2,x\n", "x", ("data.csv:3:2", "'2,x'", "leave a cell empty")),
-        ("t x\n0 1\n1 2\n", "t x", ("data.csv:2:1", "'0 1'", "semicolon or tab")),
+        ("t:x\n0:1\n1:2\n", "t:x", ("data.csv:2:1", "'0:1'", "semicolon or tab")),
         ("t,x\n0,1.2.3\n", "x", ("data.csv:2:2", "'1.2.3'")),
         ("time,x\n0,1\n", "tim", ("data.csv", "no column 'tim'", "'time'")),
     ],

@@ -179,17 +179,26 @@ def _redirected(text: str, head: Path) -> str:
 
 def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
     """Return how a line of text becomes a sample of the first experiment."""
-    from fmident.data import read_table, time_column
+    from fmident.data import Layout, read_table, time_column
     from fmident.data.csv_text import read_csv_text
     from fmident.data.follow import RowReader
     from fmident.data.table import split_header
     from fmident.fmu import read_description
     from fmident.problem.reading.file import read_toml
+    from fmident.problem.reading.layouts import LAYOUT_KEYS
     from fmident.problem.reading.quantities import to_unit, with_own_units
 
-    text = read_csv_text(head)
+    layout = Layout(**{key: table[key] for key in LAYOUT_KEYS if key in table})
+    text = read_csv_text(head, layout)
     names = [split_header(cell)[0] for cell in text.header]
-    read = read_table(head)
+    read = read_table(head, layout=layout)
+    if read.form is None or not read.form.is_plain or text.header_line != 1:
+        found = "" if read.form is None else f": {read.form.text()}"
+        raise DataError(
+            f"{name} cannot be followed{found}",
+            hint="data that are followed begin with the header, hold numbers below it, and have"
+            " comma, semicolon or tab between the cells",
+        )
     root = read_toml(problem.source or name, problem.text)
     description = with_own_units(root, read_description(problem.fmu))
     experiment = problem.experiments[0]
@@ -222,6 +231,7 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
         np.array(factors),
         np.array(offsets),
         len(experiment.inputs),
+        read.form.decimal,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, say, tell
+from fmident.cli.console import out, say, tell, tell_all
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
 from fmident.errors import Code, Location, SimulationError, did_you_mean
 
@@ -215,6 +215,7 @@ def _read(arguments: argparse.Namespace) -> _Data:
         raise UsageError("--data gives the times", hint="leave out --step")
     host = load_plugins(without=arguments.no_plugin)
     table = read_table(arguments.data, reader=host.read_data)
+    tell_all(table.notes)
     times = time_axis(table, time_column(table, arguments.time))
     low = -math.inf if arguments.start_time is None else arguments.start_time
     high = math.inf if arguments.stop_time is None else arguments.stop_time

@@ -7,12 +7,14 @@ from fmident.data.filters import (
     butterworth,
     kept_samples,
 )
+from fmident.data.layout import Layout
 from fmident.data.table import Reader, Table, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 
 __all__ = [
     "Decimation",
     "Experiment",
+    "Layout",
     "Measurement",
     "NumberOrParameter",
     "Reader",

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from fmident.arrays import F64
+from fmident.data.encoding import read_text
+from fmident.data.header import (
+    NumberedLine,
+    are_units,
+    bare_unit,
+    find_header,
+    said_separator,
+    split_cells,
+    usual_separator,
+)
+from fmident.data.layout import BLANKS, Form, Layout
+from fmident.data.numbers import (
+    GAPS,
+    floats,
+    floats_as_said,
+    has_thousands,
+    is_gap,
+    is_number,
+    is_unclear,
+)
+from fmident.data.stamps import Origin, StampError, Stamps, read_stamps
 from fmident.errors import Code, DataError, Location
-
-GAPS = frozenset({"", "-", "nan", "na", "n/a", "#n/a", "null", "none"})
-"""Cells that mean a missing sample, in small letters."""
-
-_NOT_CSV = "other formats than CSV need a plugin (hook fmident_read_data)"
 
 
 @dataclass(frozen=True)
@@ -29,67 +41,199 @@ class CsvText:
         The file.
     header
         Cells of the header line.
-    header_line
-        Its line, counted from 1.
     rows
         Cells of the rows, each as many as the header has.
     lines
-        Line of each row.
-    separator
-        Comma, semicolon or tab.
+        Line of each row, counted from 1.
+    form
+        How it is written.
+    units
+        Unit of each column from a row of units; empty texts where there is none.
     """
 
     path: Path
     header: tuple[str, ...]
-    header_line: int
     rows: Sequence[Sequence[str]]
     lines: Sequence[int]
-    separator: str
+    form: Form
+    units: tuple[str, ...]
+
+    @property
+    def header_line(self) -> int:
+        """Its line, counted from 1."""
+        return self.form.header_line
+
+    @property
+    def separator(self) -> str:
+        """What is between the cells."""
+        return self.form.separator
 
 
-def read_csv_text(path: Path) -> CsvText:
+@dataclass(frozen=True)
+class Numbers:
+    """Columns of cells as numbers.
+
+    Parameters
+    ----------
+    values
+        Column to values, shape (n,), NaN for gaps; time stamps in s.
+    errors
+        Columns that hold something else, with what and where.
+    origins
+        Columns of time stamps to the instant from which they count.
+    form
+        How the file is written, decimal sign and time stamps included.
+    """
+
+    values: Mapping[str, F64]
+    errors: Mapping[str, DataError]
+    origins: Mapping[str, Origin]
+    form: Form
+
+
+def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
     """Split a file into cells.
+
+    Parameters
+    ----------
+    path
+        The file.
+    layout
+        What the user says of it.
 
     Raises
     ------
     DataError
         Not text, empty, without rows, with rows of unequal length.
     """
-    numbered = [
-        (number, line)
-        for number, line in enumerate(_lines(path), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    layout = layout or Layout()
+    text, encoding = read_text(path, layout.encoding)
+    everything = list(enumerate(text.split("\n"), 1))
+    numbered = [pair for pair in everything if _counts(pair[1])]
+    said = said_separator(numbered[0][1]) if numbered else None
+    if said is not None:
+        numbered = numbered[1:]
+        layout = replace(layout, separator=layout.separator or said)
+    above = 0
+    if layout.skip_rows is not None:
+        skip = layout.skip_rows
+        above = sum(number <= skip for number, _ in numbered)
+        numbered = numbered[above:]
     if not numbered:
         raise DataError(
-            "the file is empty",
+            "the file is empty" if not above else f"no line follows the {skip} that are skipped",
             location=Location(str(path)),
             hint="a header line and at least two rows of numbers are needed",
         )
-    header_line, first = numbered[0]
-    body = numbered[1:]
-    if not body:
+    if len(numbered) == 1:
         raise DataError(
-            "the file has a header but no rows", location=Location(str(path), header_line)
+            "the file has a header but no rows", location=Location(str(path), numbered[0][0])
         )
-    separator = _separator(first, body[0][1])
-    header = _cells(first, separator)
+    separator = layout.separator or usual_separator(numbered[0][1], numbered[1][1])
+    form = Form(encoding, separator, None, 1, above)
+    try:
+        found = _split(path, numbered, everything, form, layout)
+    except _RaggedError:
+        header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
+        if header is None:
+            raise
+    else:
+        if len(found.header) > 1:
+            return found
+        header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
+        if header is None:
+            return found
+    form = replace(form, separator=header.separator, passed_over=header.place)
+    return _split(path, numbered[header.place :], everything, form, layout)
+
+
+class _RaggedError(DataError):
+    """Rows of unequal length."""
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _header_cells(line: str, separator: str) -> list[str]:
+    header = split_cells(line, separator)
     while header and not header[-1].strip():
         header.pop()
-    rows = []
-    for number, line in body:
-        cells = _cells(line, separator)
+    return header
+
+
+def _split(
+    path: Path,
+    numbered: Sequence[NumberedLine],
+    everything: Sequence[NumberedLine],
+    form: Form,
+    layout: Layout,
+) -> CsvText:
+    separator = form.separator
+    header_line, first = numbered[0]
+    header = _header_cells(first, separator)
+    units_line = _units_line(path, numbered, header, separator, layout.units_row, len(everything))
+    rows, lines = [], []
+    for number, line in numbered[1:]:
+        cells = split_cells(line, separator)
         if len(cells) > len(header) and not any(c.strip() for c in cells[len(header) :]):
             cells = cells[: len(header)]  # separators at the end of the line
+        if number == units_line:
+            continue
         if len(cells) != len(header):
             raise _ragged(Location(str(path), number), len(cells), len(header), separator)
         rows.append(cells)
-    return CsvText(path, tuple(header), header_line, rows, [n for n, _ in body], separator)
+        lines.append(number)
+    units = [""] * len(header)
+    if units_line is not None:
+        said = [bare_unit(c) for c in split_cells(everything[units_line - 1][1], separator)]
+        if any(is_number(c) and c != "1" for c in said):
+            raise DataError(
+                f"units_row = {units_line}: this line holds numbers",
+                location=Location(str(path), units_line),
+                hint="units_row is the line of the file that holds the units, counted from 1",
+            )
+        units = [*said, *units[len(said) :]][: len(header)]
+    if not rows:
+        raise DataError(
+            "the file has a header but no rows", location=Location(str(path), header_line)
+        )
+    form = replace(form, header_line=header_line, units_line=units_line)
+    return CsvText(path, tuple(header), rows, lines, form, tuple(units))
+
+
+def _units_line(
+    path: Path,
+    numbered: Sequence[NumberedLine],
+    header: Sequence[str],
+    separator: str,
+    said: int | None,
+    count: int,
+) -> int | None:
+    """Return the line of the units, or ``None``."""
+    if said is not None:
+        if said == 0:
+            return None
+        if said > count or said == numbered[0][0]:
+            what = "is the header" if said <= count else f"is not there: the file has {count} lines"
+            raise DataError(
+                f"units_row = {said}: this line {what}",
+                location=Location(str(path)),
+                hint="units_row is the line of the file that holds the units, counted from 1",
+            )
+        return said
+    if len(numbered) < 3:
+        return None
+    number, line = numbered[1]
+    cells = split_cells(line, separator)
+    after = split_cells(numbered[2][1], separator)
+    fits = len(cells) == len(header) and are_units(cells)
+    return number if fits and any(is_number(c) for c in after) else None
 
 
 def read_numbers(
-    text: CsvText, names: Sequence[str | None]
-) -> tuple[dict[str, F64], dict[str, DataError]]:
+    text: CsvText, names: Sequence[str | None], layout: Layout | None = None
+) -> Numbers:
     """Turn columns of cells into numbers.
 
     Parameters
@@ -98,135 +242,147 @@ def read_numbers(
         The cells.
     names
         Name of each column; one without a name is left out.
-
-    Returns
-    -------
-    numbers
-        Column to values, shape (n,), NaN for gaps.
-    errors
-        Columns that hold something else, with what and where.
+    layout
+        What the user says of the file.
     """
+    layout = layout or Layout()
     numbers: dict[str, F64] = {}
     errors: dict[str, DataError] = {}
     commas: dict[str, F64] = {}
+    stamps: dict[str, Stamps] = {}
+    where = {name: position for position, name in enumerate(names) if name is not None}
+    columns = {name: [row[position] for row in text.rows] for name, position in where.items()}
     point = False
-    for position, name in enumerate(names):
-        if name is None:
-            continue
-        cells = [row[position] for row in text.rows]
-        plain = _floats(cells)
+    for name, cells in columns.items():
+        said = layout.decimal
+        plain = floats(cells) if said is None else floats_as_said(cells, said)
         if plain is not None:
             numbers[name] = plain
             point = point or any("." in c for c in cells)
             continue
-        comma = text.separator != "," and not any("." in c for c in cells)
-        swapped = _floats([c.replace(",", ".") for c in cells]) if comma else None
+        comma = said is None and not any("." in c for c in cells)
+        swapped = floats([c.replace(",", ".") for c in cells]) if comma else None
         if swapped is not None:
             commas[name] = swapped
+            continue
+        try:
+            read = read_stamps(cells, text.lines, GAPS, layout.dates)
+        except StampError as error:
+            errors[name] = DataError(
+                f"{error.message} (column '{name}')",
+                location=Location(str(text.path), text.lines[error.row], where[name] + 1),
+                hint=error.hint,
+                code=Code.NOT_A_NUMBER,
+            )
+            continue
+        if read is None:
+            errors[name] = _bad_cell(text, where[name], name, "," if comma else ".", said)
         else:
-            errors[name] = _bad_cell(text, position, name, "," if comma else ".")
-    if point:
+            stamps[name] = read
+    if point and layout.decimal is None:
         # With decimal points elsewhere, "1,000" could be a thousand as well as one.
-        where = {name: position for position, name in enumerate(names) if name is not None}
         errors.update({name: _bad_cell(text, where[name], name) for name in commas})
+    elif commas and all(is_unclear(columns[name]) for name in commas):
+        errors.update({name: _unclear(text, where[name], name) for name in commas})
     else:
         numbers.update(commas)
-    ordered = {n: numbers[n] for n in names if n is not None and n in numbers}
-    return ordered, errors
+    origins, remarks = _with_stamps(text, where, stamps, numbers, errors)
+    read_commas = any(name in numbers for name in commas)
+    decimal = layout.decimal or ("." if point else "," if read_commas else None)
+    ordered = {n: numbers[n] for n in where if n in numbers}
+    return Numbers(ordered, errors, origins, replace(text.form, decimal=decimal, stamps=remarks))
 
 
-def is_number(text: str) -> bool:
-    """Return whether a cell is a number, with decimal point or comma."""
-    return _floats([text.replace(",", ".")], gaps=()) is not None
+def _with_stamps(
+    text: CsvText,
+    where: Mapping[str, int],
+    stamps: dict[str, Stamps],
+    numbers: dict[str, F64],
+    errors: dict[str, DataError],
+) -> tuple[dict[str, Origin], list[str]]:
+    """Add columns of time stamps to the numbers; return their origins and what was understood.
+
+    Where one column holds days and one the time of the day, both are the instant.
+    """
+    days = [n for n, s in stamps.items() if s.kind == "day"]
+    clocks = [n for n, s in stamps.items() if s.kind == "clock"]
+    remarks = []
+    if len(days) == 1 and len(clocks) == 1:
+        both = stamps[clocks[0]].after(stamps[days[0]])
+        if any(t is not None for t in both.instants):
+            stamps.update({days[0]: both, clocks[0]: both})
+            remarks.append(f"day in '{days[0]}' and time in '{clocks[0]}'")
+    for name in clocks:
+        position = where[name]
+        if stamps[name].kind == "clock" and text.rows[0][position].count(":") == 1:
+            errors[name] = DataError(
+                f"'{text.rows[0][position].strip()}' in column '{name}' can be hours and minutes,"
+                " or minutes and seconds",
+                location=Location(str(text.path), text.lines[0], position + 1),
+                hint="write hours, minutes and seconds, such as 12:30:00, or a column with the day",
+                code=Code.NOT_A_NUMBER,
+            )
+            del stamps[name]
+    for name, read in stamps.items():
+        numbers[name] = read.seconds()
+        order = f", {read.order.replace('-', ' ')}" if read.order is not None else ""
+        remarks.append(f"'{name}' in s since {read.origin.text()}{order}")
+    return {name: read.origin for name, read in stamps.items()}, remarks
 
 
-def _lines(path: Path) -> list[str]:
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"byte 0x{content[error.start]:02x} is not text in UTF-8",
-            location=Location(str(path), content.count(b"\n", 0, error.start) + 1),
-            hint=f"save the file as CSV in UTF-8; {_NOT_CSV}",
-            code=Code.UNUSABLE_FILE,
-        ) from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(
-            "the file is not text (it holds a zero byte)",
-            location=Location(str(path), line),
-            hint=_NOT_CSV,
-        )
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _separator(header: str, first: str) -> str:
-    """Return the separator that splits header and first row alike, else the header's."""
-    candidates = [s for s in ("\t", ";", ",") if len(_cells(header, s)) > 1]
-    for separator in candidates:
-        if len(_cells(header, separator)) == len(_cells(first, separator)):
-            return separator
-    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\([^)]*\)', "", header)
-    return next((s for s in candidates if s in bare), ",")
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    if '"' not in line:
-        return line.split(separator)
-    try:
-        return _quoted_cells(line, separator)
-    except csv.Error:  # a cell of more than 128 KiB
-        usual = csv.field_size_limit(len(line) + 1)
-        try:
-            return _quoted_cells(line, separator)
-        finally:
-            csv.field_size_limit(usual)
-
-
-def _quoted_cells(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-
-
-def _floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
-    """Return numbers, NaN for gaps; ``None`` when a cell is neither."""
-    if any("_" in c for c in cells):  # Python reads 1_000 as a number
-        return None
-    try:
-        return np.array([float(c) for c in cells])
-    except ValueError:
-        pass
-    try:
-        return np.array([float("nan") if c.strip().lower() in gaps else float(c) for c in cells])
-    except ValueError:
-        return None
-
-
-def _bad_cell(text: CsvText, position: int, name: str, decimal: str = ".") -> DataError:
+def _bad_cell(
+    text: CsvText, position: int, name: str, decimal: str = ".", said: str | None = None
+) -> DataError:
     for line, row in zip(text.lines, text.rows, strict=True):
         cell = row[position].strip()
-        if _floats([cell.replace(decimal, ".")]) is None:
+        read = (
+            floats([cell.replace(decimal, ".")]) if said is None else floats_as_said([cell], said)
+        )
+        if read is None:
             return DataError(
                 f"'{cell}' in column '{name}' is not a number",
                 location=Location(str(text.path), line, position + 1),
-                hint=_advice(text, cell),
+                hint=_advice(text, cell, said),
                 code=Code.NOT_A_NUMBER,
             )
     raise AssertionError(f"column '{name}' is numeric")
 
 
-def _advice(text: CsvText, cell: str) -> str:
+def _unclear(text: CsvText, position: int, name: str) -> DataError:
+    row = next(k for k, cells in enumerate(text.rows) if "," in cells[position])
+    cell = text.rows[row][position].strip()
+    return DataError(
+        f"'{cell}' in column '{name}' can be {cell.replace(',', '.')} or {cell.replace(',', '')}:"
+        " the comma can be a decimal sign or group thousands",
+        location=Location(str(text.path), text.lines[row], position + 1),
+        hint='write decimal = "," or decimal = "." in [[experiments]]',
+        code=Code.NOT_A_NUMBER,
+    )
+
+
+def _advice(text: CsvText, cell: str, said: str | None) -> str:
     if len(text.header) == 1:
-        return "cells are separated by comma, semicolon or tab"
+        return "cells are separated by comma, semicolon or tab; 'separator' says what else"
+    if said is None:
+        sign = has_thousands(cell)
+        if sign is not None:
+            return f'decimal = "{sign}" in [[experiments]] reads numbers with groups of thousands'
+    elif is_number(cell):
+        return f'decimal = "{said}" is said, which this number does not have'
     if "," in cell and is_number(cell):
         return "use either decimal points or decimal commas throughout the file"
+    if text.rows and not any(is_number(c) or is_gap(c) for c in text.rows[0]):
+        return "lines above the header are left out with 'skip_rows', a row of units is 'units_row'"
     return "leave a cell empty where a sample is missing"
 
 
-def _ragged(place: Location, found: int, expected: int, separator: str) -> DataError:
+def _ragged(place: Location, found: int, expected: int, separator: str) -> _RaggedError:
     decimal_comma = separator == "," and found > expected
-    return DataError(
+    hint = "lines above the header are left out with 'skip_rows'"
+    if separator == BLANKS:
+        hint = "a name or unit with blanks needs quotation marks, a missing sample NaN"
+    return _RaggedError(
         f"the row has {found} cells, the header has {expected}",
         location=place,
-        hint="a decimal comma needs semicolons between the columns" if decimal_comma else None,
+        hint="a decimal comma needs semicolons between the columns" if decimal_comma else hint,
     )

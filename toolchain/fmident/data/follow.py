@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data.csv_text import GAPS
+from fmident.data.numbers import GAPS
 from fmident.errors import Code, DataError, Location
 
 _PAUSE = 0.02
@@ -35,6 +35,8 @@ class RowReader:
         From the cells' units to the experiment's, same shape.
     inputs
         Number of inputs.
+    decimal
+        Decimal sign; ``None``: a comma counts as one where it does not separate cells.
     """
 
     name: str
@@ -44,6 +46,11 @@ class RowReader:
     factors: F64
     offsets: F64
     inputs: int
+    decimal: str | None = None
+
+    @property
+    def _comma(self) -> bool:
+        return self.separator != "," if self.decimal is None else self.decimal == ","
 
     def read(self, line: str, number: int) -> tuple[float, F64, F64]:
         """Return time, inputs and outputs; NaN where a cell is a gap.
@@ -59,7 +66,7 @@ class RowReader:
             raise DataError(
                 f"the row has {len(cells)} cells, the header has {self.width}", location=where
             )
-        values = np.array([_number(cells[k], where, self.separator) for k in self.places])
+        values = np.array([_number(cells[k], where, self._comma) for k in self.places])
         values = values * self.factors + self.offsets
         if not np.isfinite(values[0]):
             raise DataError("the time is missing", location=where)
@@ -117,11 +124,11 @@ def lines_of(
         yield number + 1, rest
 
 
-def _number(cell: str, where: Location, separator: str) -> float:
+def _number(cell: str, where: Location, comma: bool) -> float:
     text = cell.strip().strip('"')
     if text.lower() in GAPS:
         return float("nan")
-    if separator != ",":
+    if comma:
         text = text.replace(",", ".")
     try:
         return float(text)

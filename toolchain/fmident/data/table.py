@@ -1,9 +1,9 @@
 """Read measured data from CSV files.
 
-Column names are free; a unit may follow the name in brackets or parentheses. The
-separator is a comma, a semicolon or a tab; with the latter two, a decimal comma is
-understood. Empty cells and ``NaN`` are gaps. Lines that start with ``#`` are comments.
-Every error names the line.
+Column names are free; a unit may follow the name in brackets or parentheses, or be in a row
+below the names. Separator, decimal sign, encoding and the line of the header are found from the
+file, unless the user says them. Empty cells and ``NaN`` are gaps. Lines that start with ``#`` are
+comments. Every error names the line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data.csv_text import is_number, read_csv_text, read_numbers
-from fmident.errors import Code, DataError, Location, UnitError, did_you_mean
+from fmident.data.csv_text import read_csv_text, read_numbers
+from fmident.data.layout import Form, Layout
+from fmident.data.numbers import is_number
+from fmident.data.stamps import Origin
+from fmident.errors import Code, DataError, Diagnostic, Location, UnitError, did_you_mean
 from fmident.units import parse_unit
 
 if TYPE_CHECKING:
@@ -49,6 +52,12 @@ class Table:
     errors
         Columns that are not numbers, with the reason; nobody minds until one of
         them is used.
+    origins
+        Columns of time stamps, whose values are seconds, to the instant from which they count.
+    form
+        How a CSV file is written; ``None`` for other formats.
+    notes
+        One note of what was found out about the file, where that is more than usual.
     """
 
     path: Path
@@ -56,6 +65,9 @@ class Table:
     units: Mapping[str, str | None]
     lines: npt.NDArray[np.int64] | None
     errors: Mapping[str, DataError] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    form: Form | None = None
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +104,11 @@ class Table:
 
 
 def read_table(
-    path: str | Path, spec: Mapping[str, Any] | None = None, *, reader: Reader | None = None
+    path: str | Path,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    reader: Reader | None = None,
+    layout: Layout | None = None,
 ) -> Table:
     """Read a data file.
 
@@ -104,6 +120,8 @@ def read_table(
         The experiment's table of the problem file, handed to `reader`.
     reader
         Asked first; a plugin's format.
+    layout
+        What the user says of a CSV file.
 
     Returns
     -------
@@ -127,8 +145,18 @@ def read_table(
     if reader is not None:
         frame = reader(path, dict(spec or {}))
         if frame is not None:
+            _refuse_layout(path, layout)
             return _from_frame(path, frame)
-    return _from_csv(path)
+    return _from_csv(path, layout or Layout())
+
+
+def _refuse_layout(path: Path, layout: Layout | None) -> None:
+    if layout is not None and layout.given:
+        raise DataError(
+            f"'{layout.given[0]}' is said of a file that is not CSV: a plugin reads it",
+            location=Location(str(path)),
+            hint=f"leave out '{layout.given[0]}'",
+        )
 
 
 def split_header(cell: str) -> tuple[str, str | None]:
@@ -163,10 +191,10 @@ def _is_unit(text: str) -> bool:
     return True
 
 
-def _from_csv(path: Path) -> Table:
+def _from_csv(path: Path, layout: Layout) -> Table:
     import pandas as pd  # here, since it is slow to import and seldom needed
 
-    text = read_csv_text(path)
+    text = read_csv_text(path, layout)
     place = Location(str(path), text.header_line)
     if all(is_number(cell) for cell in text.header):
         raise DataError(
@@ -175,8 +203,45 @@ def _from_csv(path: Path) -> Table:
             hint="put a header line above the numbers, such as 'time [s],force [N]'",
         )
     names, units = _columns(text.header, place)
-    numbers, errors = read_numbers(text, names)
-    return Table(path, pd.DataFrame(numbers), units, np.array(text.lines, dtype=np.int64), errors)
+    for name, unit in zip(names, text.units, strict=True):
+        if name is None or not unit:
+            continue
+        if units[name] not in (None, unit):
+            raise DataError(
+                f"the unit of column '{name}' is '{units[name]}' in the header and '{unit}' in line"
+                f" {text.form.units_line}",
+                location=place,
+                hint="correct one of them, or write units_row = 0 if that line holds no units",
+            )
+        units[name] = unit
+    read = read_numbers(text, names, layout)
+    units.update(dict.fromkeys(read.origins, "s"))
+    lines = np.array(text.lines, dtype=np.int64)
+    return Table(
+        path,
+        pd.DataFrame(read.values),
+        units,
+        lines,
+        read.errors,
+        read.origins,
+        read.form,
+        _notes(path, read.form, layout),
+    )
+
+
+def _notes(path: Path, form: Form, layout: Layout) -> tuple[Diagnostic, ...]:
+    """Say what was found out about a file where that is more than usual."""
+    if form.is_said(layout):
+        return ()
+    return (
+        Diagnostic(
+            "note",
+            f"'{path}' is read with {form.text()}",
+            hint="'separator', 'decimal', 'encoding', 'skip_rows', 'units_row' and 'dates' in"
+            " [[experiments]] say it where this is wrong",
+            rule="data-layout",
+        ),
+    )
 
 
 def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
@@ -188,14 +253,40 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
         raise DataError("the file has no rows", location=place)
     numbers: dict[str, F64] = {}
     errors: dict[str, DataError] = {}
+    origins: dict[str, Origin] = {}
     for position, name in enumerate(names):
         if name is None:
             continue
+        column = frame.iloc[:, position]
+        if column.dtype.kind in "Mm":  # instants and durations
+            numbers[name], origin = _seconds(column)
+            units[name] = "s"
+            if origin is not None:
+                origins[name] = origin
+            continue
         try:
-            numbers[name] = frame.iloc[:, position].to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
             errors[name] = DataError(f"column '{name}' is not numeric: {error}", location=place)
-    return Table(path, pd.DataFrame(numbers), units, None, errors)
+    return Table(path, pd.DataFrame(numbers), units, None, errors, origins)
+
+
+def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:
+    """Return durations in s, or instants in s since the first one and that one."""
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    gaps = column.isna().to_numpy()
+    if gaps.all():
+        return np.full(gaps.size, np.nan), None
+    zoned = isinstance(column.dtype, pd.DatetimeTZDtype)
+    unit = "timedelta64[ns]" if column.dtype.kind == "m" else "datetime64[ns]"
+    plain = column.dt.tz_convert("UTC").dt.tz_localize(None) if zoned else column
+    nanoseconds = plain.to_numpy().astype(unit).view(np.int64)
+    if column.dtype.kind == "m":
+        return np.where(gaps, np.nan, nanoseconds / 1e9), None
+    start = int(nanoseconds[~gaps][0])
+    seconds = np.where(gaps, np.nan, (nanoseconds - start) / 1e9)
+    return seconds, Origin(start, "instant", zoned)
 
 
 def _columns(

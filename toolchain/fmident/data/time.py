@@ -72,7 +72,7 @@ def time_axis(table: Table, column: str) -> F64:
         raise DataError(
             f"time {times[row]:g} {what}{table.in_row(row)}{more}",
             location=table.where(row),
-            hint="sort the rows by time and remove duplicates",
+            hint=_advice(table, column, steps[row - 1] == 0.0),
         )
     unit = table.units.get(column)
     if unit is None:
@@ -93,6 +93,15 @@ def time_axis(table: Table, column: str) -> F64:
             location=Location(str(table.path)),
         )
     return convert(times, parsed, second)
+
+
+def _advice(table: Table, column: str, twice: bool) -> str:
+    origin = table.origins.get(column)
+    if origin is not None and origin.kind == "clock" and not twice:
+        return "after midnight a column with the day is needed"
+    if origin is not None and twice:
+        return "write time stamps with as many digits as the samples need, or remove duplicates"
+    return "sort the rows by time and remove duplicates"
 
 
 def tolerance_of(times: F64) -> float:

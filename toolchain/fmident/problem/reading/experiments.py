@@ -118,7 +118,7 @@ def _experiment(
     measurements = measurements_of(drafts, grid)
     section.finish()
     assumed = _assumed_units(section, description, main, drafts)
-    notes = (*main.notes, *_notes_on_units(section, main, assumed), *as_is)
+    notes = (*main.notes, *grid.notes, *_notes_on_units(section, main, assumed), *as_is)
     return Experiment(
         name,
         times,

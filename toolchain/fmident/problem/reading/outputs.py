@@ -126,7 +126,7 @@ def read_output(
     column = section.text("column")
     name = section.text("data", None)
     path = None if name is None else Path(name)
-    sampled = grid.file(outputs, key, path)
+    sampled = grid.file(section, path)
     place = outputs.source.where((*outputs.keys, key))
     if column not in sampled.table.names:
         raise ProblemError(

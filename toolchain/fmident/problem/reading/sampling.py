@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data import Reader, Table, merge, read_table, time_axis, time_column
+from fmident.data import Layout, Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.time import tolerance_of
 from fmident.errors import DataError, Diagnostic
+from fmident.problem.reading.layouts import read_layout
 from fmident.problem.reading.preparation import prepared
 from fmident.toml_file import Section
 
@@ -61,7 +62,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     time
         Name of the time column, if the user said so.
     """
-    table = read_table(path, section.as_dict(), reader=reader)
+    table = read_table(path, section.as_dict(), reader=reader, layout=read_layout(section))
     column = time_column(table, time)
     times = time_axis(table, column)
     table, notes = prepared(section, table, times)  # before the cut, whose ends it would see
@@ -84,7 +85,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
     rows = rows[::every]
     if rows.size < 2:
         raise section.error(f"with every = {every}, fewer than two rows are left", "every")
-    return Sampled(table, times[rows], rows, notes, column)
+    return Sampled(table, times[rows], rows, (*table.notes, *notes), column)
 
 
 @contextmanager
@@ -116,29 +117,84 @@ class Grid:
         self._base = base
         self._reader = reader
         self._files: dict[Path | None, Sampled] = {None: main}
+        self._layouts: dict[Path, Layout] = {}
         # Each file's instants as they are in `times`, to the bit.
         self._stamps: dict[Path | None, F64] = {None: main.times}
 
-    def file(self, outputs: Section, key: str, path: Path | None) -> Sampled:
-        """Return the table of an output, merged into the grid."""
+    @property
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """What came up when the other files were read."""
+        return tuple(n for path, s in self._files.items() if path is not None for n in s.notes)
+
+    def file(self, output: Section, path: Path | None) -> Sampled:
+        """Return the table of an output, merged into the grid.
+
+        Parameters
+        ----------
+        output
+            Its table of the problem file.
+        path
+            Its file; ``None``: that of the experiment.
+        """
+        layout = read_layout(output)
+        if path is None:
+            if layout.given:
+                raise output.error(
+                    f"'{layout.given[0]}' is said of an output without a file of its own",
+                    layout.given[0],
+                    hint=f"write '{layout.given[0]}' in [[experiments]], beside 'data'",
+                )
+            return self._files[None]
+        if path in self._files and layout != self._layouts[path] and layout.given:
+            raise output.error(
+                f"another output reads '{path}' in another way",
+                layout.given[0],
+                hint="give all outputs from this file the same keys",
+            )
         if path not in self._files:
-            assert path is not None
-            with data_named_at(outputs, key):
-                table = read_table(self._base / path, reader=self._reader)
-            times = time_axis(table, time_column(table))
+            self._layouts[path] = layout
+            with data_named_at(output):
+                table = read_table(self._base / path, reader=self._reader, layout=layout)
+            column = time_column(table)
+            times = time_axis(table, column) + self._shift(output, table, column)
             main = self._files[None].times
             slack = min(tolerance_of(main), tolerance_of(times))
             rows = np.flatnonzero((times >= main[0] - slack) & (times <= main[-1] + slack))
             if rows.size == 0:
-                raise outputs.error(
+                raise output.error(
                     f"the times of '{path}' ({times[0]:g} to {times[-1]:g} s) do not overlap with"
-                    f" those of the inputs ({main[0]:g} to {main[-1]:g} s)",
-                    key,
+                    f" those of the inputs ({main[0]:g} to {main[-1]:g} s)"
                 )
-            self._files[path] = Sampled(table, times[rows], rows.astype(np.int64))
+            self._files[path] = Sampled(table, times[rows], rows.astype(np.int64), table.notes)
             self.times, _, places = merge(self.times, times[rows])
             self._stamps[path] = self.times[places]
         return self._files[path]
+
+    def _shift(self, output: Section, table: Table, column: str) -> float:
+        """Return what is added to the times of another file so that they count from one instant.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Only one of the two files has time stamps, or only one of them a time zone.
+        """
+        main = self._files[None]
+        first, second = main.table.origins.get(main.time_column), table.origins.get(column)
+        if first is None and second is None:
+            return 0.0
+        if first is None or second is None or first.kind != second.kind:
+            stamped = table.path if first is None else main.table.path
+            raise output.error(
+                f"'{stamped}' has time stamps that '{main.table.path}' and '{table.path}' do not"
+                " share: which instants are the same cannot be known",
+                hint="write the times of both files alike",
+            )
+        if first.zoned != second.zoned:
+            raise output.error(
+                f"only one of '{main.table.path}' and '{table.path}' has a time zone",
+                hint="write the time zone in both files, or in none",
+            )
+        return (second.nanoseconds - first.nanoseconds) / 1e9
 
     def on_grid(self, path: Path | None, values: F64) -> F64:
         """Return values of a file's rows at the instants of the grid; NaN in between."""

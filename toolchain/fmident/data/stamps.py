@@ -1,0 +1,320 @@
+"""Time stamps: cells that hold a date, a time of the day, or both."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.data.layout import DateOrder
+
+_SECOND = 1_000_000_000
+_DAY = 86_400 * _SECOND
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?P<seconds>:(?P<second>\d{2})(?:[.,](?P<part>\d{1,9})\d*)?)?"
+    r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?"
+    r"\s*(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?"
+)
+_DATES = (
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
+    r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})",
+    r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
+    r"(?P<day>\d{1,2})[- ](?P<name>[A-Za-z]{3})[- ](?P<year>\d{4})",
+    r"(?P<one>\d{1,2})(?P<bar>[/-])(?P<two>\d{1,2})(?P=bar)(?P<year>\d{4})",
+)
+_BASIC = re.compile(
+    r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T(?P<hour>\d\d)(?P<minute>\d\d)"
+    r"(?P<seconds>(?P<second>\d\d)(?:[.,](?P<part>\d{1,9})\d*)?)?(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)?"
+)
+_FORMS = tuple(re.compile(rf"{date}(?:(?:[Tt]|\s+){_CLOCK})?") for date in _DATES)
+_CLOCK_ONLY = re.compile(_CLOCK)
+
+Kind = Literal["instant", "day", "clock"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The instant from which a column of time stamps counts its seconds.
+
+    Parameters
+    ----------
+    nanoseconds
+        Since the beginning of 1970; of the day, where there is no date.
+    kind
+        What the cells hold: date and time, a date, or a time of the day.
+    zoned
+        Whether the cells name a time zone; the instant is then in UTC.
+    """
+
+    nanoseconds: int
+    kind: Kind = "instant"
+    zoned: bool = False
+
+    def text(self) -> str:
+        """Return it as people write it."""
+        days, rest = divmod(self.nanoseconds, _DAY)
+        seconds, part = divmod(rest, _SECOND)
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        if part:
+            clock += f".{part:09d}".rstrip("0")
+        if self.kind == "clock":
+            return clock
+        day = datetime.date.fromordinal(days + _EPOCH).isoformat()
+        return f"{day} {clock}" + (" UTC" if self.zoned else "")
+
+
+class StampError(Exception):
+    """A cell that cannot be read beside the others of its column.
+
+    Parameters
+    ----------
+    row
+        Of the column.
+    message, hint
+        What is wrong and what helps.
+    """
+
+    def __init__(self, row: int, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.row = row
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, eq=False)
+class Stamps:
+    """A column of time stamps.
+
+    Parameters
+    ----------
+    instants
+        Nanoseconds since the beginning of 1970, or of the day; ``None`` for gaps.
+    kind
+        What the cells hold.
+    zoned
+        Whether they name a time zone.
+    order
+        Where dates are as in 01/02/2024: which number was taken for the day.
+    """
+
+    instants: Sequence[int | None]
+    kind: Kind
+    zoned: bool
+    order: DateOrder | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """The first instant that is there."""
+        first = next(t for t in self.instants if t is not None)
+        return Origin(first, self.kind, self.zoned)
+
+    def seconds(self) -> F64:
+        """Return seconds since :attr:`origin`, shape (n,), NaN for gaps."""
+        start = self.origin.nanoseconds
+        return np.array([np.nan if t is None else (t - start) / _SECOND for t in self.instants])
+
+    def after(self, days: Stamps) -> Stamps:
+        """Return times of the day on the days of another column."""
+        both = [
+            None if t is None or d is None else t + d
+            for t, d in zip(self.instants, days.instants, strict=True)
+        ]
+        return Stamps(both, "instant", self.zoned, days.order)
+
+
+def is_stamp(cell: str) -> bool:
+    """Return whether a cell looks like a time stamp."""
+    return _match(cell.strip()) is not None
+
+
+def read_stamps(
+    cells: Sequence[str],
+    lines: Sequence[int],
+    gaps: frozenset[str],
+    order: DateOrder | None = None,
+) -> Stamps | None:
+    """Read a column.
+
+    Parameters
+    ----------
+    cells
+        As in the file.
+    lines
+        Line of each cell, for messages.
+    gaps
+        Cells that mean a missing sample, in small letters.
+    order
+        Of dates such as 01/02/2024, where the user says it.
+
+    Returns
+    -------
+    Stamps or None
+        ``None`` when the first cell that is not a gap is not a time stamp.
+
+    Raises
+    ------
+    StampError
+        A cell of another form than the first one, a date that there is not, a time zone in some
+        cells only, or dates of which nobody can say what is the day.
+    """
+    texts = [None if c.strip().lower() in gaps else c.strip() for c in cells]
+    first = next((k for k, text in enumerate(texts) if text is not None), None)
+    if first is None or _match(texts[first] or "") is None:
+        return None
+    matches: list[re.Match[str] | None] = []
+    for row, text in enumerate(texts):
+        match = None if text is None else _match(text)
+        if text is not None and match is None:
+            raise StampError(row, f"'{text}' is not a time stamp", _ISO)
+        matches.append(match)
+    found = _order(matches, texts, lines, order)
+    kind, zoned = _kind(matches[first]), _zoned(matches[first])
+    cache: dict[tuple[str | None, ...], int] = {}
+    instants: list[int | None] = []
+    for row, match in enumerate(matches):
+        if match is None:
+            instants.append(None)
+            continue
+        if _kind(match) != kind:
+            raise StampError(
+                row,
+                f"'{texts[row]}' has another form than '{texts[first]}' in line {lines[first]}",
+                "write all time stamps of a column alike",
+            )
+        if _zoned(match) != zoned:
+            raise StampError(
+                row,
+                f"only one of '{texts[first]}' (line {lines[first]}) and '{texts[row]}' has a time"
+                " zone",
+                "write the time zone in all rows, or in none",
+            )
+        try:
+            instants.append(_instant(match, found, cache))
+        except ValueError as error:
+            raise StampError(row, f"'{texts[row]}' is not a time stamp: {error}", _ISO) from None
+    return Stamps(instants, kind, zoned, found)
+
+
+_ISO = "write time stamps as in ISO 8601, such as 2024-03-01T12:00:00.5+01:00, or seconds"
+
+
+def _match(text: str) -> re.Match[str] | None:
+    if not text[:1].isdigit():
+        return None
+    for form in (*_FORMS, _BASIC):
+        match = form.fullmatch(text)
+        if match is not None:
+            return match
+    return _CLOCK_ONLY.fullmatch(text)
+
+
+def _part(match: re.Match[str], name: str) -> str | None:
+    return match[name] if name in match.re.groupindex else None
+
+
+def _kind(match: re.Match[str] | None) -> Kind:
+    assert match is not None
+    if _part(match, "year") is None:
+        return "clock"
+    return "day" if _part(match, "hour") is None else "instant"
+
+
+def _zoned(match: re.Match[str] | None) -> bool:
+    return match is not None and _part(match, "zone") is not None
+
+
+def _order(
+    matches: Sequence[re.Match[str] | None],
+    texts: Sequence[str | None],
+    lines: Sequence[int],
+    given: DateOrder | None,
+) -> DateOrder | None:
+    """Return what is the day in dates such as 01/02/2024; ``None`` when there are none."""
+    unclear = None
+    found: dict[DateOrder, int] = {}
+    for row, match in enumerate(matches):
+        if match is None or _part(match, "one") is None:
+            continue
+        unclear = row if unclear is None else unclear
+        if int(match["one"]) > 12:
+            found.setdefault("day-first", row)
+        if int(match["two"]) > 12:
+            found.setdefault("month-first", row)
+    if unclear is None:
+        return None
+    if given is not None:
+        return given
+    if len(found) == 2:
+        rows = sorted(found.values())
+        raise StampError(
+            rows[1],
+            f"the day comes first in one of '{texts[rows[0]]}' (line {lines[rows[0]]}) and"
+            f" '{texts[rows[1]]}', and second in the other",
+            "write all time stamps of a column alike",
+        )
+    if not found:
+        raise StampError(
+            unclear,
+            f"'{texts[unclear]}' can be day/month or month/day, and no row of the column says"
+            " which",
+            'write dates = "day-first" or dates = "month-first" in [[experiments]], or the date as'
+            " 2024-03-01",
+        )
+    return next(iter(found))
+
+
+def _instant(
+    match: re.Match[str], order: DateOrder | None, cache: dict[tuple[str | None, ...], int]
+) -> int:
+    date = tuple(_part(match, name) for name in ("year", "month", "day", "name", "one", "two"))
+    if date not in cache:
+        cache[date] = _days(date, order) * _DAY
+    return cache[date] + _clock(match)
+
+
+def _days(date: tuple[str | None, ...], order: DateOrder | None) -> int:
+    year, month, day, name, one, two = date
+    if year is None:
+        return 0
+    if name is not None:
+        if name.lower() not in _MONTHS:
+            raise ValueError(f"there is no month '{name}'")
+        month = str(_MONTHS.index(name.lower()) + 1)
+    if one is not None:
+        day, month = (one, two) if order == "day-first" else (two, one)
+    assert month is not None
+    assert day is not None
+    return datetime.date(int(year), int(month), int(day)).toordinal() - _EPOCH
+
+
+def _clock(match: re.Match[str]) -> int:
+    if _part(match, "hour") is None:
+        return 0
+    hour, minute, second = (int(_part(match, n) or 0) for n in ("hour", "minute", "second"))
+    half = _part(match, "half")
+    if half is not None:
+        if not 1 <= hour <= 12:
+            raise ValueError("the hour must be between 1 and 12")
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError("hours end at 23, minutes and seconds at 59")
+    part = int((_part(match, "part") or "").ljust(9, "0"))
+    return ((hour * 60 + minute - _offset(match)) * 60 + second) * _SECOND + part
+
+
+def _offset(match: re.Match[str]) -> int:
+    """Return by how many minutes the zone is before UTC."""
+    zone = _part(match, "zone")
+    if zone is None or zone[0] not in "+-":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return -minutes if zone[0] == "-" else minutes
