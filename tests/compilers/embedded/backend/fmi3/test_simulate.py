@@ -16,6 +16,7 @@ from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu
 from fmident.fmu.batches import offers_batches
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.sensitivities import differentiable
 from fmident.validation import validate_fmu as validate_own
 
@@ -203,3 +204,28 @@ def test_versions_that_there_are_not(given: object, tmp_path: Path) -> None:
     with pytest.raises(CompilationError, match="option 'fmi' is") as caught:
         EmbeddedCompiler().build(request)
     assert caught.value.hint == 'give the version of FMI: "2.0" or "3.0"'
+
+
+@pytest.mark.parametrize("interface", ["co-simulation", "model-exchange"])
+def test_arrays_of_all_types(embedded_compiler: Compiler, interface: InterfaceChoice) -> None:
+    source = Path(__file__).with_name("Arrays.mo")
+    times = np.linspace(0.0, 1.0, 101)
+    outputs = ("n[1]", "n[2]", "b[1]", "b[2]", "s[1]", "s[2]", "x[2]", "der(x[2])")
+    inputs = np.stack([np.sin(3.0 * times) + 0.5, np.cos(times)], axis=1)
+    setup = SimulationSetup(times, ("u[1]", "u[2]"), inputs, outputs)
+    found = []
+    for version in ("2.0", "3.0"):
+        path = library_fmu(embedded_compiler, "Arrays", (source,), fmi=version)
+        assert validate_fmu(str(path)) == []
+        with open_fmu(path) as fmu, fmu.simulator(interface=interface) as simulator:
+            found.append(simulator.simulate(setup, {"k[2,1]": 3.5}))
+            shapes = simulator.description.shapes
+    assert shapes == {
+        **dict.fromkeys(("x", "der(x)", "u", "n", "b", "s", "eventIndicators"), (2,)),
+        "k": (2, 2),
+    }
+    np.testing.assert_array_equal(found[1], found[0])
+    n1, n2, b1, b2, s1, s2 = found[1][-1, :6]
+    assert (n1, n2, b1, b2) == (1.0, 2.0, 1.0, 1.0)
+    assert 0.0 < s1 < 1.0
+    assert s2 == 2.0 * s1
