@@ -21,7 +21,8 @@ static int refused(const Instance *m, const char *function, int allowed) {
 static int miscounted(const Instance *m, const char *function, size_t given, size_t count,
                       const char *what) {
   if (given == count) return 0;
-  fmident_log(m, fmi2Error, "%s: %zu %s are asked for, the FMU has %zu", function, given, what, count);
+  fmident_log(m, fmi2Error, "%s: %u %s are asked for, the FMU has %u", function, (unsigned)given, what,
+              (unsigned)count);
   return 1;
 }
 
