@@ -377,7 +377,7 @@ def _advice(text: CsvText, cell: str, said: str | None) -> str:
 
 
 def _ragged(place: Location, found: int, expected: int, separator: str) -> _RaggedError:
-    decimal_comma = separator == "," and found > expected
+    decimal_comma = separator == "," and found > expected > 1
     hint = "lines above the header are left out with 'skip_rows'"
     if separator == BLANKS:
         hint = "a name or unit with blanks needs quotation marks, a missing sample NaN"

@@ -39,8 +39,8 @@ class Header:
 def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header | None:
     """Return header and separator of a file that does not begin with its header.
 
-    The header is the last line of names before two rows of numbers and time stamps with as many
-    cells; one line of units may be between them.
+    The header is the last line of names before two rows that begin with a number or a time stamp,
+    hold mostly such, and have as many cells; one line of units may be between them.
 
     Parameters
     ----------
@@ -137,12 +137,14 @@ def _blank_separated(line: str) -> list[str]:
 
 
 def _is_data(cells: Sequence[str], width: int) -> bool:
-    """Return whether cells are numbers, time stamps and gaps, the first of them no gap."""
+    """Return whether the first cell is a number or a time stamp, and most others are, or gaps."""
     while len(cells) > width and not cells[-1].strip():
         cells = cells[:-1]
-    if len(cells) != width or width < 2 or is_gap(cells[0]):
+    if len(cells) != width or width < 2:
         return False
-    return all(is_gap(c) or is_number(c) or is_stamp(c.strip()) for c in cells)
+    known = [is_number(c) or is_stamp(c.strip()) for c in cells]
+    count = sum(k or is_gap(c) for k, c in zip(known, cells, strict=True))
+    return known[0] and 2 * count > len(cells)
 
 
 def _are_names(cells: Sequence[str], width: int) -> bool:

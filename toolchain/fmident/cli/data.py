@@ -1,0 +1,189 @@
+"""``fmident data``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fmident.cli.console import out, tell_all, width
+from fmident.cli.usage import UsageError, assignments
+
+if TYPE_CHECKING:
+    from fmident.data import Table
+    from fmident.data.description import ColumnDescription, DataDescription, TimeDescription
+    from fmident.fmu import ModelDescription
+
+HELP = "what a data file holds, and an [[experiments]] table to start from"
+EXAMPLE = """\
+  fmident data measured.csv
+  fmident data measured.csv --fmu axis.fmu
+  fmident data logger.txt --set decimal=, --set skip_rows=12"""
+
+_MOST_PAUSES = 3
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("file", type=Path, help="data file")
+    parser.add_argument(
+        "--fmu", type=Path, metavar="FMU", help="look for its inputs and outputs among the columns"
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="time column")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="key of [[experiments]] that says how the file is written, such as decimal=,; may be"
+        " repeated",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write it as JSON, too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what the file holds."""
+    from fmident.data import read_table, time_axis, time_column
+    from fmident.data.description import describe
+    from fmident.errors import ProblemError
+    from fmident.fmu import read_description
+    from fmident.plugins import load_plugins
+    from fmident.problem.reading.layouts import read_layout
+    from fmident.toml_file import Section, Source
+    from fmident.toml_file.overrides import read_value
+
+    host = load_plugins(without=arguments.no_plugin)
+    tell_all(host.diagnostics)
+    said = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
+    section = Section(Source(Path("--set"), ""), ("experiments", 0), said)
+    try:
+        layout = read_layout(section)
+        section.finish()
+    except ProblemError as error:
+        raise UsageError(error.message, hint=error.hint, code=error.code) from None
+    table = read_table(arguments.file, said, reader=host.read_data, layout=layout)
+    column = time_column(table, arguments.time)
+    found = describe(table, time_axis(table, column), column)
+    fmu = None if arguments.fmu is None else read_description(arguments.fmu)
+    out(_page(found))
+    out()
+    keys = dict(said)
+    if column != time_column(table):
+        keys["time"] = column
+    out(_suggestion(arguments.file, keys, table, column, fmu))
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _page(found: DataDescription) -> str:
+    from fmident.report.terminal import narrow_table, wrap
+
+    lines = [f"{found.path}: {found.rows} rows, {len(found.columns) + 1} columns"]
+    if found.form is not None:
+        lines.append(wrap(f"read with {found.form}", width()))
+    lines += [wrap(text, width()) for text in _time_text(found.time)]
+    header = ["column", "unit", "samples", "gaps", "smallest", "largest", "mean", "course"]
+    rows = [_row(c) for c in found.columns]
+    align: Sequence[str] = ["<", "<", ">", ">", ">", ">", ">", "<"]
+    lines += ["", narrow_table(header, rows, align, width())]  # type: ignore[arg-type]
+    return "\n".join(lines)
+
+
+def _row(column: ColumnDescription) -> list[str]:
+    from fmident.report.numbers import plain
+
+    if column.problem is not None:
+        return [column.name, column.unit or "", "", "", "", "", "", column.problem]
+    numbers = [plain(x) for x in (column.smallest, column.largest, column.mean)]
+    course = "constant" if column.smallest == column.largest else _shown(column.spark)
+    counts = [str(column.samples), str(column.missing or "")]
+    return [column.name, column.unit or "", *counts, *numbers, course]
+
+
+def _shown(spark: str) -> str:
+    """Return a course of a signal, in digits where the output knows no blocks."""
+    try:
+        spark.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return "".join("." if c == " " else str(ord(c) - ord("▁") + 1) for c in spark)
+    return spark
+
+
+def _time_text(time: TimeDescription) -> list[str]:
+    from fmident.report.numbers import duration, plain
+
+    since = "" if time.since is None else f" since {time.since}"
+    texts = [
+        f"time '{time.column}': {plain(time.start)} to {plain(time.stop)} s{since}, "
+        f"{duration(time.stop - time.start)}"
+    ]
+    rate = f"{plain(1.0 / time.step, 4)} Hz, a sample every {duration(time.step)}"
+    if time.even:
+        texts.append(f"sampled at {rate}")
+    else:
+        texts.append(
+            f"sampled unevenly: mostly at {rate}; steps of {duration(time.shortest)} to"
+            f" {duration(time.longest)}"
+        )
+    if time.pauses:
+        some = ", ".join(
+            f"{duration(d)} after t = {plain(t)} s" for t, d in time.pauses[:_MOST_PAUSES]
+        )
+        more = len(time.pauses) - _MOST_PAUSES
+        texts.append(
+            f"{len(time.pauses)} pause{'s' * (len(time.pauses) != 1)}: {some}"
+            + (f" and {more} more" if more > 0 else "")
+        )
+    return texts
+
+
+def _suggestion(
+    path: Path,
+    keys: dict[str, object],
+    table: Table,
+    time: str,
+    description: ModelDescription | None,
+) -> str:
+    """Return the table of the problem file; what is not certain is a comment in it."""
+    from fmident.toml_file import encoded
+
+    lines = ["[[experiments]]", f"data = {encoded(path.as_posix())}"]
+    lines += [f"{key} = {encoded(value)}" for key, value in keys.items()]
+    columns = [n for n in table.names if n != time and n not in table.errors]
+    if description is None:
+        inputs = [_line(name, name, certain=False) for name in columns]
+        outputs = list(inputs)
+    else:
+        inputs = _matched([v.name for v in description.inputs], columns)
+        outputs = _matched([v.name for v in description.outputs], columns)
+    lines += ["", "[experiments.inputs]    # FMU variable = column", *inputs]
+    lines += ["", "[experiments.outputs]   # FMU variable = column", *outputs]
+    return "\n".join(lines)
+
+
+def _matched(variables: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return a line for each variable: certain where a column has its name."""
+    from fmident.errors import nearest
+
+    lines = []
+    for variable in variables:
+        near = nearest(variable, columns, 1)
+        if variable in columns:
+            lines.append(_line(variable, variable, certain=True))
+        elif near:
+            lines.append(_line(variable, near[0], certain=False))
+        else:
+            lines.append(_line(variable, "", certain=False))
+    return lines
+
+
+def _line(variable: str, column: str, *, certain: bool) -> str:
+    from fmident.toml_file import encoded, quoted
+
+    return ("" if certain else "# ") + f"{quoted(variable)} = {encoded(column)}"
