@@ -109,6 +109,15 @@ def test_packages_import_only_what_stands_below() -> None:
     assert wrong == []
 
 
+def test_only_methods_of_public_classes_call_the_layers_above() -> None:
+    found = {
+        name_of(path).removeprefix("toolchain/fmident/")
+        for path in modules(HOST)
+        if package_of(path) not in COMPOSITION and "fmident._lazy.above" in imports(path)
+    }
+    assert found == {"problem/model.py"}
+
+
 def test_estimators_never_touch_an_fmu() -> None:
     allowed = {
         "arrays", "errors", "options", "units", "problem", "data", "evaluation", "estimation",

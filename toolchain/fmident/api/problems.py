@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,12 @@ from fmident.errors import Diagnostic, FmidentError
 from fmident.toml_file.overrides import apply_overrides, relocate
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
+    from fmident.toml_file import Source
 
 
 def load_problem(
@@ -52,7 +56,6 @@ def load_problem(
         Anything that is wrong in the file, the data or the FMU.
     """
     from fmident import problem as problems
-    from fmident.estimation.choices import check_estimators, suited
 
     host = loaded(host, report)
     chosen = dict(overrides or {})
@@ -67,14 +70,81 @@ def load_problem(
             resolve_cost=host.costs.get,
             executors=host.executors.by_name,
         )
-        check_estimators(found, host.estimators.get, keeping_constraints(host))
+        found = _suited(found, host)
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
-    if not found.stages:  # those of stages follow when the values are known that they hold
-        found = suited(found, host.estimators.get(found.estimator.name))
     report(found.notes)
     return found
+
+
+def problem_in_memory(
+    fmu: str | os.PathLike[str],
+    data: object,
+    shared: Mapping[str, object],
+    own: Mapping[str, Mapping[str, object]],
+    tables: Mapping[str, object],
+    *,
+    host: Host | None = None,
+    report: Report | None = None,
+) -> Problem:
+    """Make a problem of data in memory: what :meth:`fmident.Problem.from_frames` does.
+
+    Parameters
+    ----------
+    fmu, data, shared, own, tables
+        As of :func:`~fmident.problem.reading.in_memory.arguments_of`.
+    host
+        Plugins; loaded when not given.
+    report
+        Takes warnings of plugins and of the compiler; Python warnings by default.
+    """
+    from fmident.problem.reading.in_memory import arguments_of
+
+    report = report or warn
+    host = loaded(host, report)
+    source, frames = arguments_of(fmu, data, shared, own, tables)
+    found = reread(source, frames, host, report)
+    report(found.notes)
+    return found
+
+
+def reread(
+    source: Source, frames: Mapping[str, pd.DataFrame], host: Host, report: Report
+) -> Problem:
+    """Read a problem of data in memory.
+
+    Parameters
+    ----------
+    source
+        Its text, with absolute paths.
+    frames
+        Its data.
+    host, report
+        As for :func:`load_problem`.
+    """
+    from fmident.problem.reading.file import read_problem
+
+    found = read_problem(
+        source,
+        Path(),
+        frames=frames,
+        resolve_model=resolver(host, report),
+        reader=host.read_data,
+        resolve_cost=host.costs.get,
+        executors=host.executors.by_name,
+    )
+    return _suited(found, host)
+
+
+def _suited(found: Problem, host: Host) -> Problem:
+    """Return the problem as its estimator needs it."""
+    from fmident.estimation.choices import check_estimators, suited
+
+    check_estimators(found, host.estimators.get, keeping_constraints(host))
+    if found.stages:  # those of stages follow when the values are known that they hold
+        return found
+    return suited(found, host.estimators.get(found.estimator.name))
 
 
 def resolver(host: Host, report: Report) -> ModelResolver:

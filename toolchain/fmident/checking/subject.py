@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic, Location, Severity
-from fmident.estimation.checks import location_of
 from fmident.fmu.tables import is_continuous
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Subject:
             chosen = self.problem.experiments[int(keys[1])].name
             place = [e.name for e in self.whole.experiments].index(chosen)
             keys = ("experiments", place, *keys[2:])
-        return location_of(self.problem, *keys)
+        return self.problem.where(*keys)
 
     def measurements(self) -> Iterator[tuple[int, Experiment, Measurement]]:
         """Yield all outputs with the number of their experiment, in order."""

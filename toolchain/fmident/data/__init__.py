@@ -8,7 +8,7 @@ from fmident.data.filters import (
     kept_samples,
 )
 from fmident.data.layout import Layout
-from fmident.data.table import Reader, Table, read_table, split_header
+from fmident.data.table import Reader, Table, csv_of, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Table",
     "apply_decimation",
     "butterworth",
+    "csv_of",
     "kept_samples",
     "merge",
     "read_table",

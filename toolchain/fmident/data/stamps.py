@@ -70,6 +70,20 @@ class Origin:
         day = datetime.date.fromordinal(days + _EPOCH).isoformat()
         return f"{day} {clock}" + (" UTC" if self.zoned else "")
 
+    def stamps(self, seconds: F64) -> list[str]:
+        """Return time stamps, date and time, as in ISO 8601; empty for gaps.
+
+        Parameters
+        ----------
+        seconds
+            Since this instant, shape (n,).
+        """
+        gaps = np.isnan(seconds)
+        nanoseconds = np.rint(np.where(gaps, 0.0, seconds) * _SECOND).astype(np.int64)
+        instants = (self.nanoseconds + nanoseconds).view("datetime64[ns]")
+        texts = np.datetime_as_string(instants, timezone="UTC" if self.zoned else "naive")
+        return [str(np.where(gap, "", text)) for gap, text in zip(gaps, texts, strict=True)]
+
 
 class StampError(Exception):
     """A cell that cannot be read beside the others of its column.

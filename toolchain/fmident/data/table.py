@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.csv_text import read_csv_text, read_numbers
+from fmident.data.in_memory import InMemory, shown_name
 from fmident.data.layout import Form, Layout
 from fmident.data.numbers import is_number
 from fmident.data.stamps import Origin
@@ -119,7 +120,7 @@ def read_table(
     spec
         The experiment's table of the problem file, handed to `reader`.
     reader
-        Asked first; a plugin's format.
+        Asked first; a plugin's format, or data in memory.
     layout
         What the user says of a CSV file.
 
@@ -133,6 +134,11 @@ def read_table(
         Missing, empty, ragged, not text, with a column twice.
     """
     path = Path(path)
+    if isinstance(reader, InMemory) and reader.holds(path):
+        held = reader(path, dict(spec or {}))
+        assert held is not None
+        _refuse_layout(shown_name(path), layout, "data in memory")
+        return _from_frame(shown_name(path), held)
     if path.is_dir():
         raise DataError(f"'{path}' is a folder", hint="name a CSV file", code=Code.UNUSABLE_FILE)
     if not path.exists():
@@ -145,18 +151,44 @@ def read_table(
     if reader is not None:
         frame = reader(path, dict(spec or {}))
         if frame is not None:
-            _refuse_layout(path, layout)
+            _refuse_layout(path, layout, "a file that is not CSV: a plugin reads it")
             return _from_frame(path, frame)
     return _from_csv(path, layout or Layout())
 
 
-def _refuse_layout(path: Path, layout: Layout | None) -> None:
+def _refuse_layout(path: Path, layout: Layout | None, what: str) -> None:
     if layout is not None and layout.given:
         raise DataError(
-            f"'{layout.given[0]}' is said of a file that is not CSV: a plugin reads it",
+            f"'{layout.given[0]}' is said of {what}",
             location=Location(str(path)),
             hint=f"leave out '{layout.given[0]}'",
         )
+
+
+def csv_of(table: Table) -> bytes:
+    """Return the columns of numbers as a CSV file, to the bit, with their units.
+
+    Raises
+    ------
+    DataError
+        A column has a name that no such file can hold.
+    """
+    units = table.units
+    for number, name in enumerate(table.frame.columns):
+        if not name.isprintable() or (number == 0 and name.startswith("#")):
+            raise DataError(
+                f"a CSV file cannot hold the name of column {name!r}",
+                location=Location(str(table.path)),
+                hint="rename it, or remove the column",
+            )
+    columns, header = table.frame.copy(), []
+    for name in table.frame.columns:
+        origin = table.origins.get(name)
+        if origin is not None:
+            columns[name] = origin.stamps(columns[name].to_numpy())
+        unit = units[name] if origin is None else None
+        header.append(name if unit is None else f"{name} [{unit}]")
+    return bytes(columns.to_csv(index=False, header=header, lineterminator="\n"), "utf-8")
 
 
 def split_header(cell: str) -> tuple[str, str | None]:
@@ -250,7 +282,7 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
     place = Location(str(path))
     names, units = _columns([str(c) for c in frame.columns], place)
     if frame.empty:
-        raise DataError("the file has no rows", location=place)
+        raise DataError("there are no rows", location=place)
     numbers: dict[str, F64] = {}
     errors: dict[str, DataError] = {}
     origins: dict[str, Origin] = {}
@@ -263,6 +295,13 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
             units[name] = "s"
             if origin is not None:
                 origins[name] = origin
+            continue
+        if column.dtype.kind == "c":  # NumPy would take their real parts without a word
+            errors[name] = DataError(
+                f"column '{name}' holds complex numbers",
+                location=place,
+                hint="take their real part or their magnitude",
+            )
             continue
         try:
             numbers[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)

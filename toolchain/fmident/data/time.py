@@ -26,7 +26,8 @@ def time_column(table: Table, name: str | None = None) -> str:
     Raises
     ------
     DataError
-        There is none of this name; or a plugin has read the file, and no column is named time.
+        There is none of this name; or the data are not from a text file, and no column is named
+        time.
     """
     if name is not None:
         table.column(name)
@@ -37,7 +38,7 @@ def time_column(table: Table, name: str | None = None) -> str:
         raise DataError(
             "there is no column 'time'",
             location=Location(str(table.path)),
-            hint="the plugin that reads the file returned the columns "
+            hint="the data have the columns "
             + (", ".join(f"'{c}'" for c in columns) or "(none)")
             + '; write time = "NAME" if one of them is the time',
             code=Code.UNKNOWN_NAME,

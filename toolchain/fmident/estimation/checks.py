@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Diagnostic, EstimationError, Location, ProblemError, SimulationError
+from fmident.errors import Diagnostic, EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.problem.relations.constraints import Constraints
-from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -51,7 +50,7 @@ def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None
     return Diagnostic(
         "error",
         f"the simulation at the initial parameters fails: {text}{log}",
-        location_of(problem),
+        problem.where(),
         (failure.hint if failure else None)
         or "change the initial values, or look at it with 'fmident simulate'",
         "initial-simulation-fails",
@@ -220,7 +219,7 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
         if blind
         else f"no output changes with {listed}"
     )
-    place = location_of(problem, *(("parameters", names[0]) if len(names) == 1 else ()))
+    place = problem.where(*(("parameters", names[0]) if len(names) == 1 else ()))
     variables = [q.variable for q in inert if q.variable]
     still = still_inputs(problem)
     reached = next((q for q in inert if q.active_at is not None), None)
@@ -297,7 +296,7 @@ def check_survives(problem: Problem) -> None:
         failure = SimulationFailure.of(error, values, experiment.name)
         raise EstimationError(
             f"the simulation at the initial parameters fails: {failure}",
-            location=location_of(problem),
+            location=problem.where(),
             hint=error.hint or "look at it with 'fmident simulate'",
         ) from error
 
@@ -316,12 +315,3 @@ def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> f
     moved = space.from_physical(initial).copy()
     moved[index] = z + step
     return float(space.to_physical(moved)[index])
-
-
-def location_of(problem: Problem, *keys: str | int) -> Location | None:
-    """Return the place of a key of the problem file, or of the file; ``None`` without one."""
-    if problem.source is None:
-        return None
-    if not keys or not problem.text:
-        return Location(str(problem.source))
-    return Source(problem.source, problem.text).where(keys)

@@ -10,7 +10,6 @@ from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
 from fmident.estimation.run import refuse_cost
 from fmident.problem.relations.elimination import simplified
-from fmident.toml_file import Source
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -47,7 +46,7 @@ def estimator_options(
     return build_options(
         estimator,
         problem.estimator.options,
-        lambda key: _place(problem, *table, *(() if key is None else (key,))),
+        lambda key: problem.where(*table, *(() if key is None else (key,))),
         f"[{'.'.join(str(k) for k in table if isinstance(k, str))}]",
     )
 
@@ -115,10 +114,10 @@ def check_estimators(problem: Problem, find: Find, capable: Sequence[str] = ()) 
         With the place in the file.
     """
     estimator = _check_estimator(problem, find, (), solves=not problem.stages)
-    where = _place(problem, "constraints")
+    where = problem.where("constraints")
     if not problem.stages:
         suited(problem, estimator, capable, where)
-        refuse_cost(problem, estimator, _place(problem, "cost"))
+        refuse_cost(problem, estimator, problem.where("cost"))
     for position, stage in enumerate(problem.stages):
         own: Keys = () if stage.separate else ("stages", position)
         solved = stage.problem
@@ -127,7 +126,7 @@ def check_estimators(problem: Problem, find: Find, capable: Sequence[str] = ()) 
         )
         suited(solved, estimator, capable, where)
         table = () if solved.cost is problem.cost else own
-        refuse_cost(solved, estimator, _place(solved, *table, "cost"))
+        refuse_cost(solved, estimator, solved.where(*table, "cost"))
 
 
 def _check_estimator(
@@ -137,7 +136,7 @@ def _check_estimator(
     try:
         estimator = find(problem.estimator.name)
     except PluginError as error:
-        place = _place(problem, *owner, "estimator", "name")
+        place = problem.where(*owner, "estimator", "name")
         raise ProblemError(
             error.message, location=place, hint=error.hint, code=error.code
         ) from error
@@ -146,13 +145,6 @@ def _check_estimator(
         try:
             estimator().check_problem(problem, options)
         except ProblemError as error:
-            error.location = error.location or _place(problem, *owner, "estimator")
+            error.location = error.location or problem.where(*owner, "estimator")
             raise
     return estimator
-
-
-def _place(problem: Problem, *keys: str | int) -> Location | None:
-    """Return the place of a key in the problem's file."""
-    if problem.source is None:
-        return None
-    return Source(problem.source, problem.text).where(keys)

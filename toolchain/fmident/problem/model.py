@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Diagnostic
+from fmident.errors import Diagnostic, Location
 from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
@@ -20,6 +22,10 @@ from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.relations.constraint import Constraint
 from fmident.problem.relations.expression import Expression
 from fmident.problem.settings_keys import WHAT, WHO, InFile
+from fmident.toml_file import Arguments, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Scaling = Literal["linear", "log"]
 DifferenceScheme = Literal["forward", "central", "auto"]
@@ -196,6 +202,8 @@ class Problem:
     preliminary
         Whether a later stage searches all of its parameters again, so that what it finds is no more
         than a start.
+    frames
+        Data in memory, by the names of files that `text` gives them.
     """
 
     fmu: Path
@@ -212,6 +220,122 @@ class Problem:
     constraints: tuple[Constraint, ...] = ()
     kept: tuple[Constraint, ...] = ()
     preliminary: bool = False
+    frames: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def from_frames(
+        cls,
+        fmu: str | os.PathLike[str],
+        data: pd.DataFrame | Mapping[str, Any],
+        *,
+        parameters: Mapping[str, Mapping[str, Any]],
+        outputs: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        time: str | None = None,
+        experiments: Mapping[str, Mapping[str, Any]] | None = None,
+        model: Mapping[str, Any] | None = None,
+        constraints: Mapping[str, str] | None = None,
+        estimator: str | Mapping[str, Any] | None = None,
+        cost: str | Mapping[str, Any] | None = None,
+        stages: Sequence[Mapping[str, Any]] | None = None,
+        evaluation: Mapping[str, Any] | None = None,
+        host: Any = None,
+        report: Callable[[Iterable[Diagnostic]], None] | None = None,
+    ) -> Problem:
+        """Make a problem of data in memory.
+
+        Every argument is a table of the problem file with the same keys, is checked by the same
+        reader, and refused with the same messages; a place such as ``parameters.m.bounds`` stands
+        for the line. A key that is ``None`` is left out.
+
+        Parameters
+        ----------
+        fmu
+            Path of an FMU, or name of a Modelica class, which is compiled as ``class`` of the file
+            is. Paths are relative to the working directory.
+        data
+            A DataFrame, columns by name, or several of these by the name of the experiment:
+            ``{"step": frame, "sweep": frame}``. A unit may follow the name of a column:
+            ``"force [N]"``. An index that has a name is a column.
+        parameters
+            Name to ``initial``, ``bounds``, ``unit`` and so on.
+        outputs, inputs
+            FMU variable to column, or to a table with ``column``, ``sigma`` and so on; of all
+            experiments. The ``data`` of an output may be a frame, too.
+        time
+            Name of the time column, where it is not ``time`` or ``t``.
+        experiments
+            Further keys of single experiments, by name: ``window``, ``start_values``, or inputs and
+            outputs of their own. The only experiment is called ``"data"`` unless `data` names it.
+        model
+            Further keys of ``[model]``: ``start_values``, ``sources``, ``compiler``.
+        constraints, estimator, cost, stages, evaluation
+            The tables of these names. A text in place of an estimator or a cost is its name.
+        host
+            Plugins; loaded when not given.
+        report
+            Takes warnings; Python warnings by default.
+
+        Returns
+        -------
+        Problem
+            With a copy of the data in `frames`.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            Anything that is wrong in the arguments, the data or the FMU.
+        """
+        shared = {"time": time, "inputs": inputs, "outputs": outputs}
+        tables = {
+            "parameters": parameters,
+            "constraints": constraints,
+            "estimator": estimator,
+            "cost": cost,
+            "stages": stages,
+            "evaluation": evaluation,
+            "model": model,
+        }
+        made: Problem = above("api.problems").problem_in_memory(
+            fmu, data, shared, experiments or {}, tables, host=host, report=report
+        )
+        return made
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None, *, data: bool = False) -> str:
+        """Return the problem file, with absolute paths; write it if `path` is given.
+
+        Parameters
+        ----------
+        path
+            Where the problem file is written, such as ``"study/problem.toml"``.
+        data
+            Whether the data are written beside it: those in memory as CSV, files as copies. Without
+            it, data in memory are not written, and the file names where they would be.
+
+        Returns
+        -------
+        str
+            The text. Reading it, with its data, gives an equal problem; that is verified.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            The problem was changed after it was read, so that no text says what it is; a file is
+            there already, or cannot be written.
+        """
+        text: str = above("api.problem_files").write_problem(self, path, data=data)
+        return text
+
+    def where(self, *keys: str | int) -> Location | None:
+        """Return the place of a key of the problem file, or of the argument in Python.
+
+        ``None`` where the problem was built of its parts.
+        """
+        if self.source is not None:
+            if not keys or not self.text:
+                return Location(str(self.source))
+            return Source(self.source, self.text).where(keys)
+        return Arguments(Path(), self.text).where(keys) if self.frames and keys else None
 
     @property
     def sigma_known(self) -> bool:

@@ -33,7 +33,8 @@ def with_absolute_paths(
     fmu
         The FMU of ``model.class``: it is looked for there again, not built beside the text.
     copies
-        Problem files of stages that are copied, resolved, and what to write in their place.
+        Problem files of stages and data files that are copied, resolved, and what to write in
+        their place.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def with_absolute_paths(
     changed = _PATH.sub(
         lambda found: found["key"] + _absolute(found["value"], folder, copied), text
     )
-    expected = _expected(loads(text), folder, copied)
+    expected = absolute(loads(text), folder, copied)
     model = expected.get("model", {})
     if fmu is not None and "class" in model and "fmu_folder" not in model:
         model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
@@ -79,8 +80,18 @@ def _named(path: str, folder: Path, copies: Mapping[Path, str]) -> str:
     return copies.get((folder / path).resolve()) or _joined(path, folder)
 
 
-def _expected(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]) -> dict[str, Any]:
-    """Return what the changed text must say."""
+def absolute(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]) -> dict[str, Any]:
+    """Return the content of a problem file with absolute paths.
+
+    Parameters
+    ----------
+    document
+        What the file contains.
+    folder
+        Absolute; that to which paths are relative.
+    copies
+        As for :func:`with_absolute_paths`.
+    """
     document = copy.deepcopy(document)
     model = document.get("model", {})
     for key in ("fmu", "fmu_folder", "sources"):
@@ -92,9 +103,9 @@ def _expected(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]
     for experiment in document.get("experiments", []):
         outputs = [o for o in experiment.get("outputs", {}).values() if isinstance(o, dict)]
         for table in (experiment, *outputs):
-            if "data" in table:
-                table["data"] = _joined(table["data"], folder)
+            if isinstance(table.get("data"), str):
+                table["data"] = _named(table["data"], folder, copies)
     for stage in document.get("stages", []):
-        if "problem" in stage:
+        if isinstance(stage.get("problem"), str):
             stage["problem"] = _named(stage["problem"], folder, copies)
     return document

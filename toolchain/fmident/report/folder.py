@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
+from fmident.data import csv_of, read_table
+from fmident.data.in_memory import InMemory
 from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 from fmident.plugin_code import raised_in
 from fmident.problem.portable import with_absolute_paths
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """No fault of a reporter: half a result would be taken for a whole one."""
+
+
+_DATA = "data"
+"""Folder of the data of a problem that had them in memory."""
 
 
 def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
@@ -257,9 +263,16 @@ def _write_as_run(problem: Problem, work: Path) -> None:
         (work / name).write_text(_as_run(stage.problem, {}), encoding="utf-8")
         copies[source.resolve()] = name
     (work / "problem.toml").write_text(_as_run(problem, copies), encoding="utf-8")
+    held = InMemory(problem.frames)
+    for name in problem.frames:
+        (work / _DATA).mkdir(exist_ok=True)
+        (work / _DATA / name).write_bytes(csv_of(read_table(name, reader=held)))
 
 
 def _as_run(problem: Problem, copies: Mapping[Path, str]) -> str:
+    if problem.frames:
+        kept = {Path(name).resolve(): f"{_DATA}/{name}" for name in problem.frames}
+        return with_absolute_paths(problem.text, Path(), problem.fmu, kept)
     if problem.source is None:
         return problem.text
     return with_absolute_paths(problem.text, problem.source.parent, problem.fmu, copies)

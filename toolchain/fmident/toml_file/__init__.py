@@ -6,15 +6,17 @@ one.
 """
 
 from fmident.toml_file.options import build_dataclass
-from fmident.toml_file.printing import encoded, quoted
-from fmident.toml_file.section import Section, Source
+from fmident.toml_file.printing import document, encoded, quoted
+from fmident.toml_file.section import Arguments, Section, Source
 from fmident.toml_file.text import NotTomlError, loads, parse_toml
 
 __all__ = [
+    "Arguments",
     "NotTomlError",
     "Section",
     "Source",
     "build_dataclass",
+    "document",
     "encoded",
     "loads",
     "parse_toml",

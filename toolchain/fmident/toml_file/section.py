@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,27 @@ class Source:
     def where(self, keys: KeyPath) -> Location:
         """Return the place of a key."""
         return Location(str(self.path), line_of(self.text, keys))
+
+
+@dataclass(frozen=True)
+class Arguments(Source):
+    """Tables made in Python: their places are names of arguments, not lines of a file.
+
+    Parameters
+    ----------
+    names
+        What replaces the first keys of a place, such as
+        ``{("experiments", 0, "inputs"): "inputs"}``.
+    """
+
+    names: Mapping[KeyPath, str] = field(default_factory=dict)
+
+    def where(self, keys: KeyPath) -> Location:
+        """Return the argument and the keys in it, such as ``parameters.m.bounds``."""
+        begin = next((n for n in range(len(keys), 0, -1) if keys[:n] in self.names), 0)
+        words = [self.names[keys[:begin]]] if begin else []
+        words += [quoted(k) if isinstance(k, str) else str(k) for k in keys[begin:]]
+        return Location(".".join(words) or self.title)
 
 
 class Section:

@@ -125,7 +125,7 @@ def _experiment(
         inputs,
         measurements,
         starts,
-        str(path),
+        str(main.table.path),
         notes,
         main.time_column,
         main.table.units.get(main.time_column),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fmident.data import Reader
+from fmident.data.in_memory import InMemory
 from fmident.errors import (
     Code,
     CompilationError,
@@ -32,6 +33,9 @@ from fmident.problem.reading.start_values import start_values
 from fmident.problem.residuals import check_cost
 from fmident.problem.validate import input_notes, validate_problem
 from fmident.toml_file import Section, Source, build_dataclass, parse_toml
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
@@ -82,8 +86,43 @@ def load_problem(
     path = Path(path)
     if text is None:
         text = read_problem_file(path)
-    root = Section(Source(path, text), (), parse_toml(text, path))
-    base = path.parent
+    return read_problem(
+        Source(path, text),
+        path.parent,
+        resolve_model=resolve_model,
+        reader=reader,
+        resolve_cost=resolve_cost,
+        executors=executors,
+    )
+
+
+def read_problem(
+    source: Source,
+    base: Path,
+    *,
+    frames: Mapping[str, pd.DataFrame] | None = None,
+    resolve_model: ModelResolver | None = None,
+    reader: Reader | None = None,
+    resolve_cost: CostResolver | None = None,
+    executors: Executors | None = None,
+) -> Problem:
+    """Read a problem from a text: as :func:`load_problem`, which reads it from a file.
+
+    Parameters
+    ----------
+    source
+        The text, and where it is from.
+    base
+        Folder to which paths in it are relative.
+    frames
+        For a problem that is made in Python: data in memory under the names of files.
+    resolve_model, reader, resolve_cost, executors
+        As for :func:`load_problem`.
+    """
+    text = source.text
+    root = Section(source, (), parse_toml(text, source.path))
+    if frames is not None:
+        reader = InMemory(frames, reader)
     fmu, description, shared = read_model(root, base, resolve_model)
     evaluation = read_evaluation(root, executors)
     try:
@@ -112,8 +151,9 @@ def load_problem(
         evaluation=evaluation,
         cost=read_cost(root, resolve_cost),
         start_values=shared,
-        source=path,
+        source=source.path if frames is None else None,
         text=text,
+        frames=frames or {},
     )
     read = [note for e in experiments for note in e.notes]
     # What is said of a column of several experiments is said once.

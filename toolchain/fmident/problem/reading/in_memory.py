@@ -1,0 +1,254 @@
+"""From arguments in Python to the text of a problem file and its data in memory.
+
+What comes of them is read as a problem file is, so that it is checked in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident.errors import Code, DataError, Location, ProblemError, shown
+from fmident.problem.portable import absolute
+from fmident.toml_file import Arguments, document
+from fmident.toml_file.locate import Path as KeyPath
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CLASS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+_ONLY = "data"
+"""Name of the experiment where there is one without a name."""
+
+
+def arguments_of(
+    fmu: str | os.PathLike[str],
+    data: object,
+    shared: Mapping[str, object],
+    own: Mapping[str, Mapping[str, object]],
+    tables: Mapping[str, object],
+) -> tuple[Arguments, dict[str, pd.DataFrame]]:
+    """Return the text of a problem file, and the data that it names.
+
+    Parameters
+    ----------
+    fmu
+        Path of an FMU, or name of a Modelica class.
+    data
+        Frame or columns of the only experiment, or those of several by name.
+    shared
+        Keys of all experiments. Those that are ``None`` are left out, here and below.
+    own
+        Further keys of single experiments, by name.
+    tables
+        The other tables of the file; ``model`` without the FMU.
+
+    Returns
+    -------
+    arguments
+        The text, with absolute paths, and what its parts are called in Python.
+    frames
+        Name of a file to its content.
+
+    Raises
+    ------
+    fmident.errors.ProblemError, fmident.errors.DataError
+        What no problem file could say.
+    """
+    frames = _Frames()
+    names: dict[KeyPath, str] = {("model", "fmu"): "fmu", ("model", "class"): "fmu"}
+    given = _by_name(data)
+    for name in own:
+        if name not in given:
+            known = ", ".join(f"'{n}'" for n in given)
+            raise ProblemError(
+                f"there is no experiment '{name}' in the data",
+                location=Location("experiments"),
+                hint=f"the data have {known}",
+                code=Code.UNKNOWN_NAME,
+            )
+    written = []
+    for number, (name, content) in enumerate(given.items()):
+        at: KeyPath = ("experiments", number)
+        place = "data" if data is content else f"data.{name}"
+        names |= {at: place, (*at, "data"): place}
+        names |= {(*at, key): str(key) for key in shared}
+        names |= {(*at, key): f"experiments.{name}.{key}" for key in _keys(own.get(name), name)}
+        entry = {**shared, **own.get(name, {})}
+        outputs = entry.get("outputs")
+        if isinstance(outputs, Mapping):
+            entry["outputs"] = {k: frames.in_output(k, v, name) for k, v in outputs.items()}
+        about = {"name": name, "data": frames.add(name, content, place)}
+        written.append({**about, **entry})
+    content = _plain({"model": _model(fmu, tables.get("model")), **_rest(tables)}, "")
+    content["experiments"] = _plain(written, "experiments")
+    text = document(absolute(content, Path.cwd(), frames.kept()))
+    return Arguments(Path("arguments"), text, title="the problem", names=names), frames.tables
+
+
+class _Frames:
+    """Data in memory, each under the name of a file."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, pd.DataFrame] = {}
+
+    def add(self, name: str, content: object, place: str) -> str:
+        """Take a frame or columns; return the name of its file."""
+        stem = _NOT_IN_NAMES.sub("_", name).strip(".") or _ONLY
+        file, number = f"{stem}.csv", 1
+        while file.casefold() in {used.casefold() for used in self.tables}:
+            number += 1
+            file = f"{stem}_{number}.csv"
+        self.tables[file] = _frame(content, place)
+        return file
+
+    def in_output(self, output: str, entry: object, experiment: str) -> object:
+        """Return an output's entry with the name of a file for data of its own."""
+        if not isinstance(entry, Mapping) or isinstance(entry.get("data"), (str, os.PathLike)):
+            return entry
+        if entry.get("data") is None:
+            return entry
+        place = f"outputs.{output}.data"
+        return {**entry, "data": self.add(f"{experiment}-{output}", entry["data"], place)}
+
+    def kept(self) -> dict[Path, str]:
+        """Return the names of the files, which no path makes absolute."""
+        return {(Path.cwd() / file).resolve(): file for file in self.tables}
+
+
+def _by_name(data: object) -> dict[str, object]:
+    """Return the data of each experiment."""
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    if isinstance(data, pd.DataFrame):
+        return {_ONLY: data}
+    if not isinstance(data, Mapping):
+        raise ProblemError(
+            f"the data are of type {type(data).__name__}",
+            location=Location("data"),
+            hint='give a DataFrame, columns {"time": ..., "force": ...}, or several of these by'
+            ' name: {"step": frame, "sweep": frame}',
+            code=Code.WRONG_TYPE,
+        )
+    several = {isinstance(item, (pd.DataFrame, Mapping)) for item in data.values()}
+    if several == {True, False}:
+        columns = [str(k) for k, v in data.items() if not isinstance(v, (pd.DataFrame, Mapping))]
+        raise ProblemError(
+            "the data hold both columns and tables",
+            location=Location(f"data.{columns[0]}"),
+            hint="give columns, or a DataFrame (or columns) for each experiment",
+            code=Code.WRONG_TYPE,
+        )
+    return {str(name): item for name, item in data.items()} if several == {True} else {_ONLY: data}
+
+
+def _frame(content: object, place: str) -> pd.DataFrame:
+    """Return a copy of a frame, with an index that has a name as a column; or columns as one."""
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    at = Location(place)
+    if isinstance(content, pd.DataFrame):
+        if any(name is not None for name in content.index.names):
+            return content.reset_index()
+        if content.index.dtype.kind not in "iu":  # that of selected rows numbers them still
+            raise DataError(
+                "the index of the frame has values, but no name",
+                location=at,
+                hint="if it is the time: frame.rename_axis('time [s]');"
+                " else frame.reset_index(drop=True)",
+            )
+        return content.reset_index(drop=True)
+    if not isinstance(content, Mapping):
+        raise ProblemError(
+            f"this is of type {type(content).__name__}, not a DataFrame or columns by name",
+            location=at,
+            code=Code.WRONG_TYPE,
+        )
+    columns = {str(name): np.asarray(values) for name, values in content.items()}
+    sizes = {name: values.shape for name, values in columns.items()}
+    for name, shape in sizes.items():
+        if len(shape) != 1:
+            raise DataError(
+                f"column '{name}' has the shape {shape}; a column has one dimension", location=at
+            )
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"'{name}' {shape[0]}" for name, shape in sizes.items())
+        raise DataError(f"the columns differ in length: {lengths}", location=at)
+    return pd.DataFrame(columns)
+
+
+def _model(fmu: str | os.PathLike[str], rest: object) -> dict[str, object]:
+    """Return the table ``model``."""
+    if rest is not None and not isinstance(rest, Mapping):
+        raise ProblemError(
+            f"this must be a table, not {shown(rest)}",
+            location=Location("model"),
+            code=Code.WRONG_TYPE,
+        )
+    further = dict(rest or {})
+    for key in ("fmu", "class"):
+        if key in further:
+            raise ProblemError(
+                f"'{key}' is given twice",
+                location=Location(f"model.{key}"),
+                hint="the first argument is the FMU or the class",
+            )
+    text = os.fspath(fmu)
+    built = isinstance(fmu, str) and not text.endswith(".fmu") and _CLASS.fullmatch(text)
+    return {"class" if built else "fmu": text, **further}
+
+
+def _rest(tables: Mapping[str, object]) -> dict[str, object]:
+    """Return the tables besides the model; a name stands for a table with nothing but it."""
+    named = ("estimator", "cost")
+    return {
+        key: {"name": value} if key in named and isinstance(value, str) else value
+        for key, value in tables.items()
+        if key != "model"
+    }
+
+
+def _keys(entry: object, name: str) -> list[str]:
+    if entry is not None and not isinstance(entry, Mapping):
+        raise ProblemError(
+            f"this must be a table, not {shown(entry)}",
+            location=Location(f"experiments.{name}"),
+            code=Code.WRONG_TYPE,
+        )
+    return [str(key) for key in entry or {}]
+
+
+def _plain(value: object, place: str) -> Any:
+    """Return a value made of TOML's types; keys that are ``None`` are left out.
+
+    Raises
+    ------
+    ProblemError
+        TOML has no such value.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        dot = f"{place}." if place else ""
+        items = {str(k): v for k, v in value.items() if v is not None}
+        return {k: _plain(v, f"{dot}{k}") for k, v in items.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, place) for item in value]
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    raise ProblemError(
+        f"this is of type {type(value).__name__}: {shown(value)}",
+        location=Location(place),
+        hint="give what a problem file can hold: numbers, texts, true or false, lists, tables",
+        code=Code.WRONG_TYPE,
+    )
