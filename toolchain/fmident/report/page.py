@@ -14,6 +14,7 @@ from fmident.report.sections.content import Section, Text
 from fmident.report.sections.correlation import correlation_section
 from fmident.report.sections.fits import fits_section
 from fmident.report.sections.html import document
+from fmident.report.sections.iterations import iterations_section, starts_section
 from fmident.report.sections.parameters import parameters_section
 from fmident.report.sections.population import population_section
 from fmident.report.sections.residuals import residuals_section
@@ -113,6 +114,8 @@ def render(
         ("population", lambda: population_section(result)),
         ("fits", lambda: fits_section(result)),
         ("residuals", lambda: residuals_section(result)),
+        ("iterations", lambda: iterations_section(result)),
+        ("starts", lambda: starts_section(result)),
         *((section.title, section.html) for section in sections),
         ("run", lambda: run_section(estimate_facts(result, version))),
     ]

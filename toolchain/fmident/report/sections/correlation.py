@@ -41,9 +41,9 @@ def correlation_section(result: EstimationResult) -> str:
 
 def _cell(value: float, diagonal: bool) -> _Cell:
     if not np.isfinite(value):
-        return _Cell("n/a", "#f1f3f6", False)
+        return _Cell("n/a", "var(--faint)", False)
     if diagonal:
-        return _Cell("1", "#f1f3f6", False)
+        return _Cell("1", "var(--faint)", False)
     depth = 0.55 * min(abs(value), 1.0) ** 1.5
     red, green, blue = (11, 92, 173) if value > 0 else (200, 80, 30)
     color = f"rgba({red},{green},{blue},{depth:.2f})"

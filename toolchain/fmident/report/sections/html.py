@@ -7,6 +7,9 @@ import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fmident.report.charts.chart import CHART
+from fmident.report.charts.library import scripts
+
 if TYPE_CHECKING:
     import jinja2
 
@@ -29,6 +32,9 @@ def document(
     """
     from markupsafe import Markup
 
+    # Made by templates, which have escaped what they were given.
+    shown = [Markup(html) for html in sections if html]
+    drawing = scripts() if any(CHART in html for html in shown) else None
     return (
         _environment()
         .get_template("page.html")
@@ -37,8 +43,10 @@ def document(
             title=title,
             headline=headline,
             subtitle=subtitle,
-            # Made by templates, which have escaped what they were given.
-            sections=[Markup(html) for html in sections if html],
+            sections=shown,
+            packed=drawing and drawing.packed,
+            script=drawing and Markup(drawing.own),
+            sources=Markup(" ".join(drawing.hashes)) if drawing else "",
         )
     )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.report.sections.html import fragment, image_of
+from fmident.report.charts.histogram import histogram_chart
+from fmident.report.charts.iterations import cost_chart
+from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
@@ -12,10 +14,11 @@ if TYPE_CHECKING:
 
 def residuals_section(result: EstimationResult) -> str:
     """Return both plots; empty where there is neither."""
-    from fmident.report.plots.fits import cost_history, residual_histogram
-
-    histogram = image_of(residual_histogram(result.fits))
-    history = image_of(cost_history(result.history))
-    if not (histogram or history):
+    histogram, history = histogram_chart(result.fits), cost_chart(result.history)
+    if histogram is None and history is None:
         return ""
-    return fragment("residuals", histogram=histogram, history=history)
+    return fragment(
+        "residuals",
+        histogram=histogram and histogram.html(),
+        history=history and history.html(),
+    )

@@ -1,0 +1,78 @@
+"""A page in a real browser: Chromium or Chrome of the system, or the one of Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@dataclass
+class Seen:
+    """A page, with all that it asked for and complained about."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def chart(self, number: int) -> Any:
+        """Return a chart once it is drawn."""
+        figure = self.page.locator("figure.chart").nth(number)
+        figure.evaluate("e => e.scrollIntoView()")
+        self.page.wait_for_function(
+            "k => document.querySelectorAll('figure.chart')[k].dataset.drawn", arg=number
+        )
+        return figure
+
+    def violations(self) -> list[str]:
+        """Return what was against the policy of the page."""
+        found: list[str] = self.page.evaluate("window.violations")
+        return found
+
+
+@contextmanager
+def opened(file: Path, **options: Any) -> Iterator[Seen]:
+    """Open a file; the test is skipped where there is no browser.
+
+    Parameters
+    ----------
+    file
+        HTML.
+    options
+        Of Playwright's `new_context`, such as `color_scheme`.
+    """
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with api.sync_playwright() as playwright:
+        own = next((path for name in _NAMES if (path := shutil.which(name))), None)
+        if own is None and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip("there is no Chromium: apt-get install chromium, or playwright install")
+        alone = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=own, args=alone)
+        try:
+            page = browser.new_context(**options).new_page()
+            page.set_default_timeout(30_000)
+            seen = Seen(page)
+            page.on("request", lambda request: seen.requests.append(request.url))
+            page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+            page.on("console", lambda said: _note(seen, said))
+            page.add_init_script(
+                "window.violations = []; document.addEventListener('securitypolicyviolation',"
+                " e => violations.push(e.violatedDirective + ' ' + e.blockedURI))"
+            )
+            page.goto(file.resolve().as_uri())
+            yield seen
+        finally:
+            browser.close()
+
+
+def _note(seen: Seen, said: Any) -> None:
+    if said.type in ("error", "warning"):
+        seen.complaints.append(said.text)

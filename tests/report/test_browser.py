@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fmident.estimation.result import EstimationResult, OutputFit
+from fmident.report.page import render
+
+from .browser import Seen, opened
+
+pytestmark = pytest.mark.slow  # each starts a browser
+
+MakeResult = Callable[..., EstimationResult]
+
+
+@pytest.fixture
+def report(make_result: MakeResult, tmp_path: Path) -> Callable[..., Path]:
+    """Return what writes the page of a result."""
+
+    def write(result: EstimationResult | None = None) -> Path:
+        path = tmp_path / "report.html"
+        path.write_text(render(result or make_result(), title="delta", version="1"), "utf-8")
+        return path
+
+    return write
+
+
+def spans(seen: Seen) -> list[list[float]]:
+    """Return what the time axes show."""
+    found: list[list[float]] = seen.page.evaluate(
+        "Bokeh.documents.flatMap(d => d.roots()).filter(f => f.x_range.reset_end > 60)"
+        ".map(f => [f.x_range.start, f.x_range.end])"
+    )
+    return found
+
+
+def drag(seen: Seen, box: dict[str, float], begin: float, end: float) -> None:
+    """Draw a frame over a part of a plot's width."""
+    mouse = seen.page.mouse
+    mouse.move(box["x"] + begin * box["width"], box["y"] + 0.2 * box["height"])
+    mouse.down()
+    mouse.move(box["x"] + end * box["width"], box["y"] + 0.6 * box["height"], steps=4)
+    mouse.up()
+
+
+def picture(seen: Seen, figure: Any) -> bytes:
+    seen.page.mouse.move(1, 1)
+    drawn: bytes = figure.locator(".panels").screenshot()
+    return drawn
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_is_asked_for_and_the_policy_is_kept(
+    report: Callable[..., Path], scheme: str, width: int
+) -> None:
+    path = report()
+    size = {"width": width, "height": 900}
+    with opened(path, color_scheme=scheme, viewport=size) as seen:
+        for number in range(seen.page.locator("figure.chart").count()):
+            seen.chart(number)
+        assert seen.requests == [path.as_uri()]
+        assert seen.violations() == []
+        assert seen.complaints == []
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_scripts_that_the_policy_does_not_name_are_refused(report: Callable[..., Path]) -> None:
+    with opened(report()) as seen:
+        seen.chart(0)
+        seen.page.evaluate(
+            "() => { const s = document.createElement('script'); s.textContent = 'window.bad = 1';"
+            " document.body.append(s) }"
+        )
+        assert seen.page.evaluate("window.bad") is None
+        assert seen.violations() == ["script-src-elem inline"]
+
+
+def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
+    report: Callable[..., Path],
+) -> None:
+    with opened(report()) as seen:
+        first, second = seen.chart(0), seen.chart(1)
+        before = picture(seen, second)
+        first.evaluate("e => e.scrollIntoView()")
+        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        seen.page.wait_for_function("() => Bokeh.documents[0].roots()[0].x_range.start > 1")
+        shown = spans(seen)
+        assert len(shown) == 4
+        assert len({tuple(s) for s in shown}) == 1
+        begin, end = shown[0]
+        assert 8.0 < begin < 20.0 < end < 36.0
+        assert picture(seen, second) != before
+        first.get_by_role("button", name="whole").click()
+        assert {tuple(s) for s in spans(seen)} == {(0.0, 62.278)}
+
+
+def test_the_pointer_tells_the_sample_of_every_output(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    result = make_result()
+    with opened(report(result)) as seen:
+        second, first = seen.chart(1), seen.chart(0)
+        box = first.locator(".panel").first.bounding_box()
+        seen.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+        place = first.locator(".place")
+        seen.page.wait_for_function("() => document.querySelector('.place').textContent")
+        time = float(place.inner_text().removeprefix("time (s) "))
+        fits = result.fits
+        nearest = int(np.argmin(np.abs(fits[0].times - time)))
+        assert fits[0].times[nearest] == pytest.approx(time, rel=1e-6)
+        for chart, fit in zip((first, second), fits, strict=True):
+            said = chart.get_by_role("button", name="measured").locator("output").inner_text()
+            assert float(said) == pytest.approx(fit.measured[nearest], rel=1e-4)
+        seen.page.mouse.move(1, 1)
+        seen.page.wait_for_function("() => !document.querySelector('.place').textContent")
+
+
+def test_the_legend_hides_and_shows_a_line(report: Callable[..., Path]) -> None:
+    with opened(report()) as seen:
+        chart = seen.chart(0)
+        before = picture(seen, chart)
+        button = chart.get_by_role("button", name="fitted")
+        button.click()
+        assert button.get_attribute("aria-pressed") == "false"
+        assert picture(seen, chart) != before
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        assert picture(seen, chart) == before
+
+
+def test_no_peak_of_a_million_samples_is_lost_and_each_can_be_seen(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    count, where = 1_000_000, 654_321
+    times = np.linspace(0.0, 100.0, count)
+    fitted = np.sin(times)
+    measured = fitted.copy()
+    measured[where] = 50.0
+    fit = OutputFit(
+        "cycle", "y", "m", times, measured, 0.9 * fitted, fitted, np.full(count, 0.1), 1.0, 0.1, 0.1
+    )
+    points = """() => {
+      const x = Bokeh.documents[0].roots()[0].renderers[0].data_source.data
+      return [x.y.length, Math.max(...x.y), x.x[0], x.x[x.x.length - 1]]
+    }"""
+    with opened(report(replace(make_result(), fits=(fit,)))) as seen:
+        seen.chart(0)
+        drawn, highest, begin, end = seen.page.evaluate(points)
+        assert drawn < 6000
+        assert highest == pytest.approx(50.0, rel=1e-6)
+        assert (begin, end) == (0.0, 100.0)
+        low, high = times[where] - 0.01, times[where] + 0.01
+        seen.page.evaluate(
+            "([low, high]) => Bokeh.documents[0].roots()[0].x_range.setv({start: low, end: high})",
+            [low, high],
+        )
+        seen.page.wait_for_function(
+            "() => Bokeh.documents[0].roots()[0].renderers[0].data_source.data.x[0] > 60"
+        )
+        drawn, highest, begin, end = seen.page.evaluate(points)
+        # All 200 samples in view, and a margin of a fifth on both sides.
+        assert 270 <= drawn <= 290
+        assert highest == pytest.approx(50.0, rel=1e-6)
+        assert begin < low < high < end

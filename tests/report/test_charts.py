@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Iteration
+from fmident.estimation.result import EstimationResult, OutputFit
+from fmident.report.charts import Axis, Chart, Dots, Line, Panel
+from fmident.report.charts.columns import column_json
+from fmident.report.charts.fits import fit_chart
+from fmident.report.charts.histogram import histogram_chart
+from fmident.report.charts.iterations import cost_chart, path_chart, searches, starts_chart
+
+MakeResult = Callable[..., EstimationResult]
+
+
+def column(stored: Any) -> F64:
+    """Read a column as the browser does."""
+    if isinstance(stored, list):
+        return np.array([np.nan if v is None else v for v in stored])
+    if "step" in stored:
+        return stored["start"] + stored["step"] * np.arange(stored["count"])
+    if "f8" in stored:
+        return np.frombuffer(base64.b64decode(stored["f8"]), "<f8")
+    return np.frombuffer(base64.b64decode(stored["f4"]), "<f4").astype(float) + stored["offset"]
+
+
+def values(chart: Chart, panel: int, mark: int, key: str = "y") -> F64:
+    said = chart.json()
+    names = said["panels"][panel]["marks"][mark]["data"][key]
+    names = names if isinstance(names, list) else [names]
+    return np.sum([column(said["data"][name]) for name in names], axis=0)
+
+
+@pytest.mark.parametrize("count", [3, 500, 9000])
+def test_columns_come_back(count: int) -> None:
+    given = 1e6 + np.random.default_rng(1).standard_normal(count)
+    given[count // 2] = np.nan
+    back = column(json.loads(json.dumps(column_json(given), allow_nan=False)))
+    # A small signal about a large value keeps its digits.
+    np.testing.assert_allclose(back, given, rtol=0.0, atol=1e-6)
+
+
+def test_small_costs_are_not_lost_beside_large_ones() -> None:
+    given = np.geomspace(1e-12, 1e12, 5000)
+    np.testing.assert_allclose(column(column_json(given)), given, rtol=1e-6)
+
+
+def test_a_regular_time_axis_takes_three_numbers() -> None:
+    times = np.arange(100_000) * 1e-3
+    assert set(column_json(times, is_place=True)) == {"start", "step", "count"}
+    np.testing.assert_allclose(column(column_json(times, is_place=True)), times, atol=1e-9)
+    uneven = times.copy()
+    uneven[5000] += 1e-5
+    np.testing.assert_array_equal(column(column_json(uneven, is_place=True)), uneven)
+
+
+def test_a_fit_holds_every_sample(make_result: MakeResult) -> None:
+    fit = make_result(20_000).fits[0]
+    chart = fit_chart(fit, link="time")
+    np.testing.assert_allclose(values(chart, 0, 0), fit.measured, atol=2e-6)
+    np.testing.assert_allclose(values(chart, 0, 1), fit.initial, atol=2e-6)
+    np.testing.assert_allclose(values(chart, 0, 2), fit.fitted, atol=2e-6)
+    residual = [m["kind"] for m in chart.json()["panels"][1]["marks"]].index("line")
+    # Not the difference of two rounded signals: its digits are its own.
+    np.testing.assert_allclose(
+        values(chart, 1, residual), fit.measured - fit.fitted, rtol=1e-6, atol=1e-9
+    )
+
+
+def test_where_the_fit_moved_most_is_a_jump(make_result: MakeResult) -> None:
+    fit = make_result(4000).fits[0]
+    moved = replace(fit, initial=np.where(np.arange(4000) // 400 == 7, fit.fitted + 5, fit.fitted))
+    ((words, begin, end),) = fit_chart(moved, link="").jumps
+    assert "moved" in words
+    assert fit.times[2800] <= begin < end <= fit.times[3200]
+    assert not fit_chart(make_result(200).fits[0], link="").jumps
+
+
+@pytest.mark.parametrize("field", ["measured", "initial", "fitted", "sigma"])
+def test_signals_that_are_all_nan_leave_a_chart(make_result: MakeResult, field: str) -> None:
+    fit = make_result().fits[0]
+    chart = fit_chart(replace(fit, **{field: np.full_like(fit.times, np.nan)}), link="")
+    json.dumps(chart.json(), allow_nan=False)
+    if field == "fitted":
+        np.testing.assert_allclose(values(chart, 0, 0), fit.measured)
+
+
+def test_noise_that_varies_is_a_band(make_result: MakeResult) -> None:
+    fit = make_result().fits[0]
+    varying = replace(fit, sigma=np.linspace(0.1, 0.3, fit.times.size))
+    kinds = [m.kind for m in fit_chart(varying, link="").panels[1].marks]
+    assert "band" in kinds
+    levels = [m.kind for m in fit_chart(fit, link="").panels[1].marks]
+    assert levels.count("level") == 3
+
+
+def test_the_initial_simulation_cannot_flatten_the_others(make_result: MakeResult) -> None:
+    fit = make_result().fits[0]
+    wild = fit_chart(replace(fit, initial=1e6 * fit.initial), link="")
+    assert wild.panels[0].y.high < 100.0
+
+
+def test_the_histogram_is_a_density(make_result: MakeResult) -> None:
+    chart = histogram_chart(make_result(5000).fits)
+    assert chart is not None
+    left, right, top = (values(chart, 0, 0, key) for key in ("left", "right", "top"))
+    assert np.sum((right - left) * top) == pytest.approx(1.0)
+    assert histogram_chart(()) is None
+
+
+def state(number: int, start: float, cost: float) -> Iteration:
+    details = {"start": start, "starts": 2.0, "local_cost": cost}
+    return Iteration(number, np.zeros(1), min(cost, 5.0), number, 0, 0.0, details)
+
+
+def test_the_cost_of_each_start_is_a_line_of_its_own(make_result: MakeResult) -> None:
+    costs = [(1.0, 9.0), (1.0, 5.0), (2.0, 80.0), (2.0, np.nan), (2.0, 30.0)]
+    history = [state(k, start, cost) for k, (start, cost) in enumerate(costs)]
+    assert searches(history) == [[9.0, 5.0], [80.0, 30.0]]
+    chart = cost_chart(history)
+    assert chart is not None
+    assert [m.name for m in chart.panels[0].marks] == ["other starts", "best start", "best start"]
+    assert chart.panels[0].x.label == "iteration of each start"
+    alone = cost_chart(make_result().history)
+    assert alone is not None
+    assert alone.panels[0].x.label == "iteration"
+    assert cost_chart(history[:1]) is None
+
+
+def test_each_parameter_has_its_path(make_result: MakeResult) -> None:
+    chart = path_chart(make_result())
+    assert chart is not None
+    assert [p.title for p in chart.panels] == ["mass", "friction", "offset"]
+    np.testing.assert_array_equal(values(chart, 1, 1), 2.0 * np.arange(5))
+    assert {p.x.link for p in chart.panels} == {"iterations"}
+    assert path_chart(make_result(history=make_result().history[:1])) is None
+
+
+def test_starts_are_in_the_order_of_their_costs(make_result: MakeResult) -> None:
+    local = [
+        {"cost": 12.5, "parameters": [1.0, 2.0, 3.0]},
+        {"cost": 2.5, "parameters": [4.0, 5.0, 6.0]},
+        {"cost": np.inf, "parameters": [0.0, 0.0, 0.0]},
+    ]
+    chart = starts_chart(make_result(settings={"local_results": local}))
+    assert chart is not None
+    np.testing.assert_array_equal(values(chart, 0, 0), [2.5, 12.5])
+    np.testing.assert_array_equal(values(chart, 2, 1), [5.0, 2.0])
+    assert starts_chart(make_result()) is None
+
+
+def test_names_cannot_leave_their_element() -> None:
+    evil = '</script><script>alert(1)</script>"'
+    axis = Axis(0.0, 1.0, evil)
+    dots = Dots(np.zeros(1), np.zeros(1), "#000", evil, extra={"who": [evil]})
+    html = str(Chart([Panel(axis, axis, [dots])], evil).html())
+    assert html.count("</script>") == 1
+    assert html.count("<script") == 1
+    assert 'aria-label="&lt;/script&gt;' in html
+
+
+def test_a_column_that_several_marks_use_is_kept_once(make_result: MakeResult) -> None:
+    fit: OutputFit = make_result().fits[0]
+    panel = Panel(
+        Axis(0.0, 1.0), Axis(0.0, 1.0),
+        [Line(fit.times, fit.fitted, "#000"), Line(fit.times, fit.initial, "#000")],
+    )  # fmt: skip
+    assert len(Chart([panel, panel], "").json()["data"]) == 3

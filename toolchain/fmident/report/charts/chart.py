@@ -1,0 +1,300 @@
+"""What a chart shows: panels with axes and marks.
+
+The browser draws it with the JavaScript of Bokeh; ``templates/report.js`` knows each kind of mark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.report.charts.columns import column_json
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Values: TypeAlias = F64 | tuple[F64, ...]
+"""A column, or several that are added in the browser."""
+
+Hover: TypeAlias = Sequence[tuple[str, str]]
+"""What is said of a mark under the pointer: words and the name of a column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a panel.
+
+    Parameters
+    ----------
+    low, high
+        Its ends.
+    label
+        With the unit.
+    log
+        Whether it is logarithmic; both ends are then positive.
+    whole
+        Whether only whole numbers have labels.
+    ticks
+        Words at places, instead of numbers.
+    link
+        Axes of the same link, of any chart of the page, are moved together. For horizontal ones.
+    fixed
+        Zooming leaves it alone. For vertical ones.
+    """
+
+    low: float
+    high: float
+    label: str = ""
+    log: bool = False
+    whole: bool = False
+    ticks: Sequence[tuple[float, str]] = ()
+    link: str = ""
+    fixed: bool = False
+
+    def json(self) -> dict[str, Any]:
+        """Return the axis for the browser."""
+        return {
+            "low": self.low, "high": self.high, "label": self.label, "log": self.log,
+            "whole": self.whole, "ticks": [list(t) for t in self.ticks] or None,
+            "link": self.link, "fixed": self.fixed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line through samples of any number, x ascending; NaN leaves gaps."""
+
+    x: F64
+    y: Values
+    color: str
+    name: str = ""
+    width: float = 1.2
+    dashed: bool = False
+    kind: ClassVar[str] = "line"
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A straight line across the panel: at a value of y, or of x."""
+
+    value: float
+    color: str
+    name: str = ""
+    axis: str = "y"
+    width: float = 1.0
+    dashed: bool = False
+    kind: ClassVar[str] = "level"
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The area between two lines of moderate length."""
+
+    x: F64
+    low: F64
+    high: F64
+    color: str
+    name: str = ""
+    alpha: float = 1.0
+    kind: ClassVar[str] = "band"
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Bars from `left` to `right` and from zero to `top`."""
+
+    left: F64
+    right: F64
+    top: F64
+    color: str
+    name: str = ""
+    alpha: float = 1.0
+    bottom: F64 | None = None
+    hover: Hover = ()
+    kind: ClassVar[str] = "bars"
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Straight pieces from (x0, y0) to (x1, y1)."""
+
+    x0: F64
+    y0: F64
+    x1: F64
+    y1: F64
+    color: str
+    name: str = ""
+    width: float = 3.0
+    hover: Hover = ()
+    extra: Mapping[str, F64 | Sequence[str]] = field(default_factory=dict)
+    kind: ClassVar[str] = "segments"
+
+
+@dataclass(frozen=True, eq=False)
+class Dots:
+    """Single points.
+
+    Parameters
+    ----------
+    x, y
+        Where.
+    color, values
+        One colour, or a number for each dot, which becomes a colour.
+    name
+        In the legend.
+    size, marker, hollow, alpha
+        How they look; `marker` is one of Bokeh's.
+    hover
+        What is said under the pointer: of ``x``, ``y``, ``color`` and columns of `extra`.
+    extra
+        Further columns, of numbers or words.
+    """
+
+    x: F64
+    y: F64
+    color: str
+    name: str = ""
+    size: float = 6.0
+    marker: str = "circle"
+    hollow: bool = False
+    alpha: float = 1.0
+    values: F64 | None = None
+    hover: Hover = ()
+    extra: Mapping[str, F64 | Sequence[str]] = field(default_factory=dict)
+    kind: ClassVar[str] = "dots"
+
+
+Mark: TypeAlias = Line | Level | Band | Bars | Segments | Dots
+
+CHART = '<figure class="chart"'
+"""How the HTML of a chart begins."""
+
+_COLUMNS = {
+    "line": ("x", "y"),
+    "level": (),
+    "band": ("x", "low", "high"),
+    "bars": ("left", "right", "top", "bottom"),
+    "segments": ("x0", "y0", "x1", "y1"),
+    "dots": ("x", "y"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pair of axes."""
+
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    height: int = 260
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Panels with one legend.
+
+    Parameters
+    ----------
+    panels
+        From above to below, or side by side where there is room.
+    label
+        What the chart shows, for those who cannot see it.
+    side_by_side
+        Whether panels are beside each other.
+    jumps
+        Buttons: words, and the part of the horizontal axis that they show.
+    """
+
+    panels: Sequence[Panel]
+    label: str
+    side_by_side: bool = False
+    jumps: Sequence[tuple[str, float, float]] = ()
+
+    def html(self) -> Markup:
+        """Return the chart as HTML, without a caption."""
+        from markupsafe import Markup
+
+        # "<" must not end the element that holds it.
+        text = json.dumps(self.json(), allow_nan=False, separators=(",", ":")).replace(
+            "<", "\\u003c"
+        )
+        begin = Markup(CHART + ' role="group" aria-label="{}">').format(self.label)
+        return begin + Markup(f'<script type="application/json">{text}</script></figure>')
+
+    def json(self) -> dict[str, Any]:
+        """Return the chart for the browser: columns, panels, jumps."""
+        stored = _Stored()
+        panels = [_panel(panel, stored) for panel in self.panels]
+        return {
+            "data": stored.columns,
+            "panels": panels,
+            "columns": 2 if self.side_by_side else 1,
+            "jumps": [list(jump) for jump in self.jumps],
+        }
+
+
+class _Stored:
+    """Columns under short names; one that is used by several marks is kept once."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self._held: list[F64] = []  # an id is that of another array once the array is gone
+
+    def name(self, values: F64, *, is_place: bool = False) -> str:
+        key = id(values)
+        if key not in self._names:
+            self._names[key] = f"c{len(self.columns)}"
+            self._held.append(values)
+            self.columns[self._names[key]] = column_json(values, is_place=is_place)
+        return self._names[key]
+
+    def names(self, values: Values, *, is_place: bool = False) -> str | list[str]:
+        if isinstance(values, tuple):
+            return [self.name(part) for part in values]
+        return self.name(values, is_place=is_place)
+
+
+def _panel(panel: Panel, stored: _Stored) -> dict[str, Any]:
+    return {
+        "x": panel.x.json(),
+        "y": panel.y.json(),
+        "height": panel.height,
+        "title": panel.title,
+        "marks": [_mark(mark, stored) for mark in panel.marks],
+    }
+
+
+def _mark(mark: Mark, stored: _Stored) -> dict[str, Any]:
+    said: dict[str, Any] = {"kind": mark.kind, "color": mark.color, "name": mark.name}
+    for key in ("width", "value", "axis", "alpha", "size", "marker", "hollow"):
+        if hasattr(mark, key):
+            said[key] = getattr(mark, key)
+    if getattr(mark, "dashed", False):
+        said["dash"] = [5, 3]
+    columns: dict[str, Any] = {}
+    for key in _COLUMNS[mark.kind]:
+        values = getattr(mark, key)
+        if values is None:
+            values = np.zeros_like(getattr(mark, "top"))  # noqa: B009
+        columns[key] = stored.names(values, is_place=key == "x" and mark.kind in ("line", "band"))
+    if isinstance(mark, Dots) and mark.values is not None:
+        columns["color"] = stored.name(mark.values)
+    texts: dict[str, list[str]] = {}
+    for key, given in getattr(mark, "extra", {}).items():
+        if isinstance(given, np.ndarray):
+            columns[key] = stored.name(given)
+        else:
+            texts[key] = list(given)
+    said["data"], said["texts"] = columns, texts
+    hover = [
+        [w, key, "text" if key in texts else "number"] for w, key in getattr(mark, "hover", ())
+    ]
+    said["hover"] = hover or None
+    return said

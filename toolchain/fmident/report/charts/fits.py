@@ -1,0 +1,129 @@
+"""Measured, initial and fitted over time, with the residuals below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.report.charts import colors
+from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Mark, Panel, Values
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import OutputFit
+
+_SIGNALS, _RESIDUALS, _LOWER = 250, 130, 60
+_EXCERPT_SHARE, _LONG = 0.06, 1000
+_BAND_SAMPLES = 2000
+
+
+def fit_chart(fit: OutputFit, *, link: str) -> Chart:
+    """Return measured, initial and fitted over time, residuals below.
+
+    A button zooms to the stretch in which the fit moved the simulation most.
+
+    Parameters
+    ----------
+    fit
+        One output of one experiment.
+    link
+        Of the time axis.
+    """
+    times = np.asarray(fit.times, dtype=np.float64)
+    begin, end = (float(times[0]), float(times[-1])) if times.size else (0.0, 1.0)
+    end = end if end > begin else begin + 1.0
+    residual = fit.measured - fit.fitted
+    # What is measured is added up in the browser: that saves a third of the file.
+    known = bool(np.all(np.isfinite(fit.fitted)))
+    measured: Values = (fit.fitted, residual) if known else fit.measured
+    low, high = focus(fit)
+    time = Axis(begin, end, "time (s)", link=link)
+    part = excerpt(fit)
+    jumps = [] if part is None else [("where the fit moved it most", *_ends(times, part))]
+    return Chart(
+        [
+            Panel(
+                Axis(begin, end, link=link),
+                Axis(low, high, with_unit(fit.name, fit.unit)),
+                [
+                    Line(times, measured, colors.MEASURED, "measured", width=3.0),
+                    Line(times, fit.initial, colors.INITIAL, "initial", width=1.1, dashed=True),
+                    Line(times, fit.fitted, colors.FITTED, "fitted", width=1.3),
+                ],
+                _SIGNALS,
+            ),
+            Panel(
+                time,
+                Axis(*_around(residual), with_unit("residual", fit.unit)),
+                [
+                    *_noise(fit, times),
+                    Line(times, residual, colors.RESIDUAL, "residual", width=0.8),
+                    Level(0.0, colors.FITTED, width=0.9),
+                ],
+                _RESIDUALS + _LOWER,
+            ),
+        ],
+        f"{fit.name} of {fit.experiment}: measured, initial and fitted over time, residuals below",
+        jumps=jumps,
+    )
+
+
+def with_unit(name: str, unit: str | None) -> str:
+    """Return the label of an axis."""
+    return f"{name} ({unit})" if unit else name
+
+
+def excerpt(fit: OutputFit) -> slice | None:
+    """Return the stretch of a long signal in which initial and fitted differ most."""
+    count = fit.times.size
+    length = max(round(_EXCERPT_SHARE * count), 2)
+    if count < _LONG:
+        return None
+    moved = np.nan_to_num(fit.fitted - fit.initial, posinf=0.0, neginf=0.0)
+    total = np.concatenate([[0.0], np.cumsum(moved**2)])
+    sums = total[length:] - total[:-length]
+    begin = int(np.argmax(sums)) if np.any(sums > 0.0) else (count - length) // 2
+    return slice(begin, begin + length)
+
+
+def focus(fit: OutputFit) -> tuple[float, float]:
+    """Return limits within which a wild initial simulation does not flatten what was measured."""
+    shown = np.concatenate([fit.measured, fit.fitted])
+    shown = shown[np.isfinite(shown)]
+    if shown.size == 0:
+        return 0.0, 1.0
+    low, high = float(np.min(shown)), float(np.max(shown))
+    margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1e-12)
+    initial = fit.initial[np.isfinite(fit.initial)]
+    if initial.size:
+        reach = 1.0 * (high - low)
+        low = max(min(low, float(np.min(initial))), low - reach)
+        high = min(max(high, float(np.max(initial))), high + reach)
+    return low - margin, high + margin
+
+
+def _ends(times: F64, part: slice) -> tuple[float, float]:
+    cut = times[part]
+    return float(cut[0]), float(cut[-1])
+
+
+def _around(values: F64) -> tuple[float, float]:
+    finite = np.abs(values[np.isfinite(values)])
+    reach = 1.1 * float(finite.max(initial=0.0)) or 1.0
+    return -reach, reach
+
+
+def _noise(fit: OutputFit, times: F64) -> list[Mark]:
+    """Return where 95 % of the residuals of a perfect model lie."""
+    sigma = np.broadcast_to(fit.sigma, fit.times.shape)
+    if not np.all(np.isfinite(sigma)) or times.size < 2:
+        return []
+    if np.ptp(sigma) == 0.0:
+        band, name = 1.96 * float(sigma[0]), "±1.96 σ"
+        return [
+            Level(level, colors.FITTED, name, width=0.9, dashed=True) for level in (-band, band)
+        ]
+    every = max(1, times.size // _BAND_SAMPLES)
+    reach = 1.96 * sigma[::every]
+    return [Band(times[::every], -reach, reach, colors.SPREAD, "±1.96 σ")]

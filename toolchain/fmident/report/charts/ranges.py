@@ -1,0 +1,30 @@
+"""Ends of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident.arrays import F64
+
+
+def padded(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
+    """Return both ends, moved outwards by a share of what lies between them."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return 0.0, 1.0
+    margin = share * (high - low) or share * max(abs(high), 1e-12) or 1.0
+    return low - margin, high + margin
+
+
+def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bool]:
+    """Return the ends of an axis for some values, and whether it is logarithmic.
+
+    It is where all are positive.
+    """
+    finite = values[np.isfinite(values)]
+    if finite.size == 0:
+        return (0.0, 1.0), False
+    low, high = float(finite.min()), float(finite.max())
+    if low <= 0.0:
+        return padded(low, high, share), False
+    factor = max((high / low) ** share, 1.05)
+    return (low / factor, high * factor), True

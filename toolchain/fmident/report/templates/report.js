@@ -1,0 +1,503 @@
+"use strict";
+// Draws the charts of the page: each is a <figure class="chart"> whose JSON says what it shows (see
+// charts/chart.py). Long lines are drawn through the smallest and the largest sample of each pixel;
+// zooming in brings the samples themselves.
+(() => {
+  const LARGEST_GAP = 20; // more missing samples than this in a row leave a gap in the line
+  const BLOCK = 128; // samples whose extremes are found once
+  const VIRIDIS = ["#fde725", "#addc30", "#5ec962", "#28ae80", "#21918c", "#2c728e", "#3b528b",
+    "#472d7b", "#440154"]; // from the least to the largest
+  const INK = "#5b6673", GRID = "#e7ebf0";
+
+  // --- numbers --------------------------------------------------------------------------------
+  function bytesOf(text) {
+    const binary = atob(text), bytes = new Uint8Array(binary.length);
+    for (let k = 0; k < binary.length; k++) bytes[k] = binary.charCodeAt(k);
+    return bytes;
+  }
+
+  function column(stored) {
+    if (Array.isArray(stored)) return Float64Array.from(stored, v => v === null ? NaN : v);
+    if ("step" in stored) {
+      const found = new Float64Array(stored.count);
+      for (let k = 0; k < found.length; k++) found[k] = stored.start + k * stored.step;
+      return found;
+    }
+    const buffer = bytesOf(stored.f4 || stored.f8).buffer;
+    if (stored.f8) return new Float64Array(buffer);
+    const found = Float64Array.from(new Float32Array(buffer));
+    if (stored.offset) for (let k = 0; k < found.length; k++) found[k] += stored.offset;
+    return found;
+  }
+
+  class Columns {
+    constructor(stored) { this.stored = stored; this.known = new Map(); }
+    one(name) {
+      if (!this.known.has(name)) this.known.set(name, column(this.stored[name]));
+      return this.known.get(name);
+    }
+    get(names) { // one name, or several whose columns are added
+      if (!Array.isArray(names)) return this.one(names);
+      const key = names.join("+");
+      if (!this.known.has(key)) {
+        const total = Float64Array.from(this.one(names[0]));
+        for (const name of names.slice(1)) {
+          const part = this.one(name);
+          for (let k = 0; k < total.length; k++) total[k] += part[k];
+        }
+        this.known.set(key, total);
+      }
+      return this.known.get(key);
+    }
+  }
+
+  function firstNotBelow(x, value) {
+    let low = 0, high = x.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (x[middle] < value) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  // --- lines of any length ---------------------------------------------------------------------
+  class Samples {
+    constructor(x, y) { this.x = x; this.y = y; this.least = null; this.most = null; }
+
+    blocks() { // indices of the extremes of each block; -1 where all are missing
+      const count = Math.floor(this.y.length / BLOCK);
+      this.least = new Int32Array(count);
+      this.most = new Int32Array(count);
+      for (let b = 0; b < count; b++) {
+        [this.least[b], this.most[b]] = this.scan(b * BLOCK, (b + 1) * BLOCK, -1, -1);
+      }
+    }
+
+    scan(begin, end, least, most) {
+      const y = this.y;
+      for (let k = begin; k < end; k++) {
+        if (!(Math.abs(y[k]) < Infinity)) continue;
+        if (least < 0 || y[k] < y[least]) least = k;
+        if (most < 0 || y[k] > y[most]) most = k;
+      }
+      return [least, most];
+    }
+
+    extremes(begin, end) {
+      if (end - begin < 3 * BLOCK) return this.scan(begin, end, -1, -1);
+      if (!this.least) this.blocks();
+      const first = Math.ceil(begin / BLOCK), last = Math.floor(end / BLOCK), y = this.y;
+      let [least, most] = this.scan(begin, first * BLOCK, -1, -1);
+      for (let b = first; b < last; b++) {
+        const low = this.least[b], high = this.most[b];
+        if (low >= 0 && (least < 0 || y[low] < y[least])) least = low;
+        if (high >= 0 && (most < 0 || y[high] > y[most])) most = high;
+      }
+      return this.scan(last * BLOCK, end, least, most);
+    }
+
+    // At most two samples for each of `bins` parts of what lies between low and high.
+    between(low, high, bins) {
+      const x = this.x, y = this.y;
+      const begin = Math.max(firstNotBelow(x, low) - 1, 0);
+      const end = Math.min(firstNotBelow(x, high) + 2, x.length);
+      const count = end - begin, xs = [], ys = [];
+      let missing = 0;
+      const put = k => {
+        if (missing > LARGEST_GAP && xs.length) { xs.push(x[k]); ys.push(NaN); }
+        missing = 0;
+        xs.push(x[k]);
+        ys.push(y[k]);
+      };
+      if (count <= 2 * bins) {
+        for (let k = begin; k < end; k++) if (Math.abs(y[k]) < Infinity) put(k); else missing++;
+      } else {
+        for (let b = 0; b < bins; b++) {
+          const from = begin + Math.floor(b * count / bins);
+          const to = begin + Math.floor((b + 1) * count / bins);
+          const [least, most] = this.extremes(from, to);
+          if (least < 0) { missing += to - from; continue; }
+          put(Math.min(least, most));
+          if (least !== most) put(Math.max(least, most));
+        }
+      }
+      return {x: Float64Array.from(xs), y: Float64Array.from(ys)};
+    }
+
+    at(value) { // the sample nearest to a place
+      const k = firstNotBelow(this.x, value);
+      if (k === 0) return 0;
+      if (k === this.x.length) return k - 1;
+      return value - this.x[k - 1] < this.x[k] - value ? k - 1 : k;
+    }
+  }
+
+  // --- words -----------------------------------------------------------------------------------
+  function words(value, digits = 5) {
+    if (value === null || Number.isNaN(value)) return "n/a";
+    if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-4 || size >= 1e6)) return value.toExponential(digits - 1);
+    return String(Number(value.toPrecision(digits)));
+  }
+
+  function element(tag, kind, text) {
+    const made = document.createElement(tag);
+    if (kind) made.className = kind;
+    if (text) made.textContent = text;
+    return made;
+  }
+
+  // --- axes that move together -------------------------------------------------------------------
+  const links = new Map(); // name -> {panels, shown}
+  function linkOf(name) {
+    if (!links.has(name)) links.set(name, {panels: new Set(), shown: null, moving: false});
+    return links.get(name);
+  }
+
+  function show(link, low, high, besides) {
+    if (link.moving) return;
+    link.moving = true;
+    link.shown = [low, high];
+    for (const panel of link.panels) if (panel !== besides) panel.setRange(low, high);
+    link.moving = false;
+  }
+
+  // --- one plot ------------------------------------------------------------------------------
+  class Panel {
+    constructor(chart, said, place) {
+      this.chart = chart;
+      this.said = said;
+      this.place = place;
+      this.lines = [];
+      this.waits = false;
+      this.link = said.x.link ? linkOf(said.x.link) : null;
+    }
+
+    range(said) {
+      return new Bokeh.Range1d({
+        start: said.low, end: said.high, reset_start: said.low, reset_end: said.high,
+      });
+    }
+
+    async draw() {
+      const said = this.said;
+      this.x = this.range(said.x);
+      this.y = this.range(said.y);
+      if (this.link && this.link.shown) [this.x.start, this.x.end] = this.link.shown;
+      const zoomed = said.y.fixed ? "width" : "both";
+      const drag = new Bokeh.BoxZoomTool({dimensions: zoomed});
+      const wheel = new Bokeh.WheelZoomTool({dimensions: zoomed, modifiers: {ctrl: true}});
+            const fig = this.fig = Bokeh.Plotting.figure({
+        height: said.height, sizing_mode: "stretch_width", x_range: this.x, y_range: this.y,
+        x_axis_type: said.x.log ? "log" : "linear", y_axis_type: said.y.log ? "log" : "linear",
+        tools: [new Bokeh.PanTool(), drag, wheel, new Bokeh.ResetTool()], min_border_left: 74, min_border_right: 12,
+        background_fill_color: null, border_fill_color: null, outline_line_color: null,
+      });
+      fig.toolbar.active_drag = drag;
+      fig.toolbar.active_scroll = wheel;
+      fig.toolbar.autohide = true;
+      fig.toolbar.logo = null;
+      this.dress(fig.below, said.x);
+      this.dress(fig.left, said.y);
+      for (const grid of fig.center) grid.grid_line_color = GRID;
+      for (const mark of said.marks) this.mark(fig, mark);
+      if (this.lines.length) this.follow(fig);
+      this.x.change.connect(() => this.moved());
+      this.view = await Bokeh.Plotting.show(fig, this.place);
+      if (this.link) this.link.panels.add(this);
+      this.refresh();
+      for (const name of this.chart.hidden) this.toggle(name, false);
+    }
+
+    dress(axes, said) {
+      for (const axis of axes) {
+        axis.axis_label = said.label;
+        axis.axis_label_text_font_style = "normal";
+        axis.axis_label_text_font_size = "12px";
+        axis.axis_label_text_color = INK;
+        axis.major_label_text_font_size = "11px";
+        axis.major_label_text_color = INK;
+        axis.axis_line_color = "#b6bec9";
+        axis.major_tick_line_color = "#b6bec9";
+        axis.minor_tick_line_color = null;
+        if (said.ticks) {
+          axis.ticker = new Bokeh.FixedTicker({ticks: said.ticks.map(t => t[0])});
+          axis.major_label_overrides = new Map(said.ticks);
+        }
+        if (said.whole) axis.ticker.mantissas = [1, 2, 5], axis.ticker.min_interval = 1;
+      }
+    }
+
+    mark(fig, mark) {
+      const data = {};
+      for (const [key, names] of Object.entries(mark.data || {})) {
+        data[key] = this.chart.columns.get(names);
+      }
+      let drawn;
+      if (mark.kind === "line") drawn = this.line(fig, mark, data);
+      else if (mark.kind === "level") drawn = this.level(fig, mark);
+      else drawn = this.glyph(fig, mark, data);
+      this.chart.named(mark, drawn);
+    }
+
+    line(fig, mark, data) {
+      const source = new Bokeh.ColumnDataSource({data: {x: [], y: []}});
+      const drawn = fig.line({field: "x"}, {field: "y"}, {
+        source, line_color: mark.color, line_width: mark.width, line_dash: mark.dash || [],
+      });
+      const one = {mark, source, drawn, samples: new Samples(data.x, data.y)};
+      this.lines.push(one);
+      return drawn;
+    }
+
+    level(fig, mark) {
+      const drawn = new Bokeh.Span({
+        dimension: mark.axis === "x" ? "height" : "width", location: mark.value,
+        line_color: mark.color, line_width: mark.width, line_dash: mark.dash || [],
+      });
+      fig.add_layout(drawn);
+      return drawn;
+    }
+
+    glyph(fig, mark, data) {
+      const source = new Bokeh.ColumnDataSource({data: {...data, ...mark.texts}});
+      const fill = {source, fill_color: mark.color, line_color: null, fill_alpha: mark.alpha};
+      const field = name => ({field: name});
+      let drawn;
+      if (mark.kind === "bars") {
+        drawn = fig.quad(field("left"), field("right"), field("bottom"), field("top"), fill);
+      } else if (mark.kind === "band") {
+        drawn = fig.varea(field("x"), field("low"), field("high"),
+          {source, fill_color: mark.color, fill_alpha: mark.alpha});
+      } else if (mark.kind === "segments") {
+        drawn = fig.segment(field("x0"), field("y0"), field("x1"), field("y1"),
+          {source, line_color: mark.color, line_width: mark.width});
+      } else {
+        const color = data.color ? this.colors(data.color) : mark.color;
+        drawn = fig.scatter(field("x"), field("y"), {
+          source, size: mark.size, marker: mark.marker, fill_color: mark.hollow ? "#fff" : color,
+          line_color: mark.hollow ? color : null, line_width: 1.4, fill_alpha: mark.alpha,
+        });
+      }
+      if (mark.hover) {
+        const tips = mark.hover.map(([label, name, kind]) =>
+          [label, kind === "text" ? `@{${name}}` : `@{${name}}{%.6g}`]);
+        const numbers = mark.hover.filter(h => h[2] !== "text").map(h => [`@{${h[1]}}`, "printf"]);
+        fig.add_tools(new Bokeh.HoverTool({
+          renderers: [drawn], tooltips: tips, formatters: new Map(numbers), visible: false,
+          mode: mark.kind === "bars" ? "vline" : "mouse",
+        }));
+      }
+      return drawn;
+    }
+
+    colors(values) { // logarithmic where all are positive
+      const finite = Array.from(values).filter(Number.isFinite);
+      const low = finite.reduce((a, b) => Math.min(a, b), Infinity);
+      const high = finite.reduce((a, b) => Math.max(a, b), -Infinity);
+      const Mapper = low > 0 ? Bokeh.LogColorMapper : Bokeh.LinearColorMapper;
+      const transform = new Mapper({palette: PALETTE, low, high, nan_color: "#b6bec9"});
+      return {field: "color", transform};
+    }
+
+    // The values under the pointer, in the legends of all plots that are linked.
+    follow(fig) {
+      this.cursor = new Bokeh.Span({
+        dimension: "height", location: null, line_color: INK, line_width: 1, line_dash: [2, 2],
+      });
+      fig.add_layout(this.cursor);
+      const panels = () => this.link ? this.link.panels : [this];
+      fig.on_event("mousemove", event => { for (const p of panels()) p.point(event.x); });
+      fig.on_event("mouseleave", () => { for (const p of panels()) p.point(null); });
+    }
+
+    point(x) {
+      if (!this.cursor) return;
+      const inside = x !== null && x >= this.x.start && x <= this.x.end;
+      if (this.chart.seen) this.cursor.location = inside ? x : null;
+      for (const one of this.lines) {
+        const place = inside ? one.samples.at(x) : -1;
+        this.chart.tell(one.mark.name, place < 0 ? "" : words(one.samples.y[place]));
+        if (place >= 0) this.chart.tellPlace(`${this.chart.across} ${words(one.samples.x[place], 7)}`);
+      }
+      if (!inside) this.chart.tellPlace("");
+    }
+
+    setRange(low, high) {
+      this.x.setv({start: low, end: high});
+      this.moved();
+    }
+
+    moved() {
+      if (this.link) show(this.link, this.x.start, this.x.end, this);
+      if (this.waits) return;
+      this.waits = true;
+      requestAnimationFrame(() => { this.waits = false; this.refresh(); });
+    }
+
+    refresh() {
+      const bins = Math.max(Math.round(this.place.clientWidth), 300);
+      const reach = this.x.end - this.x.start;
+      for (const one of this.lines) {
+        // A little more than what is shown, so that panning shows no empty margin.
+        one.source.data = one.samples.between(
+          this.x.start - 0.2 * reach, this.x.end + 0.2 * reach, Math.round(1.4 * bins));
+      }
+    }
+
+    toggle(name, visible) {
+      for (const drawn of this.chart.drawn.get(name) || []) drawn.visible = visible;
+    }
+  }
+
+  const PALETTE = VIRIDIS.slice(0, -1).flatMap((from, k) => Array.from({length: 32}, (_, part) =>
+    "#" + [1, 3, 5].map(c => {
+      const a = parseInt(from.slice(c, c + 2), 16), b = parseInt(VIRIDIS[k + 1].slice(c, c + 2), 16);
+      return Math.round(a + (b - a) * part / 31).toString(16).padStart(2, "0");
+    }).join("")));
+
+  // --- a figure: legend, buttons and plots ---------------------------------------------------------
+  class Chart {
+    constructor(figure) {
+      this.figure = figure;
+      this.said = JSON.parse(figure.querySelector("script").textContent);
+      this.columns = new Columns(this.said.data);
+      this.hidden = new Set();
+      this.drawn = new Map();
+      this.values = new Map();
+      this.seen = false;
+      this.begun = null;
+      this.across = this.said.panels.map(p => p.x.label).find(Boolean) || "";
+      this.place = element("div", "panels");
+      if (this.said.columns > 1) this.place.classList.add("grid");
+      this.panels = this.said.panels.map(said => {
+        const cell = element("div", "cell");
+        if (said.title) cell.append(element("p", "title", said.title));
+        const place = element("div", "panel");
+        place.style.minHeight = `${said.height}px`;
+        cell.append(place);
+        this.place.append(cell);
+        return new Panel(this, said, place);
+      });
+      figure.append(this.bar(), this.place);
+    }
+
+    bar() {
+      const bar = element("div", "legend");
+      const marks = this.said.panels.flatMap(p => p.marks).filter(m => m.name);
+      for (const mark of new Map(marks.map(m => [m.name, m])).values()) {
+        const button = element("button");
+        button.type = "button";
+        button.title = "show or hide";
+        button.setAttribute("aria-pressed", "true");
+        const swatch = element("span", `swatch ${mark.kind}`);
+        swatch.style.color = mark.color;
+        if (mark.dash) swatch.classList.add("dashed");
+        const value = element("output", mark.kind === "line" ? "" : "still");
+        button.append(swatch, mark.name, value);
+        button.addEventListener("click", () => this.toggle(mark.name, button));
+        this.values.set(mark.name, value);
+        bar.append(button);
+      }
+      const tools = element("span", "tools");
+      this.placeText = element("output", "place");
+      tools.append(this.placeText);
+      for (const [text, low, high] of this.said.jumps || []) {
+        tools.append(this.jump(text, () => this.goTo(low, high)));
+      }
+      tools.append(this.jump("whole", () => this.whole()));
+      bar.append(tools);
+      return bar;
+    }
+
+    jump(text, act) {
+      const button = element("button", "jump", text);
+      button.type = "button";
+      button.addEventListener("click", act);
+      return button;
+    }
+
+    goTo(low, high) { for (const panel of this.panels) if (panel.x) panel.setRange(low, high); }
+
+    whole() {
+      for (const panel of this.panels) {
+        if (!panel.x) continue;
+        panel.y.setv({start: panel.said.y.low, end: panel.said.y.high});
+        panel.setRange(panel.said.x.low, panel.said.x.high);
+      }
+    }
+
+    named(mark, drawn) {
+      if (!mark.name) return;
+      if (!this.drawn.has(mark.name)) this.drawn.set(mark.name, []);
+      this.drawn.get(mark.name).push(drawn);
+    }
+
+    toggle(name, button) {
+      const visible = this.hidden.delete(name);
+      if (!visible) this.hidden.add(name);
+      button.setAttribute("aria-pressed", String(visible));
+      for (const panel of this.panels) panel.toggle(name, visible);
+    }
+
+    tell(name, text) { const place = this.values.get(name); if (place) place.textContent = text; }
+    tellPlace(text) { this.placeText.textContent = text; }
+
+    draw() {
+      if (!this.begun) {
+        this.begun = (async () => {
+          for (const panel of this.panels) await panel.draw();
+          this.figure.dataset.drawn = "yes";
+        })();
+      }
+      return this.begun;
+    }
+  }
+
+  // --- the library, packed, which runs because the policy names its hash ----------------------------
+  async function library() {
+    const packed = document.getElementById("library");
+    const stream = new Blob([bytesOf(packed.textContent.trim())]).stream()
+      .pipeThrough(new DecompressionStream("deflate"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    packed.remove();
+    if (!window.Bokeh) throw new Error("the library for plots did not start");
+  }
+
+  async function begin() {
+    const figures = [...document.querySelectorAll("figure.chart")];
+    try {
+      await library();
+    } catch (error) {
+      for (const figure of figures) {
+        figure.append(element("p", "about", `This browser cannot draw the plot (${error.message}).`));
+      }
+      return;
+    }
+    const charts = new Map(figures.map(figure => [figure, new Chart(figure)]));
+    const watcher = new IntersectionObserver(entries => {
+      for (const entry of entries) {
+        const chart = charts.get(entry.target);
+        chart.seen = entry.isIntersecting;
+        if (chart.seen) chart.draw();
+      }
+    }, {rootMargin: "400px"});
+    for (const figure of figures) watcher.observe(figure);
+    // What is printed may not have been seen.
+    window.addEventListener("beforeprint", () => { for (const c of charts.values()) c.draw(); });
+    const rest = [...charts.values()];
+    const idle = window.requestIdleCallback || (f => setTimeout(f, 50));
+    const next = () => {
+      const chart = rest.shift();
+      if (!chart) return;
+      // What a closed part of the page hides is drawn when it is opened.
+      if (chart.figure.offsetParent === null) next(); else chart.draw().then(() => idle(next));
+    };
+    idle(next);
+  }
+
+  begin();
+})();
