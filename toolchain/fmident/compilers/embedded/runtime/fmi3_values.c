@@ -42,8 +42,8 @@ static int fits(const Instance *m, const char *function, int type,
   const long count = fmident_count_values(m, function, type, references, n);
   if (count < 0) return 0;
   if ((size_t)count == wanted) return 1;
-  fmident_log(m, fmi2Error, "%s: the variables have %ld values together, not %zu", function, count,
-              wanted);
+  fmident_log(m, fmi2Error, "%s: the variables have %ld values together, not %ld", function, count,
+              (long)wanted);
   return 0;
 }
 
