@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from fmident.estimation.online.series import TimeSeriesEstimate
 
-_FLAGS = ("", "filling", "singular", "missing", "skipped")
+FLAGS = ("", "filling", "singular", "missing", "skipped")
+"""Words for :class:`~fmident.estimation.online.series.Flag`, by number."""
 
 
 def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
@@ -22,7 +23,7 @@ def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
         columns: dict[str, object] = {
             "experiment": s.experiment,
             "time": s.times,
-            "flag": [_FLAGS[f] for f in s.flags],
+            "flag": [FLAGS[f] for f in s.flags],
         }
         for j, name in enumerate(s.names):
             columns[name] = s.values[:, j]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-MEASURED = "#a9b2bf"
-INITIAL = "#d98a3d"
-FITTED = "#0b5cad"
-RESIDUAL = "#7d8b9c"
+from fmident.report.charts.colors import FITTED, INITIAL, MEASURED, RESIDUAL
+
+__all__ = ["FITTED", "INITIAL", "MEASURED", "RESIDUAL", "STYLE", "svg_of", "write", "written_as"]
+
+_FORM: ContextVar[str] = ContextVar("form of pictures", default="svg")
 
 STYLE: Any = {
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # journals want fonts that can be edited
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.5,
@@ -40,9 +46,23 @@ STYLE: Any = {
 }
 
 
+@contextmanager
+def written_as(form: str) -> Iterator[None]:
+    """Have :func:`svg_of` return another format meanwhile: ``"svg"`` or ``"pdf"``."""
+    before = _FORM.set(form)
+    try:
+        yield
+    finally:
+        _FORM.reset(before)
+
+
 def svg_of(figure: Figure, salt: str) -> bytes:
     """Return a figure as SVG; `salt` makes names in it differ from those of other figures."""
     buffer = io.BytesIO()
+    if _FORM.get() == "pdf":
+        paper: Any = FigureCanvasPdf(figure)  # not typed
+        paper.print_pdf(buffer, metadata={"CreationDate": None})
+        return buffer.getvalue()
     # Without salt and date two runs of the same data give the same bytes.
     with mpl.rc_context({"svg.hashsalt": salt}):
         # Figure.savefig would draw everything twice, the first time to find the layout only.

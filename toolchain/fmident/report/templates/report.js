@@ -473,7 +473,8 @@
       await library();
     } catch (error) {
       for (const figure of figures) {
-        figure.append(element("p", "about", `This browser cannot draw the plot (${error.message}).`));
+        figure.append(element("p", "about", `This browser cannot draw the plot (${error.message}).`
+          + " 'fmident report --static' writes it as a picture."));
       }
       return;
     }

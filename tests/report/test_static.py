@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fmident.cli.main import main
+from fmident.errors import EstimationError
+from fmident.estimation.online.series import TimeSeriesEstimate
+from fmident.estimation.population import Generation
+from fmident.estimation.result import EstimationResult
+from fmident.report.result_json import JsonReporter
+from fmident.report.static import write_pictures
+from fmident.report.static.signals import with_signals
+from fmident.report.stored import read_result
+from fmident.report.tables import CsvReporter
+
+pytestmark = [pytest.mark.slow, pytest.mark.draws]
+
+MakeResult = Callable[..., EstimationResult]
+
+
+@pytest.fixture
+def stored(make_result: MakeResult, tmp_path: Path) -> EstimationResult:
+    """Write a result folder with every kind of table; return the result."""
+    rng = np.random.default_rng(5)
+    result = make_result()
+    times = np.linspace(0.0, 1.0, 30)
+    values = rng.standard_normal((30, 3))
+    values[0] = np.nan
+    names = tuple(e.name for e in result.estimates if e.searched)
+    flags = np.array([1] + 29 * [0], dtype=np.uint8)
+    series = TimeSeriesEstimate(
+        "cycle", names, ("kg", "N.s/m", "N"), times, values, np.abs(values), flags
+    )
+    generations = [
+        Generation.of(rng.standard_normal((9, 3)), np.append(np.inf, rng.random(8) / (k + 1)))
+        for k in range(3)
+    ]
+    result = replace(result, series=(series,), generations=tuple(generations))
+    problem: Any = SimpleNamespace(source=None, fmu=Path("delta.fmu"))
+    for reporter in (JsonReporter(), CsvReporter()):
+        reporter.write(result, problem, tmp_path)
+    return result
+
+
+def test_tables_bring_back_what_was_written(stored: EstimationResult, tmp_path: Path) -> None:
+    back = with_signals(read_result(tmp_path).result, tmp_path)
+    for a, b in zip(back.fits, stored.fits, strict=True):
+        assert (a.experiment, a.name) == (b.experiment, b.name)
+        for field in ("times", "measured", "initial", "fitted", "sigma"):
+            np.testing.assert_allclose(getattr(a, field), getattr(b, field), rtol=1e-8)
+    for a, b in zip(back.history, stored.history, strict=True):
+        assert (a.number, a.simulations, a.stage) == (b.number, b.simulations, b.stage)
+        assert a.cost == pytest.approx(b.cost)
+        np.testing.assert_allclose(a.parameters, b.parameters)
+    for a, b in zip(back.generations, stored.generations, strict=True):
+        np.testing.assert_allclose(a.points, b.points)
+        np.testing.assert_allclose(a.costs, b.costs)
+    np.testing.assert_allclose(back.series[0].values, stored.series[0].values, rtol=1e-8)
+    np.testing.assert_array_equal(back.series[0].flags, stored.series[0].flags)
+
+
+@pytest.mark.parametrize("form", ["svg", "pdf"])
+def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form: str) -> None:
+    files = write_pictures(read_result(tmp_path).result, tmp_path, form)
+    assert [f.name for f in files] == [
+        f"{name}.{form}"
+        for name in (
+            "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "residuals", "cost", "series-1-cycle",
+            "generations", "population",
+        )
+    ]  # fmt: skip
+    for file in files:
+        content = file.read_bytes()
+        if form == "pdf":
+            assert content.startswith(b"%PDF-")
+        else:
+            ElementTree.fromstring(content)
+
+
+def test_the_command_writes_them(
+    stored: EstimationResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(tmp_path / "result.json"), "--static"]) == 0
+    assert f"picture: {tmp_path / 'figures' / 'cost.svg'}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("file", ["fit.csv", "history.csv"])
+def test_missing_and_broken_tables_are_named(
+    stored: EstimationResult, tmp_path: Path, file: str
+) -> None:
+    result = read_result(tmp_path).result
+    (tmp_path / file).write_text("no,table\n1,2\n")
+    with pytest.raises(EstimationError, match=rf"{file}' is not a table of fmident"):
+        write_pictures(result, tmp_path)
+    (tmp_path / file).unlink()
+    with pytest.raises(EstimationError, match=rf"there is no '.*{file}'"):
+        write_pictures(result, tmp_path)
+
+
+def test_open_shows_the_page_in_the_browser(
+    stored: EstimationResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: not shown.append(url))
+    assert main(["report", str(tmp_path), "--open"]) == 2
+    assert "there is no 'report.html'" in capsys.readouterr().err
+    (tmp_path / "report.html").touch()
+    assert main(["report", str(tmp_path), "--open"]) == 0
+    assert shown == [(tmp_path / "report.html").resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    assert main(["report", str(tmp_path), "--open"]) == 2
+    assert "no browser on this machine" in capsys.readouterr().err
