@@ -115,6 +115,7 @@ def estimate(
     from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.choices import suited
     from fmident.estimation.run import FmuIdentity, run_estimation
+    from fmident.estimation.validation import validated
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.fmu.fmu import read_description
@@ -151,6 +152,7 @@ def estimate(
             problem, host, (*observers, events), identity, executor_of, look
         )
         result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+        result = validated(problem, result, executor_of)
         events.finished(result)
         return result
     if runs_in_this_process(problem, host.executors.by_name):
@@ -168,6 +170,7 @@ def estimate(
         )
         result = _with_executor(result, problem, executor.report())
         result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+    result = validated(problem, result, executor_of)
     events.finished(result)
     return result
 

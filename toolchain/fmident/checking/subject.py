@@ -51,11 +51,6 @@ class Subject:
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key in the problem file."""
-        same_file = self.whole is not None and self.whole.source == self.problem.source
-        if self.whole is not None and same_file and len(keys) > 1 and keys[0] == "experiments":
-            chosen = self.problem.experiments[int(keys[1])].name
-            place = [e.name for e in self.whole.experiments].index(chosen)
-            keys = ("experiments", place, *keys[2:])
         return self.problem.where(*keys)
 
     def measurements(self) -> Iterator[tuple[int, Experiment, Measurement]]:

@@ -56,6 +56,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the values into the result folder as Modelica or SSV, too; may be repeated",
     )
     parser.add_argument(
+        "--hold-out",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="experiment that is not fitted, but predicted at the end; may be repeated",
+    )
+    parser.add_argument(
         "--follow",
         metavar="DATA",
         help="print estimates as samples arrive, from a CSV file that may still grow or from - "
@@ -83,6 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         from fmident.cli import follow
 
         overrides = journalled.overrides_of(arguments)
+        if arguments.hold_out:
+            raise UsageError("--hold-out does not go with --follow: data that pass are not kept")
         if arguments.resume:
             raise UsageError(
                 "--resume does not go with --follow: following data leaves no journal",
@@ -134,9 +143,11 @@ def _positive(text: str) -> int:
 def _announcement(problem: Problem) -> str:
     samples = sum(e.times.size for e in problem.experiments)
     outputs = len({m.name for e in problem.experiments for m in e.measurements})
+    held_out = f" and {len(problem.validation)} for validation" if problem.validation else ""
     return (
         f"{problem.fmu.name}: {counted(len(problem.free), 'free parameter')}, "
-        f"{counted(len(problem.experiments), 'experiment')}, {counted(samples, 'sample')} of "
+        f"{counted(len(problem.experiments), 'experiment')}{held_out}, "
+        f"{counted(samples, 'sample')} of "
         f"{counted(outputs, 'output')}; {_solved_by(problem)}"
     )
 

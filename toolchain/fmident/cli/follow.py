@@ -147,6 +147,12 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
             hint="add an [[experiments]] table with data, inputs and outputs",
         )
     table: Mapping[str, Any] = first
+    if table.get("role") == "validation":
+        raise ProblemError(
+            "--follow takes the place of the first experiment's data, which is for validation",
+            location=Location(str(path)),
+            hint="put an experiment that is fitted first",
+        )
     for key in _NOT_LIVE:
         if key in table:
             raise ProblemError(

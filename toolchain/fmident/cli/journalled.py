@@ -102,10 +102,21 @@ def configure(
 
 
 def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return what ``--set`` gives."""
+    """Return what ``--set`` gives, and ``--hold-out`` where there is such an argument."""
     from fmident.toml_file.overrides import read_value
 
-    return {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
+    given: dict[str, object] = {
+        k: read_value(v) for k, v in assignments(arguments.set, "--set").items()
+    }
+    names: Sequence[str] = getattr(arguments, "hold_out", ())
+    if names:
+        from fmident.problem import read_problem_file
+        from fmident.problem.reading.roles import held_out
+        from fmident.toml_file import parse_toml
+
+        text, file = read_problem_file(arguments.problem), str(arguments.problem)
+        given |= held_out(parse_toml(text, arguments.problem), names, file)
+    return given
 
 
 def execute(

@@ -101,7 +101,9 @@ def check_residuals(
     return ResidualCheck(ratio, max((c for _, c in coloured_fits(fits)), default=0.0))
 
 
-def check_fits(problem: Problem, fits: Sequence[OutputFit]) -> ResidualCheck | None:
+def check_fits(
+    problem: Problem, fits: Sequence[OutputFit], parameters: int | None = None
+) -> ResidualCheck | None:
     """Return whether the differences in the time domain look like the noise.
 
     For a cost other than the plain one, whose residuals say nothing of the noise.
@@ -112,13 +114,16 @@ def check_fits(problem: Problem, fits: Sequence[OutputFit]) -> ResidualCheck | N
         Its measurements.
     fits
         Of all outputs; ``None`` is returned when there are none.
+    parameters
+        How many were fitted to these data; by default all that are free.
     """
+    fitted = len(problem.free) if parameters is None else parameters
     if not fits:
         return None
     ratio = float("nan")
     if problem.sigma_known:
         whitened = np.concatenate([(f.measured - f.fitted) / f.sigma for f in fits])
-        ratio = _noise_ratio(whitened[np.isfinite(whitened)], len(problem.free))
+        ratio = _noise_ratio(whitened[np.isfinite(whitened)], fitted)
     return ResidualCheck(ratio, max((c for _, c in coloured_fits(fits)), default=0.0))
 
 
@@ -267,6 +272,10 @@ def _fit(
     known = compared_sigma(measurement)
     noise = residual_scale / measurement.weight if known is None else known
     size = _root_sum(measured)
+    residual = measured - fitted
+    there = np.isfinite(residual)
+    varies = bool(there.any()) and float(np.ptp(measured[there])) > 0.0
+    spread = float(np.var(measured[there])) if varies else float("nan")
     return OutputFit(
         experiment=experiment,
         name=measurement.name,
@@ -277,8 +286,10 @@ def _fit(
         fitted=fitted,
         sigma=np.broadcast_to(np.asarray(noise, dtype=np.float64), times.shape),
         rms_initial=_rms(measured - initial),
-        rms=_rms(measured - fitted),
-        relative_error=_root_sum(measured - fitted) / size if size > 0.0 else float("nan"),
+        rms=_rms(residual),
+        relative_error=_root_sum(residual) / size if size > 0.0 else float("nan"),
+        nrmse=_rms(residual) / float(np.sqrt(spread)),
+        vaf=1.0 - float(np.var(residual[there])) / spread if varies else float("nan"),
     )
 
 

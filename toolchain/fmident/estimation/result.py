@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.estimation.compared import OutputFit, ResidualCheck, UnmodelledDelay, Validation
 from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
@@ -31,6 +32,7 @@ __all__ = [
     "StageResult",
     "StageUncertainty",
     "UnmodelledDelay",
+    "Validation",
 ]
 
 
@@ -92,89 +94,6 @@ class ParameterEstimate:
     def searched(self) -> bool:
         """Whether an estimator searched it: it was neither fixed nor follows from others."""
         return not self.fixed and not self.expression
-
-
-@dataclass(frozen=True)
-class OutputFit:
-    """Measured against simulated for one output of one experiment.
-
-    Parameters
-    ----------
-    experiment, name, unit
-        Which output.
-    times, measured, initial, fitted
-        Shape (n,): as measured (NaN where missing), simulated at the initial and at the
-        final parameters, measurement model applied. With decimation, the decimated
-        signals.
-    sigma
-        Standard deviation used, shape (n,).
-    rms_initial, rms
-        Root mean square of the residual at the initial and at the final parameters.
-    relative_error
-        ``norm(measured - fitted) / norm(measured)``.
-    """
-
-    experiment: str
-    name: str
-    unit: str | None
-    times: F64
-    measured: F64
-    initial: F64
-    fitted: F64
-    sigma: F64
-    rms_initial: float
-    rms: float
-    relative_error: float
-
-
-@dataclass(frozen=True)
-class UnmodelledDelay:
-    """A delay that the residuals show and the problem does not have.
-
-    Parameters
-    ----------
-    experiment, output
-        Whose it is.
-    delay
-        By which the measured output comes later than the simulated one, s.
-    error
-        Standard error of `delay`, s.
-    step
-        Time between samples, s.
-    left
-        Part of the output's root mean square residual that is left with the delay.
-    """
-
-    experiment: str
-    output: str
-    delay: float
-    error: float
-    step: float
-    left: float
-
-
-@dataclass(frozen=True)
-class ResidualCheck:
-    """Whether the model explains the data.
-
-    Parameters
-    ----------
-    noise_ratio
-        Size of the residuals in relation to the given noise, 1 for a right model; NaN when the
-        noise is not given.
-    autocorrelation
-        Largest correlation of neighbouring residuals of an output, 0 for white noise.
-    delays
-        Delays that the residuals show and the problem does not have.
-    hiding_bounds
-        Parameters on bounds beyond which most of the residuals would be explained, as far as the
-        derivatives at the estimate tell.
-    """
-
-    noise_ratio: float
-    autocorrelation: float
-    delays: tuple[UnmodelledDelay, ...] = ()
-    hiding_bounds: tuple[str, ...] = ()
 
 
 EXCHANGE_TOLERANCE = 1e-9
@@ -397,6 +316,8 @@ class EstimationResult:
         Where those of the last Jacobian come from, by free parameter; empty without one.
     constraints
         At the estimate; of the last stage, where there are stages.
+    validation
+        On experiments that were not fitted; ``None`` without any.
     """
 
     status: Status
@@ -430,6 +351,7 @@ class EstimationResult:
     ended_by: Ending | None = None
     derivative_origins: Mapping[str, Origin] = field(default_factory=dict)
     constraints: tuple[ConstraintCheck, ...] = ()
+    validation: Validation | None = None
 
     @property
     def derivatives_by(self) -> str:

@@ -204,6 +204,10 @@ class Problem:
         than a start.
     frames
         Data in memory, by the names of files that `text` gives them.
+    validation
+        Experiments that are not fitted: they are simulated with the values that were found.
+    file_order
+        Names of all experiments as they follow each other in `text`.
     """
 
     fmu: Path
@@ -221,6 +225,8 @@ class Problem:
     kept: tuple[Constraint, ...] = ()
     preliminary: bool = False
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
+    validation: tuple[Experiment, ...] = ()
+    file_order: tuple[str, ...] = ()
 
     @classmethod
     def from_frames(
@@ -329,8 +335,13 @@ class Problem:
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key of the problem file, or of the argument in Python.
 
-        ``None`` where the problem was built of its parts.
+        ``None`` where the problem was built of its parts. Experiments are counted as in
+        :attr:`experiments`.
         """
+        if len(keys) > 1 and keys[0] == "experiments" and isinstance(keys[1], int):
+            name = self.experiments[keys[1]].name
+            if name in self.file_order:
+                keys = ("experiments", self.file_order.index(name), *keys[2:])
         if self.source is not None:
             if not keys or not self.text:
                 return Location(str(self.source))

@@ -47,6 +47,12 @@ def stage_of(
     known = [e.name for e in problem.experiments]
     chosen = known if experiments is None else list(experiments)
     for experiment in chosen:
+        if experiment in (e.name for e in problem.validation):
+            raise ProblemError(
+                f"stage '{name}' names the experiment '{experiment}', which is for validation only",
+                hint="leave it out of the stage, or change its 'role'",
+                key="experiments",
+            )
         if experiment not in known:
             raise ProblemError(
                 f"stage '{name}' names the experiment '{experiment}', which does not exist",
@@ -67,6 +73,7 @@ def stage_of(
         problem,
         parameters=tuple(q for q in parameters if q.experiments != () or q.name in acting),
         experiments=tuple(e for e in problem.experiments if e.name in chosen),
+        validation=(),
         stages=(),
         notes=(),
         constraints=(),

@@ -40,7 +40,9 @@ def validate_problem(
     ProblemError
         The first thing that is wrong.
     """
-    names = [e.name for e in problem.experiments]
+    everything = (*problem.experiments, *problem.validation)
+    names = [e.name for e in everything]
+    order = problem.file_order or tuple(names)
     if not problem.parameters or not problem.free:
         raise ProblemError(
             "no parameter is free: there is nothing to estimate",
@@ -50,11 +52,13 @@ def validate_problem(
     for parameter in problem.parameters:
         _check_values(parameter, where)
         _check_experiments(parameter, names, where)
+        _refuse_unfitted(problem, parameter, where)
     _refuse_twice([p.name for p in problem.parameters], "parameters")
     _refuse_twice(names, "experiments")
     _check_variables(problem, description, where)
     _check_references(problem, where)
-    for position, experiment in enumerate(problem.experiments):
+    for experiment in everything:
+        position = order.index(experiment.name)
         check_experiment(
             experiment, description, lambda *keys, i=position: where("experiments", i, *keys)
         )
@@ -79,7 +83,7 @@ def input_notes(problem: Problem, description: ModelDescription) -> tuple[Diagno
         Of its FMU.
     """
     notes = []
-    for e in problem.experiments:
+    for e in (*problem.experiments, *problem.validation):
         given = {*e.inputs, *e.start_values, *problem.start_values}
         for v in description.inputs:
             if v.name not in given:
@@ -161,9 +165,20 @@ def _check_experiments(p: Parameter, names: list[str], where: Where) -> None:
             )
 
 
+def _refuse_unfitted(problem: Problem, p: Parameter, where: Where) -> None:
+    if p.searched and p.experiments and problem.validation:
+        fitted = {e.name for e in problem.experiments}
+        if not fitted.intersection(p.experiments):
+            raise ProblemError(
+                f"'{p.name}' acts on experiments for validation only, which are not fitted",
+                location=where("parameters", p.name, "experiments"),
+                hint="write fixed = true, or let it act on an experiment that is fitted",
+            )
+
+
 def _check_variables(problem: Problem, description: ModelDescription, where: Where) -> None:
     """Refuse two parameters that set the same variable in the same experiment."""
-    for experiment in problem.experiments:
+    for experiment in (*problem.experiments, *problem.validation):
         setters: dict[str, str] = {}
         for p in problem.parameters:
             if p.variable is None or not p.acts_on(experiment.name):
@@ -203,7 +218,9 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
 
 def _check_references(problem: Problem, where: Where) -> None:
     """Check the names that the measurement model uses, and that each parameter has a use."""
-    used = check_declared([p.name for p in problem.parameters], problem.experiments, where)
+    everything = {e.name: e for e in (*problem.experiments, *problem.validation)}
+    ordered = [everything[n] for n in problem.file_order or everything]
+    used = check_declared([p.name for p in problem.parameters], ordered, where)
     used |= named_elsewhere(problem)
     for p in problem.parameters:
         if p.variable is None and p.expression is None and p.name not in used:

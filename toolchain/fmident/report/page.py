@@ -21,6 +21,7 @@ from fmident.report.sections.residuals import residuals_section
 from fmident.report.sections.run_facts import estimate_facts, run_section
 from fmident.report.sections.series import series_section
 from fmident.report.sections.stages import stages_section
+from fmident.report.sections.validation import validation_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
 
@@ -113,6 +114,7 @@ def render(
         ("series", lambda: series_section(result)),
         ("population", lambda: population_section(result)),
         ("fits", lambda: fits_section(result)),
+        ("validation", lambda: validation_section(result)),
         ("residuals", lambda: residuals_section(result)),
         ("iterations", lambda: iterations_section(result)),
         ("starts", lambda: starts_section(result)),

@@ -18,7 +18,7 @@ import numpy as np
 from fmident.report.contract import Reporter
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit, StageResult
+    from fmident.estimation.result import EstimationResult, OutputFit, ResidualCheck, StageResult
     from fmident.problem.model import Problem
 
 FILE_NAME = "result.json"
@@ -104,13 +104,13 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         "derivative_origins": {
             name: dataclasses.asdict(origin) for name, origin in result.derivative_origins.items()
         },
-        "residuals": None
-        if result.residuals is None
+        "residuals": _residuals(result.residuals),
+        "validation": None
+        if result.validation is None
         else {
-            "noise_ratio": result.residuals.noise_ratio,
-            "autocorrelation": result.residuals.autocorrelation,
-            "delays": [dataclasses.asdict(d) for d in result.residuals.delays],
-            "hiding_bounds": list(result.residuals.hiding_bounds),
+            "experiments": _experiments(result.validation.fits),
+            "residuals": _residuals(result.validation.residuals),
+            "failures": result.validation.failures,
         },
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "stages": [_stage(s) for s in result.stages],
@@ -122,6 +122,17 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
     }
     plain: dict[str, Any] = plain_json(content)
     return plain
+
+
+def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:
+    if check is None:
+        return None
+    return {
+        "noise_ratio": check.noise_ratio,
+        "autocorrelation": check.autocorrelation,
+        "delays": [dataclasses.asdict(d) for d in check.delays],
+        "hiding_bounds": list(check.hiding_bounds),
+    }
 
 
 def _stage(stage: StageResult) -> dict[str, Any]:
@@ -165,6 +176,8 @@ def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:
             "rms_initial": fit.rms_initial,
             "rms": fit.rms,
             "relative_error": fit.relative_error,
+            "nrmse": fit.nrmse,
+            "vaf": fit.vaf,
         }
     return list(found.values())
 

@@ -24,6 +24,7 @@ from fmident.estimation.result import (
     StageResult,
     StageUncertainty,
     UnmodelledDelay,
+    Validation,
 )
 from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
@@ -85,7 +86,7 @@ def read_result(path: Path) -> StoredResult:
 
 def _result(content: JsonTable) -> EstimationResult:
     judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
-    verified = content.maybe_table("derivatives")
+    verified, validated = content.maybe_table("derivatives"), content.maybe_table("validation")
     parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
     estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
     free = sum(e.searched for e in estimates)
@@ -127,14 +128,26 @@ def _result(content: JsonTable) -> EstimationResult:
         assumed_units=content.texts("assumed_units", []),
         derivatives=None if verified is None else _derivatives(verified),
         derivative_origins=_origins(content.table("derivative_origins", {})),
-        residuals=None
-        if seen is None
-        else ResidualCheck(
-            seen.number("noise_ratio"),
-            seen.number("autocorrelation"),
-            tuple(seen.each("delays", _delay, [])),
-            seen.texts("hiding_bounds", []),
-        ),
+        residuals=None if seen is None else _residuals(seen),
+        validation=None if validated is None else _validation(validated),
+    )
+
+
+def _residuals(stored: JsonTable) -> ResidualCheck:
+    return ResidualCheck(
+        stored.number("noise_ratio"),
+        stored.number("autocorrelation"),
+        tuple(stored.each("delays", _delay, [])),
+        stored.texts("hiding_bounds", []),
+    )
+
+
+def _validation(stored: JsonTable) -> Validation:
+    seen, failures = stored.maybe_table("residuals"), stored.table("failures", {})
+    return Validation(
+        tuple(fit for fits in stored.each("experiments", _fits) for fit in fits),
+        None if seen is None else _residuals(seen),
+        {name: failures.text(name) for name in failures.keys()},  # noqa: SIM118
     )
 
 
@@ -281,6 +294,8 @@ def _fit(experiment: str, name: str, stored: JsonTable) -> OutputFit:
         rms_initial=stored.number("rms_initial"),
         rms=stored.number("rms"),
         relative_error=stored.number("relative_error"),
+        nrmse=stored.number("nrmse", math.nan),
+        vaf=stored.number("vaf", math.nan),
     )
 
 

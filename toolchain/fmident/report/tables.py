@@ -1,4 +1,4 @@
-"""The result for spreadsheets: parameters, fit, history, series and population as CSV."""
+"""The result for spreadsheets: parameters, fit, validation, history, series, population as CSV."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 class CsvReporter(Reporter):
     """Writes the tables; series of online estimators and populations where there are any."""
 
-    summary = "parameters.csv, fit.csv, history.csv and, where there is any, series or population"
+    summary = "parameters.csv, fit.csv, history.csv and, if any, validation, series, population"
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
         result.parameters.to_csv(folder / "parameters.csv")
         fit_table(result.fits).to_csv(folder / "fit.csv", index=False, float_format="%.9g")
+        if result.validation is not None:
+            fit_table(result.validation.fits).to_csv(
+                folder / "validation.csv", index=False, float_format="%.9g"
+            )
         names = [e.name for e in result.estimates if e.searched]
         history_table(result.history, names).to_csv(folder / "history.csv", index=False)
         if result.series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -40,6 +41,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         _parameters(result, width),
         _stages(result, width),
         _fits(result, width),
+        _validation(result, width),
         "\n".join(wrap(text, width) for text in result.assumed_units),
         "\n".join(wrap(reason, width, "  - ") for reason in judgement.reasons),
         "\n".join(wrap(f"note: {note}", width) for note in result.notes),
@@ -208,6 +210,76 @@ def _fits(result: EstimationResult, width: int) -> str:
     text = narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["rms before"])
     left = len(result.fits) - len(rows)
     return f"{text}\n... and {left} more in result.json" if left else text
+
+
+VALIDATION_HEADER = [
+    "data",
+    "experiment",
+    "output",
+    "rms",
+    "unit",
+    "relative error",
+    "NRMSE",
+    "VAF",
+]
+
+
+def validation_rows(result: EstimationResult) -> list[list[str]]:
+    """Return one row per output of the fitted experiments, and of those for validation.
+
+    Parameters
+    ----------
+    result
+        With a validation; without one there are no rows.
+    """
+    if result.validation is None:
+        return []
+    both = (("fitted", result.fits), ("validation", result.validation.fits))
+    return [
+        [
+            kind,
+            f.experiment,
+            f.name,
+            plain(f.rms, 4),
+            unit_text(f.unit),
+            percent(f.relative_error),
+            plain(f.nrmse, 3),
+            percent(f.vaf),
+        ]
+        for kind, fits in both
+        for f in fits[:_MOST_FITS]
+    ]
+
+
+def residual_facts(result: EstimationResult) -> list[str]:
+    """Return what the residuals of fitted and validation experiments say, a sentence each."""
+    checks = [("fitted", result.residuals)]
+    if result.validation is not None:
+        checks.append(("validation", result.validation.residuals))
+    return [
+        f"residuals of {kind} experiments: "
+        + ("" if math.isnan(c.noise_ratio) else f"{plain(c.noise_ratio, 3)} times the noise, ")
+        + (
+            f"neighbours correlated by {c.autocorrelation:.2f}"
+            if c.autocorrelation > 0.0
+            else "white"
+        )
+        for kind, c in checks
+        if c is not None
+    ]
+
+
+def _validation(result: EstimationResult, width: int) -> str:
+    rows = validation_rows(result)
+    if result.validation is None:
+        return ""
+    align: list[Alignment] = ["<", "<", "<", ">", "<", ">", ">", ">"]
+    spare = ["relative error", "unit", "rms"]
+    text = narrow_table(VALIDATION_HEADER, rows, align, width, spare) if rows else ""
+    facts = residual_facts(result)
+    left = max(len(result.fits) - _MOST_FITS, 0) + max(len(result.validation.fits) - _MOST_FITS, 0)
+    more = [f"... and {left} more in result.json"] if left else []
+    return "\n".join([*([text] if text else []), *more, *(wrap(f, width) for f in facts)])
 
 
 def wrap(text: str, width: int, bullet: str = "") -> str:

@@ -33,6 +33,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     # A cost may be a stranger's, with more state than its options.
     cost = problem.cost
     written = {c.name: c.written for c in problem.constraints}
+    held_out = {e.name: e for e in problem.validation}
     state = cost if dataclasses.is_dataclass(cost) else None
     found: dict[str, Any] = _plain(
         {
@@ -45,6 +46,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
             "start": problem.start_values,
             "evaluation": deciding_what(problem.evaluation),
             **({"constraints": written} if written else {}),
+            **({"validation": held_out} if held_out else {}),
             "stages": {s.name: identity_of(s.problem) for s in problem.stages},
         }
     )

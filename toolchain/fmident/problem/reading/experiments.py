@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,27 @@ from fmident.problem.reading.outputs import (
     refuse_partial_sigma,
 )
 from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
+from fmident.problem.reading.roles import ROLES
 from fmident.problem.reading.sampling import Grid, Sampled, data_named_at, read_sampled
 from fmident.problem.reading.start_values import start_values, variable_of
 from fmident.toml_file import Section, Source, quoted
+
+
+@dataclass(frozen=True)
+class ReadExperiments:
+    """The experiments of a problem file.
+
+    Parameters
+    ----------
+    everything
+        All of them, as they follow each other in the file.
+    fitted, validation
+        Those that are fitted, and those that are not.
+    """
+
+    everything: tuple[Experiment, ...]
+    fitted: tuple[Experiment, ...]
+    validation: tuple[Experiment, ...]
 
 
 def read_experiments(
@@ -34,7 +53,7 @@ def read_experiments(
     *,
     held: bool = False,
     given: Collection[str] = (),
-) -> tuple[Experiment, ...]:
+) -> ReadExperiments:
     """Read all experiments.
 
     Parameters
@@ -61,8 +80,10 @@ def read_experiments(
         Anything that is wrong, with its place.
     """
     experiments: list[Experiment] = []
+    fitted: list[Experiment] = []
     for position, table in enumerate(tables):
         section = Section(source, ("experiments", position), table)
+        role = section.choice("role", ROLES, ROLES[0])
         experiment = _experiment(section, position, description, base, reader, held, given)
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
@@ -70,15 +91,25 @@ def read_experiments(
                 "name",
                 hint="give each a 'name' of its own",
             )
-        if experiments and _sigma_known(experiment) != _sigma_known(experiments[0]):
+        experiments.append(experiment)
+        if role == "validation":
+            continue
+        fitted.append(experiment)
+        if _sigma_known(experiment) != _sigma_known(fitted[0]):
             raise section.error(
-                f"sigma is given in one of the experiments '{experiments[0].name}' and"
+                f"sigma is given in one of the experiments '{fitted[0].name}' and"
                 f" '{experiment.name}', but not in the other",
                 "outputs",
                 hint="give the standard deviation of every output, or of none",
             )
-        experiments.append(experiment)
-    return balanced(experiments)
+    if not fitted:
+        raise source.error(
+            "all experiments are for validation: none is left to fit",
+            location=source.where(("experiments", 0, "role")),
+            hint="leave out 'role' of those that are to be fitted",
+        )
+    validation = tuple(e for e in experiments if all(e is not f for f in fitted))
+    return ReadExperiments(tuple(experiments), balanced(fitted), validation)
 
 
 def _sigma_known(experiment: Experiment) -> bool:

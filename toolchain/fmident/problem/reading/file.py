@@ -142,11 +142,13 @@ def read_problem(
         or (evaluation.interpolation == "auto" and not straight),
         given=shared,
     )
-    parameters, as_is = read_parameters(root, description, experiments)
+    parameters, as_is = read_parameters(root, description, experiments.everything)
     problem = Problem(
         fmu=fmu,
         parameters=parameters,
-        experiments=experiments,
+        experiments=experiments.fitted,
+        validation=experiments.validation,
+        file_order=tuple(e.name for e in experiments.everything),
         estimator=read_estimator(root),
         evaluation=evaluation,
         cost=read_cost(root, resolve_cost),
@@ -155,7 +157,7 @@ def read_problem(
         text=text,
         frames=frames or {},
     )
-    read = [note for e in experiments for note in e.notes]
+    read = [note for e in experiments.everything for note in e.notes]
     # What is said of a column of several experiments is said once.
     once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
     notes = (*reversed(once), *input_notes(problem, description))

@@ -177,6 +177,14 @@ def _from_file(
             "problem",
             hint="write them one after the other in this file",
         )
+    if own.validation:
+        raise section.error(
+            f"stage '{name}': the experiment '{own.validation[0].name}' of '{path}' is for"
+            " validation, which only the experiments of this file can be",
+            "problem",
+            hint="leave it out there; write it in this file if its FMU is the same",
+            code=Code.NOT_SUPPORTED,
+        )
     known = {q.name: q for q in problem.parameters}
     shared = [q for q in own.free if q.name in known]
     if not shared:

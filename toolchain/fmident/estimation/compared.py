@@ -1,0 +1,117 @@
+"""Measured against simulated, as parts of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fmident.arrays import F64
+
+
+@dataclass(frozen=True)
+class OutputFit:
+    """Measured against simulated for one output of one experiment.
+
+    Parameters
+    ----------
+    experiment, name, unit
+        Which output.
+    times, measured, initial, fitted
+        Shape (n,): as measured (NaN where missing), simulated at the initial and at the
+        final parameters, measurement model applied. With decimation, the decimated
+        signals.
+    sigma
+        Standard deviation used, shape (n,).
+    rms_initial, rms
+        Root mean square of the residual at the initial and at the final parameters.
+    relative_error
+        ``norm(measured - fitted) / norm(measured)``.
+    nrmse
+        Root mean square of the residual over the standard deviation of the measured values; 1 for
+        a model that gives their mean. NaN where they are constant.
+    vaf
+        Variance accounted for: ``1 - var(measured - fitted) / var(measured)``; NaN likewise.
+    """
+
+    experiment: str
+    name: str
+    unit: str | None
+    times: F64
+    measured: F64
+    initial: F64
+    fitted: F64
+    sigma: F64
+    rms_initial: float
+    rms: float
+    relative_error: float
+    nrmse: float = float("nan")
+    vaf: float = float("nan")
+
+
+@dataclass(frozen=True)
+class UnmodelledDelay:
+    """A delay that the residuals show and the problem does not have.
+
+    Parameters
+    ----------
+    experiment, output
+        Whose it is.
+    delay
+        By which the measured output comes later than the simulated one, s.
+    error
+        Standard error of `delay`, s.
+    step
+        Time between samples, s.
+    left
+        Part of the output's root mean square residual that is left with the delay.
+    """
+
+    experiment: str
+    output: str
+    delay: float
+    error: float
+    step: float
+    left: float
+
+
+@dataclass(frozen=True)
+class ResidualCheck:
+    """Whether the model explains the data.
+
+    Parameters
+    ----------
+    noise_ratio
+        Size of the residuals in relation to the given noise, 1 for a right model; NaN when the
+        noise is not given.
+    autocorrelation
+        Largest correlation of neighbouring residuals of an output, 0 for white noise.
+    delays
+        Delays that the residuals show and the problem does not have.
+    hiding_bounds
+        Parameters on bounds beyond which most of the residuals would be explained, as far as the
+        derivatives at the estimate tell.
+    """
+
+    noise_ratio: float
+    autocorrelation: float
+    delays: tuple[UnmodelledDelay, ...] = ()
+    hiding_bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What the estimate makes of experiments that were not fitted.
+
+    Parameters
+    ----------
+    fits
+        One per output and experiment.
+    residuals
+        Whether they look like the noise; ``None`` without fits.
+    failures
+        Experiments that could not be simulated, with the reason.
+    """
+
+    fits: tuple[OutputFit, ...]
+    residuals: ResidualCheck | None = None
+    failures: Mapping[str, str] = field(default_factory=dict)

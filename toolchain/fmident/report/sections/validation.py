@@ -1,0 +1,33 @@
+"""Experiments that were not fitted, beside those that were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident.report.charts.fits import fit_chart
+from fmident.report.sections.html import fragment
+from fmident.report.terminal import VALIDATION_HEADER, residual_facts, validation_rows
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
+
+_MOST_PLOTS = 24
+
+
+def validation_section(result: EstimationResult) -> str:
+    """Return a table of all outputs and a plot of each that was not fitted; empty without any."""
+    if result.validation is None:
+        return ""
+    drawn = result.validation.fits[:_MOST_PLOTS]
+    return fragment(
+        "validation",
+        header=VALIDATION_HEADER,
+        rows=validation_rows(result),
+        facts=residual_facts(result),
+        failures=result.validation.failures,
+        plots=[
+            (f.experiment, f.name, fit_chart(f, link=f"time of {f.experiment}").html())
+            for f in drawn
+        ],
+        left_out=len(result.validation.fits) - len(drawn),
+    )
