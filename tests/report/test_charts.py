@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, OutputFit
 from fmident.report.charts import Axis, Chart, Dots, Line, Panel
 from fmident.report.charts.columns import column_json
+from fmident.report.charts.diagnostics import diagnostics_chart
 from fmident.report.charts.fits import fit_chart
 from fmident.report.charts.histogram import histogram_chart
 from fmident.report.charts.iterations import cost_chart, path_chart, searches, starts_chart
@@ -174,3 +176,38 @@ def test_a_column_that_several_marks_use_is_kept_once(make_result: MakeResult) -
         [Line(fit.times, fit.fitted, "#000"), Line(fit.times, fit.initial, "#000")],
     )  # fmt: skip
     assert len(Chart([panel, panel], "").json()["data"]) == 3
+
+
+def test_residuals_are_compared_with_the_inputs_that_they_follow_most(
+    make_result: MakeResult,
+) -> None:
+    fit = make_result(2000).fits[0]
+    rng = np.random.default_rng(4)
+    cause, other = rng.standard_normal((2, 2000))
+    fit = replace(fit, measured=fit.fitted + 0.2 * cause)
+    inputs = {"other": other, "at rest": np.ones(2000), "cause": cause}
+    chart = diagnostics_chart(fit, inputs, 1)
+    assert chart is not None
+    titles = [p.title for p in chart.panels]
+    assert titles == [
+        "Histogram", "Quantiles", "Autocorrelation", "Spectrum", "With the input cause",
+    ]  # fmt: skip
+    json.dumps(chart.json(), allow_nan=False)
+    uneven = replace(fit, times=fit.times**1.1)
+    chart = diagnostics_chart(uneven, {}, 1)
+    assert chart is not None
+    assert [p.title for p in chart.panels] == titles[:3]
+    assert chart.panels[2].x.label == "lag (samples)"
+
+
+def test_quantiles_of_normal_residuals_lie_on_the_line(make_result: MakeResult) -> None:
+    fit = make_result(2000).fits[0]
+    noise = np.array([NormalDist().inv_cdf((k + 0.5) / 2000) for k in range(2000)])
+    chart = diagnostics_chart(replace(fit, measured=fit.fitted + fit.sigma * noise), {}, 0)
+    assert chart is not None
+    np.testing.assert_allclose(values(chart, 1, 1, "y"), values(chart, 1, 1, "x"), atol=1e-9)
+
+
+def test_few_residuals_have_no_diagnostics(make_result: MakeResult) -> None:
+    fit = make_result().fits[0]
+    assert diagnostics_chart(replace(fit, measured=np.full_like(fit.times, np.nan)), {}, 1) is None

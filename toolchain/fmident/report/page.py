@@ -12,6 +12,7 @@ from fmident.report.contract import Reporter, TakesSections
 from fmident.report.numbers import duration
 from fmident.report.sections.content import Section, Text
 from fmident.report.sections.correlation import correlation_section
+from fmident.report.sections.diagnostics import diagnostics_section
 from fmident.report.sections.fits import fits_section
 from fmident.report.sections.html import document
 from fmident.report.sections.iterations import iterations_section, starts_section
@@ -64,6 +65,7 @@ class HtmlReporter(Reporter, TakesSections):
             version=__version__,
             sections=self._sections,
             failed=failed,
+            problem=problem,
         )
         (folder / FILE_NAME).write_text(page, encoding="utf-8")
         for name, error in failed.items():
@@ -82,6 +84,7 @@ def render(
     source: str = "",
     sections: Sequence[Section] = (),
     failed: dict[str, Exception] | None = None,
+    problem: Problem | None = None,
 ) -> str:
     """Return the page.
 
@@ -100,6 +103,8 @@ def render(
     failed
         Takes the exception of each section that could not be made, by its name; the page then
         says so in its place. Without it, the first exception is raised.
+    problem
+        What was asked; its inputs are compared with the residuals.
     """
     judged = verdict(result)
     facts = [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
@@ -116,6 +121,7 @@ def render(
         ("fits", lambda: fits_section(result)),
         ("validation", lambda: validation_section(result)),
         ("residuals", lambda: residuals_section(result)),
+        ("residuals of each output", lambda: diagnostics_section(result, problem)),
         ("iterations", lambda: iterations_section(result)),
         ("starts", lambda: starts_section(result)),
         *((section.title, section.html) for section in sections),

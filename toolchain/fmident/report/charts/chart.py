@@ -114,8 +114,8 @@ class Bars:
     color: str
     name: str = ""
     alpha: float = 1.0
-    bottom: F64 | None = None
     hover: Hover = ()
+    extra: Mapping[str, F64 | Sequence[str]] = field(default_factory=dict)
     kind: ClassVar[str] = "bars"
 
 
@@ -178,7 +178,7 @@ _COLUMNS = {
     "line": ("x", "y"),
     "level": (),
     "band": ("x", "low", "high"),
-    "bars": ("left", "right", "top", "bottom"),
+    "bars": ("left", "right", "top"),
     "segments": ("x0", "y0", "x1", "y1"),
     "dots": ("x", "y"),
 }
@@ -280,10 +280,8 @@ def _mark(mark: Mark, stored: _Stored) -> dict[str, Any]:
         said["dash"] = [5, 3]
     columns: dict[str, Any] = {}
     for key in _COLUMNS[mark.kind]:
-        values = getattr(mark, key)
-        if values is None:
-            values = np.zeros_like(getattr(mark, "top"))  # noqa: B009
-        columns[key] = stored.names(values, is_place=key == "x" and mark.kind in ("line", "band"))
+        place = key == "x" and mark.kind in ("line", "band")
+        columns[key] = stored.names(getattr(mark, key), is_place=place)
     if isinstance(mark, Dots) and mark.values is not None:
         columns["color"] = stored.name(mark.values)
     texts: dict[str, list[str]] = {}

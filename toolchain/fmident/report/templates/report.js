@@ -266,7 +266,7 @@
       const field = name => ({field: name});
       let drawn;
       if (mark.kind === "bars") {
-        drawn = fig.quad(field("left"), field("right"), field("bottom"), field("top"), fill);
+        drawn = fig.quad(field("left"), field("right"), {value: 0}, field("top"), fill);
       } else if (mark.kind === "band") {
         drawn = fig.varea(field("x"), field("low"), field("high"),
           {source, fill_color: mark.color, fill_alpha: mark.alpha});

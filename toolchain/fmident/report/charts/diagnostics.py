@@ -1,0 +1,159 @@
+"""What the residuals of one output are like: distribution, correlation, spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.report.charts import colors
+from fmident.report.charts.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
+from fmident.report.charts.histogram import histogram_panel, whitened
+from fmident.report.charts.ranges import log_range, padded
+from fmident.statistics.correlations import (
+    Correlation,
+    autocorrelation,
+    cross_correlation,
+    spectrum,
+)
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import OutputFit
+
+_HEIGHT = 210
+_QUANTILES = 200
+_REGULAR = 1e-3
+
+
+def diagnostics_chart(fit: OutputFit, inputs: Mapping[str, F64], most_inputs: int) -> Chart | None:
+    """Return histogram, quantiles, autocorrelation, spectrum and correlation with each input.
+
+    Parameters
+    ----------
+    fit
+        One output of one experiment.
+    inputs
+        At the times of `fit`, shape (n,) each.
+    most_inputs
+        So many are drawn: those that are correlated most.
+
+    Returns
+    -------
+    Chart or None
+        ``None`` where there are too few residuals.
+    """
+    residuals = _scaled(fit)
+    finite = residuals[np.isfinite(residuals)]
+    if finite.size < 8:
+        return None
+    step = _step(fit.times)
+    shown = [
+        histogram_panel(finite, _HEIGHT, "Histogram"),
+        _quantiles(finite),
+        _correlated("Autocorrelation", autocorrelation(residuals), step, "lag"),
+        None if step is None else _spectrum(residuals, step),
+    ]
+    found = {name: cross_correlation(residuals, u) for name, u in inputs.items()}
+    varied = sorted(
+        ((name, c) for name, c in found.items() if c is not None),
+        key=lambda one: -float(np.max(np.abs(one[1].values)) / one[1].bound),
+    )
+    for name, correlation in varied[:most_inputs]:
+        shown.append(_correlated(f"With the input {name}", correlation, step, "input before by"))
+    panels = [panel for panel in shown if panel is not None]
+    words = f"Residuals of {fit.name} of {fit.experiment}: histogram, quantiles, correlation"
+    return Chart(panels, words, side_by_side=True)
+
+
+def _scaled(fit: OutputFit) -> F64:
+    found = whitened(fit)
+    if np.isfinite(found).any():
+        return found
+    # Without a standard deviation, their own size is what there is.
+    residual = fit.measured - fit.fitted
+    finite = residual[np.isfinite(residual)]
+    size = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+    return residual / size if size > 0.0 else residual
+
+
+def _step(times: F64) -> float | None:
+    """Return the time between samples where it is always the same."""
+    if times.size < 2:
+        return None
+    steps = np.diff(times)
+    step = float(np.mean(steps))
+    return step if float(np.max(np.abs(steps - step))) <= _REGULAR * step else None
+
+
+def _quantiles(values: F64) -> Panel:
+    ordered = np.sort(values)
+    # Evenly over the normal quantiles, so that the ends have as many dots as the middle.
+    normal = NormalDist()
+    reach = normal.inv_cdf((ordered.size - 0.5) / ordered.size)
+    places = np.linspace(-reach, reach, min(_QUANTILES, ordered.size))
+    shares = np.array([normal.cdf(z) for z in places])
+    index = np.clip(np.round(shares * ordered.size - 0.5), 0, ordered.size - 1).astype(np.intp)
+    seen = ordered[np.unique(index)]
+    theory = np.array([normal.inv_cdf((k + 0.5) / ordered.size) for k in np.unique(index)])
+    low, high = padded(float(min(seen[0], -reach)), float(max(seen[-1], reach)))
+    ends = np.array([-1.1 * reach, 1.1 * reach])
+    return Panel(
+        Axis(*padded(-reach, reach), "quantile of the standard normal"),
+        Axis(low, high, "residual / standard deviation"),
+        [
+            Line(ends, ends.copy(), colors.FITTED, "standard normal", width=1.2),
+            Dots(
+                theory, seen, colors.RESIDUAL, "residuals", size=4.5,
+                hover=[("normal", "x"), ("residual", "y")],
+            ),
+        ],
+        _HEIGHT,
+        "Quantiles",
+    )  # fmt: skip
+
+
+def _correlated(
+    title: str, found: Correlation | None, step: float | None, words: str
+) -> Panel | None:
+    if found is None:
+        return None
+    lags = found.lags * (step or 1.0)
+    half = 0.35 * (step or 1.0)
+    reach = max(1.15 * float(np.max(np.abs(found.values))), 1.6 * found.bound)
+    marks: list[Mark] = [
+        Bars(
+            lags - half, lags + half, found.values, colors.RESIDUAL, "correlation",
+            hover=[("lag", "lag"), ("correlation", "top")], extra={"lag": lags},
+        ),
+        *(
+            Level(level, colors.FITTED, "95 % of white noise", width=0.9, dashed=True)
+            for level in (-found.bound, found.bound)
+        ),
+    ]  # fmt: skip
+    unit = "s" if step is not None else "samples"
+    ends = padded(float(lags[0]), float(lags[-1]), 0.03)
+    return Panel(
+        Axis(*ends, f"{words} ({unit})"), Axis(-reach, reach, "correlation"), marks, _HEIGHT, title
+    )
+
+
+def _spectrum(residuals: F64, step: float) -> Panel | None:
+    found = spectrum(residuals, step)
+    if found is None or not np.all(found[1] > 0.0):
+        return None
+    frequencies, density = found
+    white = 2.0 * step
+    ends, log = log_range(np.append(density, white))
+    return Panel(
+        Axis(float(frequencies[0]), float(frequencies[-1]), "frequency (Hz)", log=True),
+        Axis(*ends, "power density (1/Hz)", log=log),
+        [
+            Level(white, colors.FITTED, "white noise", width=1.0, dashed=True),
+            Line(frequencies, density, colors.RESIDUAL, "density", width=1.3),
+        ],
+        _HEIGHT,
+        "Spectrum",
+    )
