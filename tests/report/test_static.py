@@ -18,8 +18,8 @@ from fmident.estimation.population import Generation
 from fmident.estimation.result import EstimationResult
 from fmident.report.result_json import JsonReporter
 from fmident.report.static import write_pictures
-from fmident.report.static.signals import with_signals
 from fmident.report.stored import read_result
+from fmident.report.stored.samples import with_signals
 from fmident.report.tables import CsvReporter
 
 pytestmark = [pytest.mark.slow, pytest.mark.draws]

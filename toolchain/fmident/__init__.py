@@ -15,18 +15,20 @@ from fmident._lazy import lazy_face
 from fmident._version import __version__
 
 if TYPE_CHECKING:
-    from fmident.api import build_class, check, estimate, load_problem, profile
+    from fmident.api import build_class, check, estimate, load_problem, load_result, profile
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
     from fmident.plugins import load_plugins
     from fmident.problem.model import Problem
+    from fmident.profiles import ProfileResult
 
 __all__ = [
     "EstimationResult",
     "FmidentError",
     "Fmu",
     "Problem",
+    "ProfileResult",
     "SimulationSetup",
     "Simulator",
     "__version__",
@@ -35,6 +37,7 @@ __all__ = [
     "estimate",
     "load_plugins",
     "load_problem",
+    "load_result",
     "open_fmu",
     "profile",
 ]
@@ -46,6 +49,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "Fmu": "fmu",
         "FmidentError": "errors",
         "Problem": "problem.model",
+        "ProfileResult": "profiles",
         "SimulationSetup": "fmu",
         "Simulator": "fmu",
         "build_class": "api",
@@ -53,6 +57,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "estimate": "api",
         "load_plugins": "plugins",
         "load_problem": "api",
+        "load_result": "api",
         "open_fmu": "fmu",
         "profile": "api",
     },

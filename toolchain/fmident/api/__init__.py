@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fmident.api.estimates import estimate
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
+    from fmident.api.results import load_result
     from fmident.api.wiring import Report, warn
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "design",
     "estimate",
     "load_problem",
+    "load_result",
     "profile",
     "warn",
 ]
@@ -40,6 +42,7 @@ __getattr__, __dir__ = lazy_face(
         "design": "designs",
         "estimate": "estimates",
         "load_problem": "problems",
+        "load_result": "results",
         "profile": "profiles",
         "warn": "wiring",
     },

@@ -12,6 +12,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.estimation.compared import OutputFit, ResidualCheck, UnmodelledDelay, Validation
 from fmident.estimation.contract import Ending, Iteration, Status
+from fmident.estimation.drawable import Drawable
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
@@ -262,7 +263,7 @@ class StageResult:
 
 
 @dataclass(frozen=True)
-class EstimationResult:
+class EstimationResult(Drawable):
     """Everything a run found.
 
     Parameters

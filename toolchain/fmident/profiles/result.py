@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from fmident._lazy import above
 from fmident.arrays import F64
 
 if TYPE_CHECKING:
@@ -190,6 +194,35 @@ class ProfileResult:
     seconds: float
     notes: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+
+    def plot_profile(
+        self, name: str | None = None, *, kind: Literal["tau", "rise"] = "tau", ax: Any = None
+    ) -> npt.NDArray[np.object_]:
+        """Draw profiles with Matplotlib.
+
+        Parameters
+        ----------
+        name
+            Of a parameter; all by default.
+        kind
+            ``"tau"``, or ``"rise"``: twice the rise of the cost over the variance.
+        ax
+            Axes to draw on, one for each profile; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,).
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            There is no profile of this name, or another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.results").plot_profile(
+            self, name, kind, ax
+        )
+        return drawn
 
     @property
     def intervals(self) -> pd.DataFrame:

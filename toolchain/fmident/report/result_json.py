@@ -1,7 +1,8 @@
 """``result.json``: the result for programs.
 
 JSON knows no NaN and no infinity; both are written as ``null``. A ``null`` standard
-error means that there is none, a ``null`` end of an interval that it is open.
+error means that there is none, a ``null`` end of an interval that it is open where
+``interval_known`` is true, else that there is no interval.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
                 "unit": e.unit,
                 "standard_error": e.standard_error,
                 "interval_95": list(e.interval_95),
+                "interval_known": not any(math.isnan(end) for end in e.interval_95),
                 "at_bound": e.at_bound,
                 "fixed": e.fixed,
                 "expression": e.expression,

@@ -64,17 +64,13 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
         top, bottom = panels[0], panels[1]
         bottom.sharex(top)
         top.tick_params(labelbottom=False)
-        _signals(top, fit, strips, _WIDE)
+        draw_signals(top, fit, strips, _WIDE)
         top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
-        residual = fit.measured - fit.fitted
-        _line(bottom, fit.times, residual, strips, style.RESIDUAL, "residual", width=0.6)
-        bottom.axhline(0.0, color=style.FITTED, linewidth=0.9, zorder=3)
-        _noise_band(bottom, fit)
-        bottom.set_ylabel(_label("residual", fit.unit))
+        draw_residual(bottom, fit, strips)
         if part is not None:
             begin, end = float(fit.times[part][0]), float(fit.times[part][-1])
             top.axvspan(begin, end, color=style.INITIAL, alpha=0.14, linewidth=0)
-            _signals(panels[2], _cut(fit, part), strips, _WIDER)
+            draw_signals(panels[2], _cut(fit, part), strips, _WIDER)
             panels[2].set_title("excerpt, shaded above", fontsize=9, color="#5b6673", loc="left")
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)
@@ -124,34 +120,38 @@ def cost_history(history: Sequence[Iteration]) -> bytes | None:
     lines = searches(history)
     if sum(len(costs) for costs in lines) < 2:
         return None
-    best = min(range(len(lines)), key=lambda k: min(lines[k]))
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
-        axes = figure.subplots()
-        for k, costs in enumerate(lines):
-            label = {best: "best start", int(best == 0): "other starts"}.get(k)
-            axes.plot(
-                costs,
-                color=style.FITTED if k == best else style.MEASURED,
-                linewidth=1.3 if k == best else 0.8,
-                marker="o" if k == best else None,
-                markersize=3.5,
-                zorder=3 if k == best else 2,
-                label=label,
-            )
-        lowest = min(min(costs) for costs in lines)
-        if lowest > 0.0:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
-            axes.yaxis.set_minor_formatter(NullFormatter())
-            if max(max(costs) for costs in lines) < 30.0 * lowest:
-                axes.yaxis.set_minor_formatter(lambda value, _: plain(value, 3))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("iteration" if len(lines) == 1 else "iteration of each start")
-        axes.set_ylabel("cost")
-        if len(lines) > 1:
-            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
+        draw_costs(figure.subplots(), lines)
         return style.svg_of(figure, "history")
+
+
+def draw_costs(axes: Axes, lines: Sequence[Sequence[float]]) -> None:
+    """Draw the cost over the iterations of each start; see :func:`searches`."""
+    best = min(range(len(lines)), key=lambda k: min(lines[k]))
+    for k, costs in enumerate(lines):
+        label = {best: "best start", int(best == 0): "other starts"}.get(k)
+        axes.plot(
+            costs,
+            color=style.FITTED if k == best else style.MEASURED,
+            linewidth=1.3 if k == best else 0.8,
+            marker="o" if k == best else None,
+            markersize=3.5,
+            zorder=3 if k == best else 2,
+            label=label,
+        )
+    lowest = min(min(costs) for costs in lines)
+    if lowest > 0.0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        if max(max(costs) for costs in lines) < 30.0 * lowest:
+            axes.yaxis.set_minor_formatter(lambda value, _: plain(value, 3))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("iteration" if len(lines) == 1 else "iteration of each start")
+    axes.set_ylabel("cost")
+    if len(lines) > 1:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
 
 
 def searches(history: Sequence[Iteration]) -> list[list[float]]:
@@ -221,13 +221,23 @@ def _line(
         )
 
 
-def _signals(axes: Axes, fit: OutputFit, strips: int, wide: float) -> None:
+def draw_residual(axes: Axes, fit: OutputFit, strips: int = 900) -> None:
+    """Draw the residual over time, and 1.96 standard deviations where they are constant."""
+    residual = fit.measured - fit.fitted
+    _line(axes, fit.times, residual, strips, style.RESIDUAL, "residual", width=0.6)
+    axes.axhline(0.0, color=style.FITTED, linewidth=0.9, zorder=3)
+    _noise_band(axes, fit)
+    axes.set_ylabel(_label("residual", fit.unit), parse_math=False)
+
+
+def draw_signals(axes: Axes, fit: OutputFit, strips: int = 900, wide: float = _WIDE) -> None:
+    """Draw measured, initial and fitted over time."""
     # Wider and paler than the fit, so that it shows on both sides of one that is good.
     _line(axes, fit.times, fit.measured, strips, style.MEASURED, "measured", width=wide)
     _line(axes, fit.times, fit.initial, strips, style.INITIAL, "initial", width=0.9, dashed=True)
     _line(axes, fit.times, fit.fitted, strips, style.FITTED, "fitted", width=1.1)
     _focus(axes, fit)
-    axes.set_ylabel(_label(fit.name, fit.unit))
+    axes.set_ylabel(_label(fit.name, fit.unit), parse_math=False)
     if fit.times.size > 1:
         axes.set_xlim(*_to_labels(axes, float(fit.times[0]), float(fit.times[-1])))
 

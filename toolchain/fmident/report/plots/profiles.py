@@ -68,11 +68,11 @@ def draw_profiles(result: ProfileResult, path: Path, kind: Kind = "tau") -> None
         for axes in panels[count:]:
             axes.set_axis_off()
         for axes, profile in zip(panels, result.profiles, strict=False):
-            _draw(axes, profile, result, kind)
+            draw_profile(axes, profile, result, kind)
             axes.set_title(
                 textwrap.fill(profile.verdict.text, _TITLE), fontsize=8.5, color="#5b6673"
             )
-        handles, labels = _legend(panels[:count])
+        handles, labels = legend_of(panels[:count])
         figure.legend(handles, labels, loc="outside upper center", ncols=5)
         style.write(figure, path)
 
@@ -82,14 +82,15 @@ def profile_svg(profile: ParameterProfile, result: ProfileResult) -> bytes:
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=(10.6, 3.2), layout="constrained")
         left, right = figure.subplots(1, 2)
-        _draw(left, profile, result, "tau")
-        _draw(right, profile, result, "rise")
-        handles, labels = _legend([left])
+        draw_profile(left, profile, result, "tau")
+        draw_profile(right, profile, result, "rise")
+        handles, labels = legend_of([left])
         figure.legend(handles, labels, loc="outside upper center", ncols=5)
         return style.svg_of(figure, f"profile/{profile.name}")
 
 
-def _draw(axes: Axes, profile: ParameterProfile, result: ProfileResult, kind: Kind) -> None:
+def draw_profile(axes: Axes, profile: ParameterProfile, result: ProfileResult, kind: Kind) -> None:
+    """Draw tau, or the rise of the cost, of one parameter."""
     critical = result.critical_tau
     low, high = _span(profile, critical)
     lowest, highest = _limits(profile, low, high)
@@ -184,10 +185,11 @@ def _scale(axes: Axes, profile: ParameterProfile, low: float, high: float) -> No
         axes.xaxis.set_major_locator(MaxNLocator(4 if longest < _LONG_LABEL else 3))
     axes.set_xlim(low, high)
     unit = unit_text(profile.unit)
-    axes.set_xlabel(f"{profile.name} ({unit})" if unit else profile.name)
+    name = f"{profile.name} ({unit})" if unit else profile.name
+    axes.set_xlabel(name, parse_math=False)
 
 
-def _legend(panels: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
+def legend_of(panels: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
     """Return each label of any panel once."""
     found: dict[str, Artist] = {}
     for axes in panels:

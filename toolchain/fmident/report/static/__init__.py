@@ -1,7 +1,4 @@
-"""The plots of a result as files for papers, made from its folder.
-
-``signals`` reads back what ``result.json`` does not hold, ``pictures`` draws.
-"""
+"""The plots of a result as files for papers, made from its folder."""
 
 from fmident.report.static.pictures import FORMATS, write_pictures
 

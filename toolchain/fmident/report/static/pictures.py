@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.errors import Code, EstimationError
-from fmident.report.static.signals import with_signals
+from fmident.report.stored.samples import with_signals
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult

@@ -224,6 +224,7 @@ def _plain(content: JsonTable, key: str) -> dict[str, Any]:
 
 def _estimate(name: str, stored: JsonTable) -> ParameterEstimate:
     open_ends = (-math.inf, math.inf)
+    known = stored.flag("interval_known", True)  # before, it was not written
     lower, upper = stored.pair("bounds", open_ends) if "bounds" in stored.keys() else open_ends  # noqa: SIM118
     return ParameterEstimate(
         name=name,
@@ -232,7 +233,7 @@ def _estimate(name: str, stored: JsonTable) -> ParameterEstimate:
         initial=stored.number("initial"),
         value=stored.number("value"),
         standard_error=stored.number("standard_error"),
-        interval_95=stored.pair("interval_95", open_ends),
+        interval_95=stored.pair("interval_95", open_ends if known else (math.nan, math.nan)),
         lower=lower,
         upper=upper,
         at_bound=stored.flag("at_bound"),

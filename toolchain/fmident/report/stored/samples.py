@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 
+_TEXTS = ("experiment", "output", "stage", "flag")
+"""Columns that hold no numbers."""
+
 _COUNTS = ("iteration", "stage", "cost", "simulations", "jacobians", "seconds")
 
 
-def with_signals(result: EstimationResult, folder: Path) -> EstimationResult:
+def with_signals(
+    result: EstimationResult, folder: Path, *, required: bool = True
+) -> EstimationResult:
     """Return a stored result with what is in the tables beside it.
 
     Parameters
@@ -35,6 +40,9 @@ def with_signals(result: EstimationResult, folder: Path) -> EstimationResult:
         From ``result.json``.
     folder
         That holds it.
+    required
+        Whether the tables that every result has must be there; else what is in a missing one is
+        left out.
 
     Raises
     ------
@@ -42,10 +50,17 @@ def with_signals(result: EstimationResult, folder: Path) -> EstimationResult:
         A table is missing that every result has, or is none that fmident wrote.
     """
     names = [e.name for e in result.estimates if e.searched]
-    history = _read(folder / "history.csv", lambda t: _history(t, names), required=True)
+    history = _read(folder / "history.csv", lambda t: _history(t, names), required=required)
+    fits = _read(folder / "fit.csv", lambda t: _fits(t, result.fits), required=required)
+    held_out = result.validation
+    if held_out is not None:
+        own = held_out.fits
+        found = _read(folder / "validation.csv", lambda t: _fits(t, own), required=required)
+        held_out = held_out if found is None else dataclasses.replace(held_out, fits=found)
     return dataclasses.replace(
         result,
-        fits=_read(folder / "fit.csv", lambda t: _fits(t, result), required=True) or (),
+        fits=result.fits if fits is None else fits,
+        validation=held_out,
         history=history or (),
         generations=_read(folder / "population.csv", lambda t: _generations(t, names)) or (),
         series=_read(folder / "series.csv", lambda t: _series(t, result)) or (),
@@ -66,8 +81,10 @@ def _read(
             code=Code.UNKNOWN_NAME,
         )
     try:
-        # A name such as "NA" is a name.
-        table = pd.read_csv(file, keep_default_na=False, na_values=["", "nan"])
+        # A name such as "NA" or "1" is a name, not a gap or a number.
+        table = pd.read_csv(file, keep_default_na=False, dtype=str)
+        for column in [c for c in table.columns if c not in _TEXTS]:
+            table[column] = table[column].replace("", "nan").astype(np.float64)
         return convert(table)
     except (OSError, ValueError, KeyError, TypeError, pd.errors.ParserError) as error:
         raise EstimationError(
@@ -82,10 +99,10 @@ def _column(table: pd.DataFrame, name: str) -> F64:
     return found
 
 
-def _fits(table: pd.DataFrame, result: EstimationResult) -> tuple[OutputFit, ...]:
+def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ...]:
     groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
     found = []
-    for fit in result.fits:
+    for fit in fits:
         rows = groups[fit.experiment, fit.name]
         found.append(
             dataclasses.replace(
@@ -106,7 +123,7 @@ def _history(table: pd.DataFrame, names: Sequence[str]) -> tuple[Iteration, ...]
     parameters = _points(table, names)
     known = {*_COUNTS, *(f"p:{n}" for n in names)}
     details = {str(c): _column(table, c) for c in table.columns if c not in known}
-    stages = table["stage"].astype(str).tolist() if "stage" in table else [""] * len(table)
+    stages = table["stage"].tolist() if "stage" in table else [""] * len(table)
     cost, seconds = _column(table, "cost"), _column(table, "seconds")
     counts = {c: _column(table, c).astype(int) for c in ("iteration", "simulations", "jacobians")}
     return tuple(
@@ -145,7 +162,7 @@ def _series(table: pd.DataFrame, result: EstimationResult) -> tuple[TimeSeriesEs
     names = [e.name for e in searched]
     found = []
     for experiment, rows in table.groupby("experiment", sort=False):
-        flags = [FLAGS.index(f) for f in rows["flag"].fillna("")]
+        flags = [FLAGS.index(f) for f in rows["flag"]]
         found.append(
             TimeSeriesEstimate(
                 str(experiment),

@@ -1,0 +1,155 @@
+"""A result that is read back is the one that was written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fmident
+from fmident.errors import FmidentError
+from fmident.estimation.population import Generation
+from fmident.estimation.result import EstimationResult, Validation
+from fmident.problem.model import Problem
+from fmident.report.profile_folder import profiles_json
+from fmident.report.result_json import JsonReporter
+from fmident.report.tables import CsvReporter
+
+from ..report import conftest
+from ..report.test_profiles import NONE, bound, profile, reached
+from ..report.test_profiles import result as profile_result
+
+MakeResult = Callable[..., EstimationResult]
+
+make_result, problem = conftest.make_result, conftest.problem
+
+
+def same(one: Any, other: Any, place: str = "") -> None:
+    """Compare to nine digits, dataclass by dataclass; NaN is NaN."""
+    if dataclasses.is_dataclass(one):
+        assert type(one) is type(other), place
+        for field in dataclasses.fields(one):
+            name = f"{place}.{field.name}"
+            same(getattr(one, field.name), getattr(other, field.name), name)
+    elif isinstance(one, (tuple, list)):
+        assert len(one) == len(other), place
+        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+            same(a, b, f"{place}[{number}]")
+    elif isinstance(one, (float, np.ndarray)):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8, err_msg=place)
+    else:
+        assert one == other, place
+
+
+def written(result: EstimationResult, problem: Problem, folder: Path) -> Path:
+    folder.mkdir()
+    for reporter in (JsonReporter(), CsvReporter()):
+        reporter.write(result, problem, folder)
+    return folder
+
+
+def test_an_estimation_comes_back(
+    make_result: MakeResult,
+    problem: Problem,
+    tmp_path: Path,
+) -> None:
+    result = make_result()
+    result = dataclasses.replace(
+        result,
+        # Names that a reader of tables takes for gaps and numbers.
+        fits=(
+            dataclasses.replace(result.fits[0], experiment="NA", name="1"),
+            dataclasses.replace(result.fits[1], experiment="NA", name="nan"),
+        ),
+        history=tuple(
+            dataclasses.replace(i, details={"radius": 1.0 + i.number}, stage="all")
+            for i in result.history
+        ),
+        validation=Validation((dataclasses.replace(result.fits[0], experiment="1e3"),)),
+        generations=(
+            Generation.of(np.ones((1, 3)), np.array([2.0]), "all"),
+            Generation.of(np.full((2, 3), 3.0), np.array([math.inf, 1.5]), "all"),
+        ),
+    )
+    folder = written(result, problem, tmp_path / "result")
+    for place in (folder, str(folder), folder / "result.json"):
+        found = fmident.load_result(place)
+        same(dataclasses.replace(result, fmu_path=None), found)
+
+
+def test_a_result_without_tables_has_no_samples(
+    make_result: MakeResult,
+    problem: Problem,
+    tmp_path: Path,
+) -> None:
+    folder = written(make_result(), problem, tmp_path / "result")
+    for name in ("fit.csv", "history.csv"):
+        (folder / name).unlink()
+    found = fmident.load_result(folder)
+    assert isinstance(found, EstimationResult)
+    assert found.values == make_result().values
+    with pytest.raises(FmidentError, match="no samples"):
+        found.plot_fit()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("fit.csv", "experiment,output\ncycle,tau[1]\n"),
+        ("fit.csv", ""),
+        ("history.csv", "iteration,cost,simulations,jacobians,seconds\n0,1,1,1,1\n"),
+        ("history.csv", "iteration,cost\n0,much\n"),
+        ("history.csv", "\x00\xff"),
+    ],
+)
+def test_a_table_that_somebody_changed_is_named(
+    make_result: MakeResult,
+    problem: Problem,
+    tmp_path: Path,
+    name: str,
+    content: str,
+) -> None:
+    folder = written(make_result(), problem, tmp_path / "result")
+    (folder / name).write_bytes(content.encode("latin-1"))
+    with pytest.raises(FmidentError, match="is not a table of fmident") as caught:
+        fmident.load_result(folder)
+    assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        profile(reached(1.0), reached(3.5)),
+        profile(bound(0.0, 1.0, -1), reached(3.0), NONE, log=True),
+        dataclasses.replace(
+            profile(reached(1.0), reached(3.0)), bounds=(2.0, 9.0), linearised=(math.nan, math.nan)
+        ),
+    ],
+    ids=["closed", "open", "at a bound"],
+)
+def test_profiles_come_back(tmp_path: Path, one: Any) -> None:
+    result = profile_result(one, settings={"level": 0.95}, notes=("a note",))
+    file = tmp_path / "profiles.json"
+    file.write_text(json.dumps(profiles_json(result, "1")))
+    for place in (tmp_path, file):
+        same(result, fmident.load_result(place))
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"status": "complete"}'])
+def test_a_broken_file_of_profiles_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "profiles.json").write_bytes(content)
+    with pytest.raises(FmidentError, match="is not a file of profiles"):
+        fmident.load_result(tmp_path)
+
+
+def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FmidentError, match=r"neither .*result\.json' nor .*profiles\.json"):
+        fmident.load_result(tmp_path)
+    with pytest.raises(FmidentError, match=r"there is no .*absent"):
+        fmident.load_result(tmp_path / "absent")

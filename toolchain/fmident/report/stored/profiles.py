@@ -1,0 +1,125 @@
+"""Profiles, from their ``profiles.json``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import cast, get_args
+
+import numpy as np
+
+from fmident._json import JsonTable, loads_json
+from fmident.errors import Code, EstimationError
+from fmident.profiles.result import (
+    Outcome,
+    ParameterProfile,
+    ProfileEnd,
+    ProfilePoint,
+    ProfileResult,
+    ProfileVerdict,
+    Status,
+    VerdictKind,
+)
+
+_OPEN = (-math.inf, math.inf)
+
+
+def read_profiles(file: Path) -> ProfileResult:
+    """Read a ``profiles.json``.
+
+    Parameters
+    ----------
+    file
+        The file.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        It cannot be read, or was not written by fmident.
+    """
+    try:
+        return _result(JsonTable(loads_json(file.read_text(encoding="utf-8"))))
+    except OSError as error:
+        raise EstimationError(
+            f"'{file}' cannot be read: {error.strerror or error}", code=Code.UNUSABLE_FILE
+        ) from None
+    except ValueError as error:  # also bytes that are not UTF-8
+        raise EstimationError(
+            f"'{file}' is not a file of profiles: {error}",
+            hint="give the folder that 'fmident profile' wrote",
+            code=Code.UNUSABLE_FILE,
+        ) from None
+
+
+def _result(content: JsonTable) -> ProfileResult:
+    profiles = content.table("profiles")
+    return ProfileResult(
+        status=cast(Status, _word(content, "status", get_args(Status))),
+        level=content.number("level"),
+        critical_tau=content.number("critical_tau"),
+        threshold=content.number("threshold"),
+        sigma_known=content.flag("sigma_known"),
+        variance=content.number("residual_variance"),
+        freedom=content.count("degrees_of_freedom"),
+        cost=content.number("cost"),
+        parameters=content.named_numbers("estimate"),
+        profiles=tuple(_profile(n, profiles.table(n)) for n in profiles.keys()),  # noqa: SIM118
+        simulations=content.count("simulations"),
+        jacobians=content.count("jacobians"),
+        seconds=content.number("wall_time_s"),
+        notes=content.texts("notes"),
+        settings=content.table("settings").values(),
+    )
+
+
+def _word(content: JsonTable, key: str, known: tuple[str, ...]) -> str:
+    word = content.text(key)
+    if word not in known:
+        raise ValueError(f"'{key}' is '{word}', none of {', '.join(known)}")
+    return word
+
+
+def _profile(name: str, stored: JsonTable) -> ParameterProfile:
+    value, bounds = stored.number("value"), stored.pair("bounds", _OPEN)
+    # JSON has one null for both: on a bound there is no interval, elsewhere it is open.
+    nothing = (math.nan, math.nan) if value in bounds else _OPEN
+    return ParameterProfile(
+        name=name,
+        unit=stored.maybe_text("unit"),
+        log=stored.flag("log"),
+        value=value,
+        bounds=bounds,
+        standard_error=stored.number("standard_error"),
+        linearised=stored.pair("linearised", nothing),
+        points=tuple(stored.each("points", _point)),
+        lower=_end(stored, "lower", 0),
+        upper=_end(stored, "upper", 1),
+        verdict=ProfileVerdict(
+            cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
+            stored.text("verdict_text"),
+        ),
+    )
+
+
+def _end(stored: JsonTable, key: str, side: int) -> ProfileEnd:
+    end = stored.table(key)
+    outcome = cast(Outcome, _word(end, "outcome", get_args(Outcome)))
+    missing = _OPEN if outcome in ("bound", "reach") else (math.nan, math.nan)
+    return ProfileEnd(
+        outcome,
+        stored.pair("interval", missing)[side],
+        end.number("reached"),
+        end.number("largest_tau"),
+        end.text("reason"),
+    )
+
+
+def _point(stored: JsonTable) -> ProfilePoint:
+    return ProfilePoint(
+        stored.number("value"),
+        np.array(stored.numbers("parameters")),
+        stored.number("cost"),
+        stored.number("tau"),
+        stored.number("slope"),
+        stored.flag("converged"),
+    )
