@@ -36,7 +36,7 @@ from fmident.errors import CompilationError, FmidentError, shown
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor", "plot-cost", "profile", "init", "data",
+    "doctor", "plot-cost", "profile", "init", "data", "compare",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
