@@ -12,6 +12,8 @@ import pytest
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
+from fmident.estimation.online.series import TimeSeriesEstimate
+from fmident.estimation.population import Generation
 from fmident.estimation.result import EstimationResult, OutputFit
 from fmident.report.charts import Axis, Chart, Dots, Line, Panel
 from fmident.report.charts.columns import column_json
@@ -19,6 +21,8 @@ from fmident.report.charts.diagnostics import diagnostics_chart
 from fmident.report.charts.fits import fit_chart
 from fmident.report.charts.histogram import histogram_chart
 from fmident.report.charts.iterations import cost_chart, path_chart, searches, starts_chart
+from fmident.report.charts.population import generations_chart, pairs_chart
+from fmident.report.charts.series import series_chart
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -211,3 +215,52 @@ def test_quantiles_of_normal_residuals_lie_on_the_line(make_result: MakeResult) 
 def test_few_residuals_have_no_diagnostics(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
     assert diagnostics_chart(replace(fit, measured=np.full_like(fit.times, np.nan)), {}, 1) is None
+
+
+def test_every_vector_has_its_place_and_its_cost(make_result: MakeResult) -> None:
+    rng = np.random.default_rng(2)
+    costs = np.append(np.inf, rng.lognormal(size=40))
+    generations = [Generation.of(rng.standard_normal((41, 3)), costs)]
+    free = [e for e in make_result().estimates if e.searched]
+    found = pairs_chart(generations, free)
+    assert found is not None
+    chart, words = found
+    labels = [(p.x.label, p.y.label) for p in chart.panels]
+    assert labels == [
+        ("mass (kg)", "friction (N.s/m)"),
+        ("mass (kg)", "offset (N)"),
+        ("friction (N.s/m)", "offset (N)"),
+    ]
+    assert [m.name for m in chart.panels[0].marks] == ["failed", "simulated", "initial", "result"]
+    order = np.argsort(-costs[1:], kind="stable") + 1
+    np.testing.assert_allclose(values(chart, 1, 1, "y"), generations[0].points[order, 2])
+    np.testing.assert_allclose(values(chart, 1, 1, "cost"), costs[order])
+    assert "Dark" in words
+    assert chart.json() == pairs_chart(generations, free)[0].json()  # type: ignore[index]
+    failed = [Generation.of(np.zeros((2, 3)), np.full(2, np.inf))]
+    assert pairs_chart(failed, free) is None
+
+
+def test_the_best_of_the_generations_never_gets_worse() -> None:
+    costs = [[9.0, 5.0], [np.inf, 7.0], [3.0, np.inf]]
+    generations = [Generation.of(np.zeros((2, 1)), np.array(c)) for c in costs]
+    chart = generations_chart(generations)
+    assert chart is not None
+    np.testing.assert_array_equal(values(chart, 0, 2), [5.0, 5.0, 3.0])
+    assert generations_chart(generations[:1]) is None
+    nothing = [Generation.of(np.zeros((1, 1)), np.array([np.inf]))] * 2
+    json.dumps(generations_chart(nothing).json(), allow_nan=False)  # type: ignore[union-attr]
+
+
+def test_series_of_a_parameter_of_another_experiment_are_left_empty() -> None:
+    times = np.linspace(0.0, 1.0, 200)
+    both = np.column_stack([np.ones(200), np.full(200, np.nan)])
+    flags = np.zeros(200, dtype=np.uint8)
+    series = TimeSeriesEstimate("cycle", ("k", "d"), ("N/m", None), times, both, 0.1 * both, flags)
+    chart = series_chart(series, np.array([1.0, 2.0]))
+    json.dumps(chart.json(), allow_nan=False)
+    assert [p.y.label for p in chart.panels] == ["k (N/m)", "d"]
+    # With the time axes of the fits of this experiment.
+    assert {p.x.link for p in chart.panels} == {"time of cycle"}
+    low, high = chart.panels[1].y.low, chart.panels[1].y.high
+    assert low < 2.0 < high

@@ -11,7 +11,8 @@ import pytest
 
 from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult, tau_curve
 from fmident.profiles.verdict import judge
-from fmident.report.plots.profiles import draw_profiles, profile_svg
+from fmident.report.charts.profiles import profile_chart
+from fmident.report.plots.profiles import draw_profiles
 from fmident.report.profile_folder import profiles_json
 from fmident.report.profile_text import interval_text, profile_summary
 
@@ -99,7 +100,9 @@ def test_verdicts(
         whole = result(made)
         for style in ("tau", "rise"):
             draw_profiles(whole, tmp_path / f"{style}.png", style)  # type: ignore[arg-type]
-        assert profile_svg(made, whole).startswith(b"<?xml")
+        chart = profile_chart(made, whole)
+        json.dumps(chart.json(), allow_nan=False)
+        assert len(chart.panels) == 2
         text = json.dumps(profiles_json(whole, "1"), allow_nan=False)
         assert json.loads(text)["profiles"]["stiffness"]["verdict"] == kind
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,60 +14,26 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from fmident.arrays import F64
 from fmident.estimation.population import Generation
+from fmident.report.charts.population import (
+    MOST_PARAMETERS,
+    by_stage,
+    color_limits,
+    has_log_axis,
+    quantiles,
+    thinned,
+)
 from fmident.report.numbers import plain
 from fmident.report.plots import style
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, ParameterEstimate
+    from fmident.estimation.result import ParameterEstimate
 
-MOST_PARAMETERS = 6
-"""So many are drawn over pairs; more would be too small to read."""
+__all__ = ["MOST_PARAMETERS", "by_stage", "generations_plot", "has_log_axis", "pairs_plot"]
 
 _WIDTH, _HEIGHT, _PANEL = 10.6, 3.1, 2.1
 _MOST_DRAWN = 20_000
 _DOTS_PER_INCH = 130
-_WIDE_RANGE = 100.0
 _COLORS = "viridis_r"
-
-
-def by_stage(
-    result: EstimationResult,
-) -> list[tuple[str, list[Generation], list[ParameterEstimate]]]:
-    """Return the generations of each stage and the parameters that it searched.
-
-    Stages minimise different costs, which have no scale in common. Without stages there is one
-    group, whose name is empty.
-
-    Returns
-    -------
-    list
-        Name of the stage, its generations with the columns of the searched parameters only, and
-        these parameters from the first vector of the stage to its result.
-    """
-    free = [e for e in result.estimates if e.searched]
-    found = {s.name: s.parameters for s in result.stages}
-    groups: list[tuple[str, list[Generation], list[ParameterEstimate]]] = []
-    for stage in dict.fromkeys(g.stage for g in result.generations):
-        own = [g for g in result.generations if g.stage == stage]
-        if not stage:
-            groups.append((stage, own, free))
-            continue
-        columns = [k for k, e in enumerate(free) if e.name in found[stage]]
-        kept = [Generation.of(g.points[:, columns], g.costs, stage) for g in own]
-        points = np.vstack([g.points for g in kept])
-        searched = [
-            # The bounds are those of the last stage that searched it; another may have had wider.
-            dataclasses.replace(
-                free[k],
-                initial=float(points[0, j]),
-                value=found[stage][free[k].name],
-                lower=min(free[k].lower, float(points[:, j].min())),
-                upper=max(free[k].upper, float(points[:, j].max())),
-            )
-            for j, k in enumerate(columns)
-        ]
-        groups.append((stage, kept, searched))
-    return groups
 
 
 def generations_plot(generations: Sequence[Generation]) -> bytes | None:
@@ -87,7 +52,7 @@ def generations_plot(generations: Sequence[Generation]) -> bytes | None:
     if len(generations) < 2:
         return None
     numbers = np.arange(len(generations))
-    rows = np.array([_quantiles(g.costs) for g in generations])
+    rows = np.array([quantiles(g.costs) for g in generations])
     lowest = [np.min(g.costs, initial=np.inf) for g in generations]
     best = np.minimum.accumulate(np.array(lowest))
     with mpl.rc_context(style.STYLE):
@@ -131,7 +96,7 @@ def pairs_plot(
     costs = np.concatenate([g.costs for g in generations])
     if not bool(np.isfinite(costs).any()) or not parameters:
         return None
-    points, costs = _thinned(points, costs)
+    points, costs = thinned(points, costs, _MOST_DRAWN)
     shown = list(parameters[:MOST_PARAMETERS])
     with mpl.rc_context(style.STYLE):
         if len(shown) == 1:
@@ -165,20 +130,6 @@ def pairs_plot(
         return style.svg_of(figure, "pairs")
 
 
-def has_log_axis(parameter: ParameterEstimate) -> bool:
-    """Return whether the bounds of a parameter span so much that only a logarithm shows it."""
-    low, high = parameter.lower, parameter.upper
-    return bool(low > 0.0 and np.isfinite(high) and high >= _WIDE_RANGE * low)
-
-
-def _quantiles(costs: F64) -> F64:
-    finite = costs[np.isfinite(costs)]
-    if finite.size == 0:
-        return np.full(3, np.nan)
-    found: F64 = np.quantile(finite, [0.05, 0.5, 0.95])
-    return found
-
-
 def _log_when_positive(axes: Axes, values: F64) -> None:
     finite = values[np.isfinite(values)]
     if finite.size and float(finite.min()) > 0.0:
@@ -187,27 +138,12 @@ def _log_when_positive(axes: Axes, values: F64) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _thinned(points: F64, costs: F64) -> tuple[F64, F64]:
-    """Return vectors so that good ones are drawn over bad ones, and not too many."""
-    order = np.argsort(-costs, kind="stable")
-    points, costs = points[order], costs[order]
-    if costs.size > _MOST_DRAWN:
-        keep = np.unique(np.linspace(0, costs.size - 1, _MOST_DRAWN).astype(np.intp))
-        points, costs = points[keep], costs[keep]
-    return points, costs
-
-
 def _norm(costs: F64) -> Normalize:
     """Return the scale of colours: logarithmic when it can be."""
-    finite = costs[np.isfinite(costs)]
-    low, high = float(finite.min()), float(np.quantile(finite, 0.98))
-    if low > 0.0 and high > low:
-        # What lies many decades below differs in no way that matters here.
-        return LogNorm(max(low, 1e-8 * high), high)
-    positive = finite[finite > 0.0]
-    if positive.size and high > 0.0:
-        return LogNorm(max(float(positive.min()), 1e-8 * high), high, clip=True)
-    return Normalize(low, high if high > low else low + 1.0)
+    low, high = color_limits(costs)
+    if low > 0.0:
+        return LogNorm(low, high, clip=bool(np.min(costs) <= 0.0))
+    return Normalize(low, high)
 
 
 def _scatter(axes: Axes, points: F64, costs: F64, norm: Normalize) -> Any:

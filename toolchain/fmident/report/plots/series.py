@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmident.arrays import F64
+from fmident.report.charts.series import series_range
 from fmident.report.plots import style
 
 if TYPE_CHECKING:
@@ -55,11 +55,6 @@ def _draw(axes: Axes, series: TimeSeriesEstimate, j: int, final: float) -> None:
     axes.axhline(final, color=style.INITIAL, linewidth=0.9, linestyle="--")
     unit = series.units[j]
     axes.set_ylabel(f"{series.names[j]} ({unit})" if unit else series.names[j])
-    good = series.values[series.good, j]
-    good = good[np.isfinite(good)]  # none for a parameter of other experiments
-    if good.size:
-        # Near singular windows the estimates go far: show where nine tenths of them lie.
-        low, high = (float(x) for x in np.quantile(good, [0.05, 0.95]))
-        low, high = min(low, final), max(high, final)
-        pad = 0.4 * (high - low) or 0.05 * abs(final) or 1.0
-        axes.set_ylim(low - pad, high + pad)
+    shown = series_range(series, j, final)
+    if shown is not None:
+        axes.set_ylim(*shown)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fmident.report.charts.profiles import profile_chart
 from fmident.report.profile_text import percent_text, texts_of, threshold_text
-from fmident.report.sections.html import fragment, image_of
+from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
     from fmident.profiles import ProfileResult
@@ -23,7 +24,5 @@ def intervals_section(result: ProfileResult) -> str:
 
 def profiles_section(result: ProfileResult) -> str:
     """Return one picture for each profile."""
-    from fmident.report.plots.profiles import profile_svg
-
-    pictures = [(texts_of(p), image_of(profile_svg(p, result))) for p in result.profiles]
+    pictures = [(texts_of(p), profile_chart(p, result).html()) for p in result.profiles]
     return fragment("profiles", level=percent_text(result.level), pictures=pictures)

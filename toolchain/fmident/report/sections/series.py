@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.sections.html import fragment, image_of
+from fmident.report.charts.series import series_chart
+from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
@@ -18,8 +19,6 @@ def series_section(result: EstimationResult) -> str:
     """Return one plot for each experiment; empty where there is no series."""
     if not result.series:
         return ""
-    from fmident.report.plots.series import series_plot
-
     final = np.array([e.value for e in result.estimates if e.searched])
-    plots = [(s.experiment, image_of(series_plot(s, final))) for s in result.series[:_MOST]]
+    plots = [(s.experiment, series_chart(s, final).html()) for s in result.series[:_MOST]]
     return fragment("series", series=plots)

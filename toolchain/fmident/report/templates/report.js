@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts of the page: each is a <figure class="chart"> whose JSON says what it shows (see
+// Draws the charts of the page: each is a figure of the class "chart" whose JSON says what it shows (see
 // charts/chart.py). Long lines are drawn through the smallest and the largest sample of each pixel;
 // zooming in brings the samples themselves.
 (() => {

@@ -1,0 +1,233 @@
+"""Population methods: cost over the generations, evaluated vectors over pairs of parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.estimation.population import Generation
+from fmident.report.charts import colors
+from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
+from fmident.report.charts.fits import with_unit
+from fmident.report.charts.ranges import log_range, padded
+from fmident.report.numbers import plain
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
+
+MOST_PARAMETERS = 6
+"""So many are drawn over pairs; more would be too small to read."""
+
+_HEIGHT, _PAIR = 250, 280
+_MOST_DRAWN = 5000
+_WIDE_RANGE = 100.0
+_FAILED = "#c9ced6"
+
+
+def by_stage(
+    result: EstimationResult,
+) -> list[tuple[str, list[Generation], list[ParameterEstimate]]]:
+    """Return the generations of each stage and the parameters that it searched.
+
+    Stages minimise different costs, which have no scale in common. Without stages there is one
+    group, whose name is empty.
+
+    Returns
+    -------
+    list
+        Name of the stage, its generations with the columns of the searched parameters only, and
+        these parameters from the first vector of the stage to its result.
+    """
+    free = [e for e in result.estimates if e.searched]
+    found = {s.name: s.parameters for s in result.stages}
+    groups: list[tuple[str, list[Generation], list[ParameterEstimate]]] = []
+    for stage in dict.fromkeys(g.stage for g in result.generations):
+        own = [g for g in result.generations if g.stage == stage]
+        if not stage:
+            groups.append((stage, own, free))
+            continue
+        columns = [k for k, e in enumerate(free) if e.name in found[stage]]
+        kept = [Generation.of(g.points[:, columns], g.costs, stage) for g in own]
+        points = np.vstack([g.points for g in kept])
+        searched = [
+            # The bounds are those of the last stage that searched it; another may have had wider.
+            dataclasses.replace(
+                free[k],
+                initial=float(points[0, j]),
+                value=found[stage][free[k].name],
+                lower=min(free[k].lower, float(points[:, j].min())),
+                upper=max(free[k].upper, float(points[:, j].max())),
+            )
+            for j, k in enumerate(columns)
+        ]
+        groups.append((stage, kept, searched))
+    return groups
+
+
+def generations_chart(generations: Sequence[Generation]) -> Chart | None:
+    """Return the best cost so far, and median and spread of each generation.
+
+    Parameters
+    ----------
+    generations
+        In order; the first is the initial point.
+
+    Returns
+    -------
+    Chart or None
+        ``None`` when there are fewer than two generations.
+    """
+    if len(generations) < 2:
+        return None
+    numbers = np.arange(len(generations), dtype=np.float64)
+    rows = np.array([quantiles(g.costs) for g in generations])
+    lowest = [np.min(g.costs, initial=np.inf) for g in generations]
+    best = np.minimum.accumulate(np.array(lowest))
+    ends, log = log_range(np.concatenate([best, rows.ravel()]))
+    low, median, high = (np.ascontiguousarray(column) for column in rows.T)
+    marks: list[Mark] = [
+        Band(numbers, low, high, colors.SPREAD, "5 % to 95 %"),
+        Line(numbers, median, colors.RESIDUAL, "median", width=1.2),
+        Line(numbers, best, colors.FITTED, "best so far", width=1.6),
+    ]
+    across = Axis(0.0, float(numbers[-1]), "generation", whole=True)
+    panel = Panel(across, Axis(*ends, "cost", log=log), marks, _HEIGHT)
+    return Chart([panel], "Best cost so far, median and spread over the generations")
+
+
+def pairs_chart(
+    generations: Sequence[Generation], parameters: Sequence[ParameterEstimate]
+) -> tuple[Chart, str] | None:
+    """Return all evaluated vectors over each pair of parameters, coloured by cost.
+
+    With one parameter, the cost is drawn over it. A parameter whose bounds span decades has a
+    logarithmic axis.
+
+    Parameters
+    ----------
+    generations
+        In order.
+    parameters
+        The free ones, in the order of the vectors; the first :data:`MOST_PARAMETERS` are drawn.
+
+    Returns
+    -------
+    chart : Chart
+        A panel for each pair.
+    colours : str
+        What the colours mean; empty with one parameter.
+    None
+        No vector has a finite cost.
+    """
+    points = np.vstack([g.points for g in generations])
+    costs = np.concatenate([g.costs for g in generations])
+    if not bool(np.isfinite(costs).any()) or not parameters:
+        return None
+    points, costs = thinned(points, costs, _MOST_DRAWN)
+    finite = np.isfinite(costs)
+    words = "All evaluated vectors over pairs of parameters, coloured by cost"
+    columns = [np.ascontiguousarray(points[finite, j]) for j in range(points.shape[1])]
+    good = costs[finite]
+    if len(parameters) == 1:
+        return Chart([_over_one(columns[0], good, parameters[0])], words), ""
+    failed = [np.ascontiguousarray(points[~finite, j]) for j in range(points.shape[1])]
+    low, high = color_limits(costs)
+    shown = np.clip(good, low, high)
+    panels = []
+    count = min(len(parameters), MOST_PARAMETERS)
+    for row in range(1, count):
+        for column in range(row):
+            first, second = parameters[column], parameters[row]
+            names = [(first.name, "x"), (second.name, "y"), ("cost", "cost")]
+            marks: list[Mark] = []
+            if failed[0].size:
+                marks.append(
+                    Dots(failed[column], failed[row], _FAILED, "failed", size=5.0, marker="x")
+                )
+            marks.append(
+                Dots(
+                    columns[column], columns[row], "#21918c", "simulated", size=4.5, values=shown,
+                    hover=names, extra={"cost": good},
+                )
+            )  # fmt: skip
+            marks += [
+                _place(first.initial, second.initial, colors.INITIAL, "initial", "square", 8.0),
+                _place(first.value, second.value, colors.RESULT, "result", "star", 13.0),
+            ]
+            panels.append(Panel(_axis(first), _axis(second), marks, _PAIR))
+    chart = Chart(panels, words, side_by_side=len(panels) > 1)
+    return chart, f"Dark: cost {plain(low, 3)}; light: {plain(high, 3)} and more."
+
+
+def has_log_axis(parameter: ParameterEstimate) -> bool:
+    """Return whether the bounds of a parameter span so much that only a logarithm shows it."""
+    low, high = parameter.lower, parameter.upper
+    return bool(low > 0.0 and np.isfinite(high) and high >= _WIDE_RANGE * low)
+
+
+def quantiles(costs: F64) -> F64:
+    """Return 5 %, 50 % and 95 % of the finite costs, shape (3,); NaN without any."""
+    finite = costs[np.isfinite(costs)]
+    if finite.size == 0:
+        return np.full(3, np.nan)
+    found: F64 = np.quantile(finite, [0.05, 0.5, 0.95])
+    return found
+
+
+def thinned(points: F64, costs: F64, most: int) -> tuple[F64, F64]:
+    """Return vectors so that good ones are drawn over bad ones, and not too many."""
+    order = np.argsort(-costs, kind="stable")
+    points, costs = points[order], costs[order]
+    if costs.size > most:
+        keep = np.unique(np.linspace(0, costs.size - 1, most).astype(np.intp))
+        points, costs = points[keep], costs[keep]
+    return points, costs
+
+
+def color_limits(costs: F64) -> tuple[float, float]:
+    """Return the ends of the scale of colours; both positive where it can be logarithmic."""
+    finite = costs[np.isfinite(costs)]
+    low, high = float(finite.min()), float(np.quantile(finite, 0.98))
+    if low > 0.0 and high > low:
+        # What lies many decades below differs in no way that matters here.
+        return max(low, 1e-8 * high), high
+    positive = finite[finite > 0.0]
+    if positive.size and high > 0.0:
+        return max(float(positive.min()), 1e-8 * high), high
+    return low, high if high > low else low + 1.0
+
+
+def _place(x: float, y: float, color: str, name: str, marker: str, size: float) -> Dots:
+    hover = [("x", "x"), ("y", "y")]
+    return Dots(np.array([x]), np.array([y]), color, name, size, marker, hover=hover)
+
+
+def _axis(parameter: ParameterEstimate) -> Axis:
+    low, high = parameter.lower, parameter.upper
+    label = with_unit(parameter.name, parameter.unit)
+    if has_log_axis(parameter):
+        margin = (high / low) ** 0.03
+        return Axis(low / margin, high * margin, label, log=True)
+    return Axis(*padded(low, high, 0.03), label)
+
+
+def _over_one(values: F64, costs: F64, parameter: ParameterEstimate) -> Panel:
+    ends, log = log_range(costs)
+    name = parameter.name
+    return Panel(
+        _axis(parameter),
+        Axis(*ends, "cost", log=log),
+        [
+            Dots(
+                values, costs, colors.FITTED, "simulated", size=4.5,
+                hover=[(name, "x"), ("cost", "y")],
+            ),
+            Level(parameter.initial, colors.INITIAL, "initial", axis="x", dashed=True),
+            Level(parameter.value, colors.RESULT, "result", axis="x"),
+        ],
+        _HEIGHT,
+    )  # fmt: skip

@@ -1,0 +1,140 @@
+"""Profiles: tau over the parameter, and the rise of the cost.
+
+Tau is the signed root of the rise of the cost (Bates and Watts 1988, section 6.1): a straight line
+where the linearisation holds, bent where it does not, level where the data do not determine the
+parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.profiles import tau_curve
+from fmident.report.charts import colors
+from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
+from fmident.report.charts.fits import with_unit
+from fmident.report.terminal import unit_text
+
+if TYPE_CHECKING:
+    from fmident.profiles import ParameterProfile, ProfileResult
+
+Kind = Literal["tau", "rise"]
+
+ABOVE = 1.35
+"""Height of a picture in thresholds."""
+
+_MARGIN = 0.04
+_WIDE = 5.0
+"""Ratio of the ends of an axis from which it is logarithmic, for a parameter with log scaling."""
+
+_SAMPLES = 241
+_HEIGHT = 280
+_OUTSIDE = "#d8dce2"
+
+
+def profile_chart(profile: ParameterProfile, result: ProfileResult) -> Chart:
+    """Return tau and the rise of the cost of one parameter side by side."""
+    panels = [_panel(profile, result, "tau"), _panel(profile, result, "rise")]
+    words = f"Profile of {profile.name}: tau, and the rise of the cost, with the linearised ones"
+    return Chart(panels, words, side_by_side=True)
+
+
+def _panel(profile: ParameterProfile, result: ProfileResult, kind: Kind) -> Panel:
+    critical = result.critical_tau
+    low, high = span(profile, critical)
+    lowest, highest = limits(profile, low, high)
+    power = 2 if kind == "rise" else 1
+    values = np.array([p.value for p in profile.points])
+    taus = np.array([p.tau for p in profile.points])
+    good = np.array([p.converged for p in profile.points], dtype=np.bool_)
+    top = ABOVE * critical
+    bottom, top = (-0.06 * top**2, top**2) if power == 2 else (-top, top)
+    marks: list[Mark] = [*_outside(profile, lowest, highest, bottom, top)]
+    if np.isfinite(profile.standard_error) and profile.standard_error > 0.0:
+        whole = grid(profile, lowest, highest)
+        line = ((whole - profile.value) / profile.standard_error) ** power
+        marks.append(Line(whole, line, colors.INITIAL, "linearised", dashed=True))
+    places = grid(profile, max(lowest, low), min(highest, high))
+    curve = tau_curve(profile.points, places) ** power
+    marks.append(Line(places, curve, colors.FITTED, "profile", width=1.6))
+    words = "tau" if power == 1 else "rise"
+    for which, name, hollow in ((good, "profile", False), (~good, "upper limit", True)):
+        if bool(which.any()):
+            marks.append(
+                Dots(
+                    values[which], taus[which] ** power, colors.FITTED, name, size=6.0,
+                    hollow=hollow, hover=[(profile.name, "x"), (words, "y")],
+                )
+            )  # fmt: skip
+    levels = [critical**2] if power == 2 else [-critical, critical]
+    marks += [Level(v, colors.THRESHOLD, "threshold", dashed=True) for v in levels]
+    marks += [
+        Level(end, colors.END, "end of the interval", axis="x")
+        for end in profile.interval
+        if math.isfinite(end)
+    ]
+    across = with_unit(profile.name, unit_text(profile.unit))
+    log = is_log(profile, lowest, highest)
+    label = "2 · rise of the cost / s²" if power == 2 else "tau"
+    return Panel(
+        Axis(lowest, highest, across, log=log, link=f"profile of {profile.name}"),
+        Axis(bottom, top, label),
+        marks,
+        _HEIGHT,
+    )
+
+
+def _outside(
+    profile: ParameterProfile, low: float, high: float, bottom: float, top: float
+) -> list[Mark]:
+    """Shade what lies outside of the bounds."""
+    found: list[Mark] = []
+    for first, last in ((-math.inf, profile.bounds[0]), (profile.bounds[1], math.inf)):
+        left, right = max(first, low), min(last, high)
+        if left < right:
+            ends = np.array([left, right])
+            name = "outside of the bounds"
+            found.append(Band(ends, np.full(2, bottom), np.full(2, top), _OUTSIDE, name))
+    return found
+
+
+def span(profile: ParameterProfile, critical: float) -> tuple[float, float]:
+    """Return the first and the last point, without those that are far above the threshold."""
+    near = [p.value for p in profile.points if abs(p.tau) <= ABOVE * critical]
+    values = [p.value for p in profile.points]
+    left = max((v for v in values if v < near[0]), default=near[0])
+    right = min((v for v in values if v > near[-1]), default=near[-1])
+    return left, right
+
+
+def limits(profile: ParameterProfile, low: float, high: float) -> tuple[float, float]:
+    """Return what to show: both intervals as far as they have ends, else where the walk came."""
+    ends = [profile.value]
+    for end, far in ((profile.interval[0], low), (profile.interval[1], high)):
+        ends.append(end if math.isfinite(end) else far)
+    half = abs(ends[1] - ends[2]) / 2.0
+    for end in profile.linearised:  # unless that hides the profile
+        if math.isfinite(end) and abs(end - profile.value) <= 3.0 * half:
+            ends.append(end)
+    if profile.log:
+        positive = [e for e in ends if e > 0.0]
+        ratio = (max(positive) / min(positive)) ** (3.0 * _MARGIN)
+        return min(positive) / ratio, max(positive) * ratio
+    margin = 3.0 * _MARGIN * (max(ends) - min(ends)) or 0.1 * max(abs(profile.value), 1e-12)
+    return min(ends) - margin, max(ends) + margin
+
+
+def is_log(profile: ParameterProfile, low: float, high: float) -> bool:
+    """Return whether the axis is logarithmic: only where it shows."""
+    return profile.log and low > 0.0 and high > _WIDE * low
+
+
+def grid(profile: ParameterProfile, low: float, high: float) -> F64:
+    """Return places for a smooth curve, shape (k,)."""
+    if is_log(profile, low, high):
+        return np.geomspace(low, high, _SAMPLES)
+    return np.linspace(low, high, _SAMPLES)
