@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,3 +74,15 @@ def test_what_ended_a_run_is_read_again(make_result: MakeResult, tmp_path: Path)
     del stored["ended_by"]  # as earlier versions wrote it
     file.write_text(json.dumps(stored))
     assert read_result(file).result.ended_by is None
+
+
+def test_a_result_of_an_earlier_version_is_read(make_result: MakeResult, tmp_path: Path) -> None:
+    content = as_json(make_result(), "0.1.0")
+    for fit in content["experiments"][0]["outputs"].values():
+        del fit["nrmse"], fit["vaf"]
+    for parameter in content["parameters"].values():
+        del parameter["interval_known"]
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    found = read_result(tmp_path).result
+    assert found.values == make_result().values
+    assert math.isnan(found.fits[0].nrmse)

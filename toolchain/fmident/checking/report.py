@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, Severity
 from fmident.report.numbers import percent
@@ -208,7 +209,7 @@ class BoundsCheck:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
     """Everything :func:`fmident.check` found.
 
@@ -261,6 +262,14 @@ class CheckReport:
     quick: bool = False
     stage: str = ""
     stages: tuple[CheckReport, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<CheckReport {self.problem}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("checking.text").check_view(self)
+        return html
 
     @property
     def can_be_estimated(self) -> bool:

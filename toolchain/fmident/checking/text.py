@@ -41,6 +41,37 @@ def check_page(report: CheckReport, width: int = 92) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
+def check_view(report: CheckReport) -> str:
+    """Return verdict, findings and parameters as HTML for a notebook."""
+    from fmident.report.sections.html import embedded  # here, since templates are slow to import
+
+    return embedded(f"Check: {report.problem}", _view_sections(report))
+
+
+def _view_sections(report: CheckReport) -> list[str]:
+    from fmident.report.sections.content import Section, Table
+    from fmident.report.sections.verdict import verdict_section
+
+    if report.stages:
+        inner = [
+            html
+            for one in report.stages
+            for html in (Section(f"Stage '{one.stage}'", []).html(), *_view_sections(one))
+        ]
+        return [verdict_section(_grade(report), report.headline, [], []), *inner]
+    found = [
+        f"{d.severity}: {d.message}" + (f" → {d.hint}" if d.hint else "") for d in report.findings
+    ]
+    promise = [f"Predicted: {report.promise}."] if report.promise else []
+    header, rows = _parameter_table(report)
+    table = Section("Parameters", [Table(header, rows)]).html() if rows else ""
+    return [verdict_section(_grade(report), report.headline, [*promise, *found], []), table]
+
+
+def _grade(report: CheckReport) -> str:
+    return "bad" if report.of("error") else "doubtful" if report.of("warning") else "good"
+
+
 def _finding(d: Diagnostic, width: int) -> str:
     """Return severity, what, where and what to do, indented."""
     label = f"{_NAMES[d.severity]:<8} "
@@ -56,8 +87,11 @@ def _finding(d: Diagnostic, width: int) -> str:
 
 
 def _parameters(report: CheckReport) -> str:
-    if not report.parameters:
-        return ""
+    header, rows = _parameter_table(report)
+    return table(header, rows, ["<", ">", "<", "<", ">", ">"]) if rows else ""
+
+
+def _parameter_table(report: CheckReport) -> tuple[list[str], list[list[str]]]:
     rows = []
     for p in report.parameters:
         rows.append(
@@ -73,7 +107,7 @@ def _parameters(report: CheckReport) -> str:
             ]
         )
     header = ["parameter", "initial", "unit", "acts", "predicted +-", "relative"]
-    return table(header, rows, ["<", ">", "<", "<", ">", ">"])
+    return header, rows
 
 
 def _acts(p: ParameterCheck) -> str:

@@ -85,3 +85,8 @@ class Drawable:
         """
         drawn: Axes = above("report.plots.results").plot_convergence(self, ax)
         return drawn
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.notebook").result_view(self)
+        return html

@@ -262,7 +262,7 @@ class StageResult:
     uncertainty: StageUncertainty | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EstimationResult(Drawable):
     """Everything a run found.
 
@@ -359,6 +359,9 @@ class EstimationResult(Drawable):
         """Where the derivatives come from, in words; empty where that is not known."""
         return summary_of(self.derivative_origins)
 
+    def __repr__(self) -> str:
+        return f"<EstimationResult {self.status}: {_listed(self.values)}>"
+
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, verdict and notes."""
         columns = ["value", "standard_error", "interval_95_low", "interval_95_high", "unit"]
@@ -405,3 +408,12 @@ class EstimationResult(Drawable):
     def converged(self) -> bool:
         """Whether the estimator met one of its own convergence criteria."""
         return self.status == "converged" and bool(np.isfinite(self.cost_final))
+
+
+_MOST_LISTED = 6
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    """Return the first values in one line."""
+    words = [f"{name} = {value:.6g}" for name, value in list(values.items())[:_MOST_LISTED]]
+    return ", ".join([*words, *(["..."] if len(values) > _MOST_LISTED else [])])

@@ -167,7 +167,7 @@ class EvaluationSettings(Options):
         return self.difference not in ("forward", "central")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Problem:
     """Everything an estimation needs but the FMU's code.
 
@@ -331,6 +331,17 @@ class Problem:
         """
         text: str = above("api.problem_files").write_problem(self, path, data=data)
         return text
+
+    def __repr__(self) -> str:
+        free, experiments = len(self.free), len(self.experiments)
+        searched = f"{free} of {len(self.parameters)} parameters searched"
+        count = f"{experiments} experiment" + ("s" if experiments != 1 else "")
+        return f"<Problem {self.fmu.stem}: {searched}, {count}, {self.estimator.name}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.notebook").problem_view(self)
+        return html
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key of the problem file, or of the argument in Python.

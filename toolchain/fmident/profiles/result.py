@@ -145,7 +145,7 @@ class ParameterProfile:
         return self.lower.value, self.upper.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProfileResult:
     """Profiles of several parameters.
 
@@ -194,6 +194,15 @@ class ProfileResult:
     seconds: float
     notes: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        ends = ["{} [{:.6g}, {:.6g}]".format(p.name, *p.interval) for p in self.profiles]
+        return f"<ProfileResult {self.status}: {', '.join(ends)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.notebook").profiles_view(self)
+        return html
 
     def plot_profile(
         self, name: str | None = None, *, kind: Literal["tau", "rise"] = "tau", ax: Any = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._version import __version__
-from fmident.report.profile_text import effort, headline, percent_text, reasons
+from fmident.report.profile_text import effort, grade_of, headline, percent_text, reasons
 from fmident.report.result_json import plain_json
 from fmident.report.sections.html import document
 from fmident.report.sections.profiles import intervals_section, profiles_section
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 FILE_NAME = "profiles.json"
 PAGE, POINTS, TAU_PICTURE, COST_PICTURE = "profiles.html", "profiles.csv", "tau.png", "cost.png"
-
-_GOOD = frozenset({"agrees"})
-_BAD = frozenset({"not-identifiable"})
 
 
 def write_profiles(result: ProfileResult, problem: Problem, folder: Path) -> None:
@@ -126,8 +123,6 @@ def _end(end: ProfileEnd) -> dict[str, Any]:
 
 def render_profiles(result: ProfileResult, problem: Problem, version: str) -> str:
     """Return the page, which needs nothing beside it."""
-    kinds = {p.verdict.kind for p in result.profiles}
-    grade = "bad" if kinds & _BAD else "good" if kinds <= _GOOD else "doubtful"
     words = headline(result)
     facts = [percent_text(result.level), f"{result.simulations} simulations"]
     if problem.source is not None:
@@ -138,7 +133,7 @@ def render_profiles(result: ProfileResult, problem: Problem, version: str) -> st
         headline=words,
         subtitle=" · ".join(facts),
         sections=[
-            verdict_section(grade, words, reasons(result), result.notes),
+            verdict_section(grade_of(result), words, reasons(result), result.notes),
             intervals_section(result),
             profiles_section(result),
             run_section(

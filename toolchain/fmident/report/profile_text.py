@@ -87,6 +87,12 @@ def headline(result: ProfileResult) -> str:
     return f"Of {count} profile{'' if count == 1 else 's'}, " + "; ".join(parts) + "."
 
 
+def grade_of(result: ProfileResult) -> str:
+    """Return what the profiles are worth: ``"good"``, ``"doubtful"`` or ``"bad"``."""
+    kinds = {p.verdict.kind for p in result.profiles}
+    return "bad" if "not-identifiable" in kinds else "good" if kinds <= {"agrees"} else "doubtful"
+
+
 def reasons(result: ProfileResult) -> list[str]:
     """Return why ends are missing, a sentence each; of an interrupted walk that is known."""
     found = []

@@ -51,6 +51,23 @@ def document(
     )
 
 
+def embedded(kicker: str, sections: Iterable[str]) -> str:
+    """Return sections for a page of somebody else, such as a notebook.
+
+    Parameters
+    ----------
+    kicker
+        What is shown.
+    sections
+        HTML, empty where there is nothing to show.
+    """
+    from markupsafe import Markup
+
+    # Made by templates, which have escaped what they were given.
+    made = [Markup(html) for html in sections if html]
+    return _environment().get_template("notebook.html").render(kicker=kicker, sections=made)
+
+
 def fragment(name: str, /, **values: object) -> str:
     """Return one section as HTML, from its template."""
     return _environment().get_template(f"sections/{name}.html").render(values)

@@ -295,8 +295,9 @@ def _fit(experiment: str, name: str, stored: JsonTable) -> OutputFit:
         rms_initial=stored.number("rms_initial"),
         rms=stored.number("rms"),
         relative_error=stored.number("relative_error"),
-        nrmse=stored.number("nrmse", math.nan),
-        vaf=stored.number("vaf", math.nan),
+        # Results of earlier versions have neither.
+        nrmse=stored.number("nrmse") if "nrmse" in stored.keys() else math.nan,  # noqa: SIM118
+        vaf=stored.number("vaf") if "vaf" in stored.keys() else math.nan,  # noqa: SIM118
     )
 
 
