@@ -20,6 +20,8 @@ HOST = ROOT / "toolchain" / "fmident"
 ESTIMATORS = ROOT / "plugins" / "fmident_estimators"
 COSTS = ROOT / "plugins" / "fmident_costs"
 DASK = ROOT / "plugins" / "fmident_dask"
+READERS = ROOT / "plugins" / "fmident_readers"
+PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "fmident_readers")
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
@@ -166,7 +168,7 @@ def test_the_host_never_imports_a_plugin() -> None:
         f"{name_of(path)} imports {name}"
         for path in modules(HOST)
         for name in imports(path)
-        if name.startswith(("fmident_estimators", "fmident_costs", "fmident_dask", "distributed"))
+        if name.startswith((*PLUGINS, "distributed"))
     ]
     assert wrong == []
 
@@ -263,7 +265,7 @@ def test_no_package_has_too_many_modules_beside_each_other() -> None:
 def test_no_module_is_too_long() -> None:
     lengths = {
         name_of(path): len(path.read_text(encoding="utf-8").splitlines())
-        for folder in (HOST, ESTIMATORS, COSTS, DASK, EXAMPLE)
+        for folder in (HOST, ESTIMATORS, COSTS, DASK, READERS, EXAMPLE)
         for path in modules(folder)
     }
     assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}

@@ -20,7 +20,7 @@ from fmident.operating_system import TakenError, kernel32, windows, windows_file
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolchain" / "fmident" / "operating_system"
-PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "example")
+PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "fmident_readers", "example")
 
 MODULES = {
     "fcntl", "resource", "select", "grp", "pwd", "termios", "tty", "pty", "syslog", "posix",

@@ -169,6 +169,6 @@ def test_the_wheel_brings_the_examples_and_stays_small(tmp_path: Path) -> None:
         modules = {n for n in archive.namelist() if n.endswith("/__init__.py")}
     wanted = {f"fmident/examples/{e.name}/{f.as_posix()}" for e in examples() for f in e.files()}
     assert inside == wanted
-    packages = ("fmident", "fmident_estimators", "fmident_costs", "fmident_dask")
+    packages = ("fmident", "fmident_estimators", "fmident_costs", "fmident_dask", "fmident_readers")
     assert {f"{name}/__init__.py" for name in packages} <= modules
     assert wheel.stat().st_size < 2.5e6

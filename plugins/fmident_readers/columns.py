@@ -1,0 +1,162 @@
+"""What the readers share: a missing library, a damaged file, signals that become one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import Code, DataError, FmidentError, Location
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 5
+_TIMES = ("time", "t", "zeit", "timestamp")
+
+
+@contextmanager
+def library(name: str, path: Path) -> Iterator[None]:
+    """Turn what goes wrong in a library into an error that names the file.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        The library is missing, or cannot read the file.
+    """
+    try:
+        yield
+    except FmidentError:
+        raise
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        raise DataError(
+            f"'{path.suffix}' files are read with {missing}, which is not installed",
+            location=Location(str(path)),
+            hint='pip install "fmident[readers]"',
+            code=Code.NOT_INSTALLED,
+        ) from error
+    # Damaged files end in exceptions of any kind, inside libraries of others.
+    except Exception as error:
+        raise DataError(
+            f"the file cannot be read: {type(error).__name__}: {error}",
+            location=Location(str(path)),
+            hint="is it damaged, or of another format than its name says?",
+            code=Code.UNUSABLE_FILE,
+        ) from error
+
+
+def titled(name: str, unit: object) -> str:
+    """Return the title of a column: its name, and its unit in brackets if there is one."""
+    text = str(unit).strip() if unit is not None else ""
+    return f"{name} [{text}]" if text else name
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A signal with a time axis of its own.
+
+    Parameters
+    ----------
+    title
+        Name and unit.
+    times
+        s, shape (n,), increasing.
+    values
+        Shape (n,).
+    """
+
+    title: str
+    times: F64
+    values: F64
+
+
+def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
+    """Return signals as one table: a row for each instant of any, gaps where a signal has none.
+
+    Nothing is interpolated.
+    """
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    if not signals:
+        raise nothing(path)
+    _refuse_twice(path, [s.title for s in signals])
+    times = np.unique(np.concatenate([s.times for s in signals]))
+    columns: dict[str, F64] = {"time [s]": times}
+    for signal in signals:
+        if signal.times.size != np.unique(signal.times).size:
+            raise DataError(
+                f"'{signal.title}' has two samples at one instant", location=Location(str(path))
+            )
+        values = np.full(times.size, np.nan)
+        values[np.searchsorted(times, signal.times)] = signal.values
+        columns[signal.title] = values
+    return pd.DataFrame(columns)
+
+
+def of_equal_length(path: Path, arrays: Mapping[str, F64]) -> pd.DataFrame:
+    """Return arrays as a table: those that have as many rows as the time.
+
+    Parameters
+    ----------
+    path
+        The file.
+    arrays
+        Title to values, shape (n,) or (n, m); a matrix is a column for each of its columns.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        Lengths differ, and none of the arrays is called time.
+    """
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    if not arrays:
+        raise nothing(path)
+    clock = [a for title, a in arrays.items() if _is_time(title)]
+    lengths = {len(a) for a in (clock or arrays.values())}
+    if len(lengths) > 1:
+        some = ", ".join(f"'{t}' {len(a)}" for t, a in list(arrays.items())[:_SHOWN])
+        raise DataError(
+            f"the signals differ in length ({some}), and "
+            + ("several are called time" if clock else "none is called time"),
+            location=Location(str(path)),
+            hint="write one 'time' and the signals that belong to it into a file",
+        )
+    rows = lengths.pop()
+    columns: dict[str, F64] = {}
+    for title, values in arrays.items():
+        if len(values) != rows:
+            continue
+        if values.ndim == 1:
+            columns[title] = values
+            continue
+        name, space, unit = title.partition(" [")
+        for k in range(values.shape[1]):
+            columns[f"{name}[{k + 1}]{space}{unit}"] = values[:, k]
+    return pd.DataFrame(columns)
+
+
+def _is_time(title: str) -> bool:
+    name = title.partition(" [")[0]
+    return name.casefold().rsplit(".", 1)[-1] in _TIMES
+
+
+def nothing(path: Path) -> DataError:
+    """Return the error of a file without signals."""
+    return DataError(
+        "the file holds no signals of numbers",
+        location=Location(str(path)),
+        hint="texts, tables of structures and objects of MATLAB are not read",
+    )
+
+
+def _refuse_twice(path: Path, titles: list[str]) -> None:
+    for title in titles:
+        if titles.count(title) > 1:
+            raise DataError(f"two signals are called '{title}'", location=Location(str(path)))
