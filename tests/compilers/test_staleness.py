@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fmident.compilers import platforms as known
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.platforms import this_platform
 from fmident.compilers.staleness import (
     RECORD_PATH,
     encode_record,
@@ -16,7 +18,6 @@ from fmident.compilers.staleness import (
     read_record,
     source_files,
 )
-from fmident.fmu.archive import platform_folder
 
 
 class Recorder(Compiler):
@@ -84,13 +85,36 @@ def test_changed_source_makes_it_stale(library: Path, file: str) -> None:
 
 def test_more_platforms_are_as_good_and_fewer_are_not(library: Path) -> None:
     """Else `estimate` would replace an FMU for several platforms by one for this machine."""
-    several = request(library, platforms=(platform_folder(), "some-other"))
+    several = request(library, platforms=(this_platform().name, "some-other"))
     Recorder().build(several)
-    for platforms in ((), (platform_folder(),), ("some-other",), several.platforms):
+    for platforms in ((), (this_platform().name,), ("some-other",), several.platforms):
         assert not is_stale(several.output, request(library, platforms=platforms), Recorder())
     assert is_stale(several.output, request(library, platforms=("a-third",)), Recorder())
     (library / "package.mo").write_text("changed")
     assert is_stale(several.output, request(library), Recorder())
+
+
+@pytest.mark.parametrize("here", ["aarch64-darwin", "aarch64-linux", "x86_64-linux"])
+def test_the_platform_of_the_machine_is_recorded_as_it_is_asked_for(
+    here: str, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In FMI 2.0 both processors of macOS have one name, which says nothing of the binary."""
+    monkeypatch.setattr(known, "platform_folder", lambda _: here)
+    own = this_platform().name
+    Recorder().build(request(library))
+    for p in known.PLATFORMS:
+        wanted = request(library, platforms=(p.name,))
+        assert is_stale(wanted.output, wanted, Recorder()) == (p.name != own)
+
+
+def test_a_machine_without_a_known_platform_has_fmus_too(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "platform_folder", lambda _: "riscv64-linux")
+    wanted = request(library)
+    Recorder().build(wanted)
+    assert (read_record(wanted.output) or {})["platforms"] == ["riscv64-linux"]
+    assert not is_stale(wanted.output, wanted, Recorder())
 
 
 def test_new_and_removed_sources_make_it_stale(library: Path) -> None:

@@ -101,7 +101,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _names(text: str) -> tuple[str, ...]:
     """Return the names in a list with commas; an argparse type."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a list of names with commas between them"
+        )
+    return names
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -71,6 +71,24 @@ def this_platform() -> Platform:
     )
 
 
+def recorded_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names under which an FMU records what it holds binaries for.
+
+    Parameters
+    ----------
+    names
+        Of the request, as :func:`platform_names` gives them; none for this machine's platform,
+        which is then named, in FMI 3.0's way where it is none of :data:`PLATFORMS`.
+    """
+    given = tuple(names)
+    if given:
+        return given
+    try:
+        return (this_platform().name,)
+    except CompilationError:
+        return (platform_folder("3.0"),)
+
+
 def platform_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of FMI 2.0 of platforms that were asked for; none for none.
 

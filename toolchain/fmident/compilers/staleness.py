@@ -16,7 +16,7 @@ from typing import Any
 
 from fmident._json import loads_json
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.fmu.archive import platform_folder
+from fmident.compilers.platforms import recorded_names
 
 RECORD_NAME = "fmident.json"
 RECORD_PATH = f"resources/{RECORD_NAME}"
@@ -68,7 +68,7 @@ def make_record(request: BuildRequest, compiler: Compiler) -> dict[str, Any]:
         "sources": source_hash(request.sources),
         "tolerance": request.tolerance,
         "options": request.options,
-        "platforms": request.platforms or (platform_folder(),),
+        "platforms": recorded_names(request.platforms),
     }
     return dict(json.loads(json.dumps(record, default=str, sort_keys=True)))
 

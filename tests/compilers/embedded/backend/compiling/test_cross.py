@@ -14,7 +14,11 @@ import pytest
 from fmident.compilers.embedded.backend import build_fmu
 from fmident.compilers.embedded.backend.compiling import c_compilers
 from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_zig
-from fmident.compilers.embedded.backend.compiling.formats import universal_binary, without_link_time
+from fmident.compilers.embedded.backend.compiling.formats import (
+    platform_of,
+    universal_binary,
+    without_link_time,
+)
 from fmident.compilers.platforms import PLATFORMS, this_platform
 from fmident.errors import Code, CompilationError
 
@@ -50,6 +54,34 @@ def test_a_universal_binary_holds_whole_files() -> None:
 def test_what_is_no_library_of_macos_is_refused() -> None:
     with pytest.raises(ValueError, match="not a Mach-O file"):
         universal_binary([b"\x7fELF" + bytes(100)])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF\x02\x01", b"MZ" + bytes(100), b"text" * 30])
+def test_what_is_no_library_has_no_platform(content: bytes) -> None:
+    assert platform_of(content) is None
+
+
+@needs_zig
+def test_a_compiler_for_another_machine_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ``CC`` names may be a cross compiler; its library was taken for this machine's."""
+    target = "aarch64" if this_platform().tuple != "aarch64-linux" else "x86_64"
+    script = tmp_path / "cross-cc"
+    script.write_text(
+        f'#!/bin/sh\nexec "{find_zig()}" cc -target {target}-linux-gnu.2.17 "$@"\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    kept = compiler_for(OTHER, tmp_path).environment
+    monkeypatch.setenv("CC", str(script))
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    output = tmp_path / "a.fmu"
+    with pytest.raises(CompilationError, match=f"a library for '{target}-linux'") as caught:
+        build_fmu(oscillator(), output, generation_tool="test")
+    assert "CC" in (caught.value.hint or "")
+    assert not output.exists()
 
 
 def test_what_is_no_library_of_windows_is_refused() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import io
+import lzma
+import random
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -85,7 +88,23 @@ def test_other_content_is_refused(
     assert sundials.RELEASE in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", tar({"README.md": "x"})])
+def damaged_xz() -> bytes:
+    noise = random.Random(1).randbytes(100_000)
+    content = bytearray(lzma.compress(tar({"README.md": noise.hex()})))
+    content[20_000:20_100] = bytes(100)
+    return bytes(content)
+
+
+NO_ARCHIVES = [
+    b"",
+    b"no archive",
+    tar({"README.md": "x"}),
+    tar({"README.md": "x"})[:-20],
+    damaged_xz(),
+]
+
+
+@pytest.mark.parametrize("content", NO_ARCHIVES, ids=range(len(NO_ARCHIVES)))
 def test_what_is_no_archive_of_them_is_refused(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +113,18 @@ def test_what_is_no_archive_of_them_is_refused(
     with pytest.raises(CompilationError, match="cannot be read as the sources of SUNDIALS") as e:
         sundials.sources()
     assert e.value.code == Code.UNUSABLE_FILE
+
+
+@pytest.mark.parametrize("content", NO_ARCHIVES, ids=range(len(NO_ARCHIVES)))
+def test_a_download_that_is_no_archive_of_them_is_refused(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sundials, "PACKED", tmp_path / "absent.zip")
+    monkeypatch.setattr(sundials, "_download", lambda: content)
+    with pytest.raises(CompilationError, match="what was downloaded is not that archive") as e:
+        sundials.sources()
+    assert "FMIDENT_SUNDIALS" in (e.value.hint or "")
+    assert not list((tmp_path / "cache").rglob("*.zip"))
 
 
 def test_a_download_is_kept(
@@ -118,11 +149,12 @@ def test_a_download_is_kept(
     assert len(downloads) == 2
 
 
+@pytest.mark.parametrize("error", [OSError, http.client.HTTPException])
 def test_without_them_the_message_names_the_ways_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object, **__: object) -> None:
-        raise OSError("no route to host")
+        raise error("no route to host")
 
     monkeypatch.undo()
     monkeypatch.setenv("FMIDENT_CACHE", "")

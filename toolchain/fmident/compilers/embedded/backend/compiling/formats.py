@@ -1,7 +1,7 @@
 """What is done to binaries that are linked.
 
 Sources: ``mach-o/fat.h`` (universal binaries: a table in big-endian order in front of whole files);
-Microsoft's "PE Format", section "COFF File Header".
+Microsoft's "PE Format", section "COFF File Header"; System V ABI, "ELF Header".
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from collections.abc import Sequence
 
 _MAGIC = 0xCAFEBABE
 _MACH_O_64 = 0xFEEDFACF
+_ELF_64 = b"\x7fELF\x02\x01"
+_ELF_MACHINES = {62: "x86_64-linux", 183: "aarch64-linux"}
+_PE_MACHINES = {0x8664: "x86_64-windows"}
+_MACH_O_PROCESSORS = {0x01000007: "x86_64-darwin", 0x0100000C: "aarch64-darwin"}
 _ALIGNMENT = 14
 """Of each file, as a power of two: pages of 16 KiB."""
 
@@ -58,3 +62,31 @@ def without_link_time(library: bytes) -> bytes:
     if library[header : header + 4] != b"PE\0\0":
         raise ValueError("this is not a library of Windows")
     return library[: header + 8] + bytes(4) + library[header + 12 :]
+
+
+def platform_of(library: bytes) -> str | None:
+    """Return FMI 3.0's name of the platform that a library is for.
+
+    Parameters
+    ----------
+    library
+        An ELF, PE or Mach-O file.
+
+    Returns
+    -------
+    str or None
+        Such as ``"x86_64-linux"``; ``None`` for what is no library of
+        :data:`~fmident.compilers.platforms.PLATFORMS`.
+    """
+    head = library[:64].ljust(64, b"\0")
+    if head.startswith(_ELF_64):
+        return _ELF_MACHINES.get(struct.unpack_from("<H", head, 18)[0])
+    magic, processor = struct.unpack_from("<II", head)
+    if magic == _MACH_O_64:
+        return _MACH_O_PROCESSORS.get(processor)
+    if head.startswith(b"MZ"):
+        (at,) = struct.unpack_from("<I", head, 0x3C)
+        signature, machine = library[at : at + 4], library[at + 4 : at + 6]
+        if signature == b"PE\0\0" and len(machine) == 2:
+            return _PE_MACHINES.get(int.from_bytes(machine, "little"))
+    return None

@@ -9,7 +9,9 @@ content of the files has to be the one that is expected.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import io
+import lzma
 import os
 import re
 import sys
@@ -107,6 +109,7 @@ _READ = (
     KeyError,
     ValueError,
     RuntimeError,
+    lzma.LZMAError,
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
@@ -166,7 +169,11 @@ def _files() -> dict[str, str]:
             return _checked(kept, f"'{kept}'")
         except CompilationError:
             kept.unlink(missing_ok=True)
-    files = _needed(_tar_reader(_download()), RELEASE)
+    content = _download()
+    try:
+        files = _needed(_tar_reader(content), RELEASE)
+    except _READ as error:  # the download was cut short, or something between answered instead
+        raise _not_downloaded(f"what was downloaded is not that archive: {error}") from None
     if kept is not None:
         pack(files, kept)
     return files
@@ -233,13 +240,17 @@ def _download() -> bytes:
     try:
         with urllib.request.urlopen(RELEASE, timeout=TIME_LIMIT_S) as answer:  # https only
             return bytes(answer.read(_LARGEST))
-    except (OSError, ValueError) as error:
-        raise CompilationError(
-            f"this FMU needs SUNDIALS {VERSION}, and {RELEASE} cannot be had: {error}",
-            hint=f"let {VARIABLE} name that file, downloaded elsewhere; or choose another "
-            "integrator: --option integrator=rosenbrock",
-            code=Code.NOT_INSTALLED,
-        ) from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise _not_downloaded(str(error)) from None
+
+
+def _not_downloaded(why: str) -> CompilationError:
+    return CompilationError(
+        f"this FMU needs SUNDIALS {VERSION}, and {RELEASE} cannot be had: {why}",
+        hint=f"let {VARIABLE} name that file, downloaded elsewhere; or choose another "
+        "integrator: --option integrator=rosenbrock",
+        code=Code.NOT_INSTALLED,
+    )
 
 
 def pack(files: Mapping[str, str], target: Path) -> None:

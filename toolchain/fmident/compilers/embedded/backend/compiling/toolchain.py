@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, missing_compiler
-from fmident.compilers.embedded.backend.compiling.formats import without_link_time
+from fmident.compilers.embedded.backend.compiling.formats import platform_of, without_link_time
 from fmident.compilers.embedded.backend.compiling.objects import Unit, make_objects
 from fmident.compilers.embedded.backend.files import (
     DATA_FILE,
@@ -146,7 +146,7 @@ def compile_binary(
     Raises
     ------
     CompilationError
-        With the first lines of the compiler's message.
+        With the first lines of the compiler's message; or it compiles for another platform.
     """
     for name, text in sources.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -161,8 +161,28 @@ def compile_binary(
     linked = compiler.link_options(folder / "exports.map", exported(version))
     objects = (unit.object for unit in units)
     run([*compiler.command, *objects, "-o", library, *linked, "-lm"])
-    content = (folder / library).read_bytes()
+    content = _of_the_platform(compiler, folder / library)
     return without_link_time(content) if compiler.platform.system == "windows" else content
+
+
+def _of_the_platform(compiler: CCompiler, library: Path) -> bytes:
+    """Return the content of a library that is for the platform it was to be made for.
+
+    A compiler that ``CC`` names may be one for another machine.
+    """
+    try:
+        content = library.read_bytes()
+    except OSError:
+        content = b""
+    made, wanted = platform_of(content), compiler.platform.tuple
+    if made != wanted:
+        what = f"a library for '{made}'" if made else "no library that can be used"
+        raise CompilationError(
+            f"the C compiler '{' '.join(compiler.command)}' has made {what}; one for '{wanted}' "
+            "is needed",
+            hint="let CC name a compiler for this machine, or unset it; --platforms names others",
+        )
+    return content
 
 
 def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
@@ -212,6 +232,7 @@ def _run(folder: Path, environment: Mapping[str, str], command: Sequence[str]) -
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             timeout=TIME_LIMIT_S,
         )
