@@ -28,8 +28,8 @@ LAYERS = (
     "_version", "_lazy", "_child", "operating_system", "arrays", "_closing", "_recoverable_lock",
     "_json", "_locked_folder", "_whole_file", "errors",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
-    "problem", "evaluation", "statistics", "estimation", "design", "profiles", "report", "checking",
-    "plugins", "testing", "validation",
+    "problem", "evaluation", "statistics", "estimation", "designing", "profiles", "report",
+    "checking", "plugins", "testing", "validation",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""
 
@@ -280,6 +280,28 @@ def test_a_lazy_face_has_all_its_names(package: str) -> None:
     assert set(module.__all__) <= set(dir(module))
     with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'absent'"):
         _ = module.absent
+
+
+def test_no_public_name_is_defined_in_a_private_module() -> None:
+    """Who meets one in a message or a pickle can find it in the documentation."""
+    private = {}
+    for package in ("fmident", "fmident.api"):
+        module = importlib.import_module(package)
+        for name in {*module.__all__} - {
+            "__version__",
+            "Report",
+        }:  # a text, a type
+            home = getattr(module, name).__module__
+            if any(part.startswith("_") for part in home.split(".")):
+                private[f"{package}.{name}"] = home
+    assert private == {}
+
+
+def test_functions_of_the_front_door_do_not_share_names_with_packages() -> None:
+    """An import of the package would put it into the place of the function."""
+    module = importlib.import_module("fmident")
+    packages = {p.stem for p in HOST.iterdir()}
+    assert {n for n in module.__all__ if n in packages} == set()
 
 
 def test_no_package_is_put_into_the_place_of_another() -> None:

@@ -15,7 +15,7 @@ import pytest
 import fmident
 from fmident.errors import FmidentError
 from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, Validation
+from fmident.estimation.result import EstimationResult, ResidualCheck, Validation
 from fmident.problem.model import Problem
 from fmident.report.profile_folder import profiles_json
 from fmident.report.result_json import JsonReporter
@@ -153,3 +153,44 @@ def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
         fmident.load_result(tmp_path)
     with pytest.raises(FmidentError, match=r"there is no .*absent"):
         fmident.load_result(tmp_path / "absent")
+
+
+def test_results_are_compared_in_memory_and_from_folders(
+    make_result: MakeResult, problem: Problem, tmp_path: Path
+) -> None:
+    result = make_result()
+    first = result.estimates[0]
+    other = dataclasses.replace(
+        result,
+        estimates=(dataclasses.replace(first, value=96.0), *result.estimates[1:]),
+        cost_final=9400.0,
+        residuals=ResidualCheck(1.0, 0.0),
+    )
+    result = dataclasses.replace(result, residuals=ResidualCheck(1.0, 0.0))
+    folder = written(result, problem, tmp_path / "linear")
+    stored = fmident.compare(folder, other)
+    assert repr(stored) == "<Comparison of linear, result 2>"
+    figures = fmident.compare(result, other, names=["a", "b"]).figures
+    assert list(figures.index) == ["a", "b"]
+    assert figures.loc["b", "cost"] == 9400.0
+    # The samples are the same ones, whether they were rounded in a file or not.
+    np.testing.assert_allclose(
+        stored.figures[["aic", "bic"]].to_numpy(), figures[["aic", "bic"]].to_numpy(), rtol=1e-6
+    )
+    r = np.concatenate([(f.measured - f.fitted)[np.isfinite(f.measured)] for f in result.fits])
+    aic = np.sum(np.log(2 * np.pi * 0.2**2) + (r / 0.2) ** 2) + 2 * 3
+    assert figures.loc["a", "aic"] == pytest.approx(aic)
+    values = stored.parameters["value"]
+    assert (values["mass", "linear"], values["mass", "result 2"]) == (first.value, 96.0)
+    assert "95.11" in str(stored)
+    assert "<td>mass</td>" in stored._repr_html_()
+    assert stored.to_dict()["results"][1]["cost"] == 9400.0
+
+
+@pytest.mark.parametrize("names", [None, ["a", "a"], ["a"]])
+def test_one_result_or_one_name_cannot_be_compared(
+    make_result: MakeResult, names: list[str] | None
+) -> None:
+    results = [make_result()] * (1 if names is None else 2)
+    with pytest.raises(FmidentError, match="give two or more, each with a name of its own"):
+        fmident.compare(*results, names=names)

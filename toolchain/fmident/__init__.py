@@ -15,7 +15,17 @@ from fmident._lazy import lazy_face
 from fmident._version import __version__
 
 if TYPE_CHECKING:
-    from fmident.api import build_class, check, estimate, load_problem, load_result, profile
+    from fmident.api import (
+        build_class,
+        check,
+        compare,
+        design,
+        estimate,
+        load_problem,
+        load_result,
+        profile,
+    )
+    from fmident.checking import CheckReport
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
     from fmident.profiles import ProfileResult
 
 __all__ = [
+    "CheckReport",
     "EstimationResult",
     "FmidentError",
     "Fmu",
@@ -34,6 +45,8 @@ __all__ = [
     "__version__",
     "build_class",
     "check",
+    "compare",
+    "design",
     "estimate",
     "load_plugins",
     "load_problem",
@@ -45,6 +58,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
     __name__,
     {
+        "CheckReport": "checking",
         "EstimationResult": "estimation.result",
         "Fmu": "fmu",
         "FmidentError": "errors",
@@ -54,6 +68,8 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "Simulator": "fmu",
         "build_class": "api",
         "check": "api",
+        "compare": "api",
+        "design": "api",
         "estimate": "api",
         "load_plugins": "plugins",
         "load_problem": "api",

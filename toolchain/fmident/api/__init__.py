@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from fmident.api.estimates import estimate
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
-    from fmident.api.results import load_result
+    from fmident.api.results import compare, load_result
     from fmident.api.wiring import Report, warn
 
 __all__ = [
     "Report",
     "build_class",
     "check",
+    "compare",
     "design",
     "estimate",
     "load_problem",
@@ -39,6 +40,7 @@ __getattr__, __dir__ = lazy_face(
         "Report": "wiring",
         "build_class": "builds",
         "check": "checks",
+        "compare": "results",
         "design": "designs",
         "estimate": "estimates",
         "load_problem": "problems",

@@ -9,7 +9,7 @@ from fmident.api.problems import resolver
 from fmident.api.wiring import Report, loaded, warn
 
 if TYPE_CHECKING:
-    from fmident.design import Design, DesignTask, SineDesign
+    from fmident.designing import Design, DesignTask, SineDesign
     from fmident.plugins import Host
 
 
@@ -39,7 +39,7 @@ def design(
     fmident.errors.FmidentError
         Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
     """
-    from fmident.design import SineSettings, design_excitation, design_sine, load_design
+    from fmident.designing import SineSettings, design_excitation, design_sine, load_design
     from fmident.evaluation import Evaluator, make_executor
 
     host = loaded(host, report)

@@ -9,8 +9,39 @@ from typing import TYPE_CHECKING
 from fmident.errors import Code, EstimationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fmident.estimation.result import EstimationResult
     from fmident.profiles import ProfileResult
+    from fmident.report.comparison import Comparison
+
+
+def compare(
+    *results: EstimationResult | str | os.PathLike[str], names: Sequence[str] | None = None
+) -> Comparison:
+    """Put results side by side: parameters, fit, validation, AIC and BIC, effort.
+
+    Parameters
+    ----------
+    results
+        Two or more, each as it was returned or as the folder that it was written to.
+    names
+        What they are called; by default the ends of their paths, or ``"result 1"`` and so on.
+
+    Returns
+    -------
+    fmident.report.comparison.Comparison
+        With tables; as text it is what ``fmident compare`` prints.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Fewer than two, two of the same name, or a folder without a result.
+    """
+    from fmident.estimation.result import EstimationResult as Result
+    from fmident.report.comparison import compare_any
+
+    return compare_any([r if isinstance(r, Result) else Path(r) for r in results], names)
 
 
 def load_result(path: str | os.PathLike[str]) -> EstimationResult | ProfileResult:

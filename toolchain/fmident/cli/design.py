@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fmident.cli.console import say, tell_all
 
 if TYPE_CHECKING:
-    from fmident.design import Design, DesignTask, SineDesign
+    from fmident.designing import Design, DesignTask, SineDesign
     from fmident.report.terminal import Alignment
 
 HELP = "find a motion that distinguishes the parameters"
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Design, write the CSV, say what it promises."""
     from fmident import api
-    from fmident.design import SineDesign
+    from fmident.designing import SineDesign
     from fmident.plugins import load_plugins
 
     host = load_plugins(without=arguments.no_plugin)
@@ -84,7 +84,7 @@ def _summary(task: DesignTask, design: Design) -> str:
 
 
 def _sine_summary(task: DesignTask, design: SineDesign) -> str:
-    from fmident.design import SineSettings
+    from fmident.designing import SineSettings
     from fmident.report.terminal import table, unit_text
 
     natural = task.settings.natural if isinstance(task.settings, SineSettings) else None

@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fmident.errors import EstimationError
 from fmident.report.numbers import duration, interval, percent, plain, with_error
 from fmident.report.result_json import plain_json
+from fmident.report.sections.content import Section, Table
+from fmident.report.sections.html import embedded
 from fmident.report.stored import read_result
+from fmident.report.tables import fit_table
 from fmident.report.terminal import narrow_table, unit_text, wrap
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
 
 _FOREST = 25
+_TEXT = 92
+"""Columns of the text of a comparison in Python."""
+
 _SAME = 1e-8
 """Relative difference of measured values in ``fit.csv`` from rounding."""
 
@@ -68,6 +75,93 @@ class Compared:
     criteria: Criteria
 
 
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Results side by side.
+
+    Parameters
+    ----------
+    results
+        In the order in which they were given.
+    """
+
+    results: tuple[Compared, ...]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(c.name for c in self.results)}>"
+
+    def __str__(self) -> str:
+        """Return the tables of ``fmident compare``."""
+        return comparison_text(self.results, _TEXT)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        fit, values = self.figures.reset_index(), self.parameters.reset_index()
+        return embedded(
+            "Comparison",
+            [
+                Section(title, [Table([str(c) for c in table], _cells(table))]).html()
+                for title, table in (("Results", fit), ("Parameters", values))
+            ],
+        )
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row per result: status, cost, NRMSE, AIC, BIC, effort; NaN where there is none."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        rows = [
+            {
+                "status": c.result.status,
+                "cost": c.result.cost_final,
+                "nrmse": _mean_square(c.result.fits),
+                "validation_nrmse": math.nan
+                if c.result.validation is None
+                else _mean_square(c.result.validation.fits),
+                "aic": c.criteria.aic,
+                "bic": c.criteria.bic,
+                "simulations": c.result.simulations,
+                "seconds": c.result.seconds,
+            }
+            for c in self.results
+        ]
+        return pd.DataFrame(rows, index=pd.Index([c.name for c in self.results], name="result"))
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """One row per parameter and result, with standard error and 95 % interval."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        rows = [
+            {
+                "parameter": name,
+                "result": c.name,
+                "value": e.value,
+                "standard_error": e.standard_error,
+                "interval_95_low": e.interval_95[0],
+                "interval_95_high": e.interval_95[1],
+                "unit": e.unit,
+            }
+            for name in _parameters(self.results)
+            for c in self.results
+            for e in c.result.estimates
+            if e.name == name
+        ]
+        return pd.DataFrame(rows).set_index(["parameter", "result"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain types for JSON; what is not finite becomes ``null``."""
+        return comparison_json(self.results)
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    """Return the rows of a table as texts."""
+    return [
+        [plain(v) if isinstance(v, float) else "" if v is None else str(v) for v in row]
+        for row in table.itertuples(index=False)
+    ]
+
+
 def compare_results(paths: Sequence[Path]) -> tuple[Compared, ...]:
     """Read results that are to be compared.
 
@@ -81,12 +175,54 @@ def compare_results(paths: Sequence[Path]) -> tuple[Compared, ...]:
     fmident.errors.EstimationError
         One of them is not a result.
     """
-    folders = [p if p.is_dir() else p.parent for p in paths]
-    results = [read_result(p).result for p in paths]
-    tables = [_fit_table(f) for f in folders]
-    first = tables[0]
+    return _compared(_names(paths), [_read(p) for p in paths])
+
+
+def compare_any(
+    results: Sequence[EstimationResult | Path], names: Sequence[str] | None = None
+) -> Comparison:
+    """Compare results in memory, in folders, or both.
+
+    Parameters
+    ----------
+    results
+        Results, result folders or their ``result.json``.
+    names
+        Of the results; by default the ends of their paths, or ``"result 1"`` and so on.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Fewer than two, another number of names, or one that is not a result.
+    """
+    paths = [r for r in results if isinstance(r, Path)]
+    short = dict(zip(paths, _names(paths), strict=True)) if paths else {}
+    found = [short[r] if isinstance(r, Path) else f"result {k}" for k, r in enumerate(results, 1)]
+    chosen = found if names is None else list(names)
+    if len(results) < 2 or len(chosen) != len(results) or len(set(chosen)) < len(chosen):
+        raise EstimationError(
+            f"{len(results)} results with the names {', '.join(map(repr, chosen))} cannot be"
+            " compared",
+            hint="give two or more, each with a name of its own",
+        )
+    pairs = [_read(r) if isinstance(r, Path) else (r, _samples(r)) for r in results]
+    return Comparison(_compared(chosen, pairs))
+
+
+def _read(path: Path) -> tuple[EstimationResult, pd.DataFrame | None]:
+    return read_result(path).result, _fit_table(path if path.is_dir() else path.parent)
+
+
+def _samples(result: EstimationResult) -> pd.DataFrame | None:
+    return fit_table(result.fits) if any(f.times.size for f in result.fits) else None
+
+
+def _compared(
+    names: Sequence[str], pairs: Sequence[tuple[EstimationResult, pd.DataFrame | None]]
+) -> tuple[Compared, ...]:
+    first = pairs[0][1]
     criteria = []
-    for result, table in zip(results, tables, strict=True):
+    for result, table in pairs:
         why = _why_not(result, table)
         if not why and first is not None and table is not None and not _same_data(first, table):
             why = "its samples are not those of the first result"
@@ -94,8 +230,8 @@ def compare_results(paths: Sequence[Path]) -> tuple[Compared, ...]:
             criteria.append(Criteria(math.nan, math.nan, why))
         else:
             criteria.append(_criteria(result, table))
-    names = _names(paths)
-    return tuple(Compared(n, r, c) for n, r, c in zip(names, results, criteria, strict=True))
+    together = zip(names, pairs, criteria, strict=True)
+    return tuple(Compared(name, result, found) for name, (result, _), found in together)
 
 
 def comparison_text(compared: Sequence[Compared], width: int) -> str:
@@ -184,7 +320,7 @@ def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
     for k, ((c, e), picture) in enumerate(zip(found, pictures, strict=True)):
         value, error = with_error(e.value, e.standard_error)
         if e.fixed:
-            cells = [plain(e.value), "fixed", ""]
+            cells = [plain(e.value), "", "fixed"]  # the column of errors is left out first
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
         rows.append(["" if k else name, c.name, *cells, unit_text(e.unit), picture])
@@ -242,9 +378,13 @@ def _figures(compared: Sequence[Compared], width: int) -> str:
 
 
 def _overall(fits: Sequence[OutputFit]) -> str:
-    """Return the root mean square of the NRMSE of all outputs."""
+    return plain(_mean_square(fits), 4)
+
+
+def _mean_square(fits: Sequence[OutputFit]) -> float:
+    """Return the root mean square of the NRMSE of all outputs; NaN where none has one."""
     known = [f.nrmse for f in fits if math.isfinite(f.nrmse)]
-    return plain(math.sqrt(sum(x * x for x in known) / len(known)), 4) if known else "n/a"
+    return math.sqrt(sum(x * x for x in known) / len(known)) if known else math.nan
 
 
 def _fit_table(folder: Path) -> pd.DataFrame | None:
@@ -283,10 +423,14 @@ def _same_data(first: pd.DataFrame, other: pd.DataFrame) -> bool:
     """Return whether the measured samples are the same ones."""
     keys = ["experiment", "output", "time"]
     a, b = (t[t["measured"].notna()].sort_values(keys) for t in (first, other))
-    if len(a) != len(b) or any((a[k].to_numpy() != b[k].to_numpy()).any() for k in keys):
+    texts = keys[:2]
+    if len(a) != len(b) or any((a[k].to_numpy() != b[k].to_numpy()).any() for k in texts):
         return False
-    x, y = (t["measured"].to_numpy(dtype=np.float64) for t in (a, b))
-    return bool((np.abs(x - y) <= _SAME * np.maximum(np.abs(x), np.abs(y))).all())
+    for name in ("time", "measured"):  # those of a file are rounded, those in memory are not
+        x, y = (t[name].to_numpy(dtype=np.float64) for t in (a, b))
+        if not bool((np.abs(x - y) <= _SAME * np.maximum(np.abs(x), np.abs(y))).all()):
+            return False
+    return True
 
 
 def _criteria(result: EstimationResult, table: pd.DataFrame) -> Criteria:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.design import Axis, FourierMotion
-from fmident.design.fourier import largest_inside
+from fmident.designing import Axis, FourierMotion
+from fmident.designing.fourier import largest_inside
 from fmident.errors import ProblemError
 
 MOTION = FourierMotion(4.0, 0.3, 2.0, np.array([0.5, -0.2, 0.1]), np.array([0.1, 0.4, -0.3]))

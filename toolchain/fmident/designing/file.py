@@ -10,10 +10,10 @@ from typing import Any, get_args
 import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
-from fmident.design.excitation import DesignSettings
-from fmident.design.fourier import Axis
-from fmident.design.information import Criterion
-from fmident.design.sine import SineCriterion, SineSettings
+from fmident.designing.excitation import DesignSettings
+from fmident.designing.fourier import Axis
+from fmident.designing.information import Criterion
+from fmident.designing.sine import SineCriterion, SineSettings
 from fmident.errors import Code, FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.model import EstimatorSettings, Problem

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from fmident.design import Axis, DesignSettings, design_excitation
+from fmident.designing import Axis, DesignSettings, design_excitation
 from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.design import load_design
+from fmident.designing import load_design
 from fmident.errors import ProblemError
 
 from ..edits import replace_once

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import optimize
 
 from fmident.arrays import F64
-from fmident.design.fourier import Axis, FourierMotion, largest_inside
-from fmident.design.information import (
+from fmident.designing.fourier import Axis, FourierMotion, largest_inside
+from fmident.designing.information import (
     USELESS,
     Criterion,
     Information,

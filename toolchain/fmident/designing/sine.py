@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize
 
 from fmident.arrays import F64
-from fmident.design.information import USELESS, Information, criterion_value, refuse_not_positive
+from fmident.designing.information import USELESS, Information, criterion_value, refuse_not_positive
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.evaluation import Evaluator
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import signal
 
 from fmident.cli import main
-from fmident.design import SineDesign, SineSettings, design_sine
+from fmident.designing import SineDesign, SineSettings, design_sine
 from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
