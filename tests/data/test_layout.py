@@ -56,12 +56,14 @@ def test_an_encoding_that_is_said(tmp_path: Path) -> None:
         "sep=;\n" + PLAIN,
         "Logger 7\nof the 3rd of May\n\n" + PLAIN,
         "Logger;7\nSerial;99\n" + PLAIN,
+        "Logger;7;\nof the;3rd;May\n" + PLAIN,
+        "a;b;c\n" + PLAIN,
         "# remark\nLogger,7,a,b\n" + PLAIN.replace(";", "\t"),
         PLAIN.replace(";", "|"),
         'time   force "x é"\n  0   1.5  -2\n0.5\t2.5 3e-3\n',
         PLAIN.replace(";-2\n", ";-2;;\n"),
     ],
-    ids=["sep", "title", "table above", "tabs", "bars", "blanks", "ends"],
+    ids=["sep", "title", "table above", "as wide", "names above", "tabs", "bars", "blanks", "ends"],
 )
 def test_forms_of_the_same_table(content: str, tmp_path: Path) -> None:
     same_as_plain(read(tmp_path, content))
@@ -118,7 +120,9 @@ def test_rows_that_are_skipped_because_it_is_said(tmp_path: Path) -> None:
         read(tmp_path, PLAIN, skip_rows=9)
     # Without a word these are names, and the true names are what is wrong.
     with pytest.raises(DataError, match=r"'time' in column 'a'(?s:.*)'skip_rows'"):
-        read(tmp_path, "a;b;c\n" + PLAIN).column("a")
+        read(tmp_path, "a;b;c\n" + PLAIN, skip_rows=0).column("a")
+    with pytest.raises(DataError, match=r"data\.csv:4: the row has 1 cells(?s:.*)begin with '#'"):
+        read(tmp_path, PLAIN + "the end\n")
 
 
 @pytest.mark.parametrize("cell", ["1,234", "-12,500", "999,999"])

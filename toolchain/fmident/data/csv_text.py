@@ -27,7 +27,7 @@ from fmident.data.numbers import (
     is_number,
     is_unclear,
 )
-from fmident.data.stamps import Origin, StampError, Stamps, read_stamps
+from fmident.data.stamps import Origin, StampError, Stamps, is_stamp, read_stamps
 from fmident.errors import Code, DataError, Location
 
 
@@ -138,13 +138,17 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
         if header is None:
             raise
     else:
-        if len(found.header) > 1:
+        if len(found.header) > 1 and _begins_with_data(found.rows[0][0]):
             return found
         header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
-        if header is None:
+        if header is None or (header.place == 0 and len(found.header) > 1):
             return found
     form = replace(form, separator=header.separator, passed_over=header.place)
     return _split(path, numbered[header.place :], everything, form, layout)
+
+
+def _begins_with_data(cell: str) -> bool:
+    return is_number(cell) or is_gap(cell) or is_stamp(cell.strip())
 
 
 class _RaggedError(DataError):
@@ -379,6 +383,8 @@ def _advice(text: CsvText, cell: str, said: str | None) -> str:
 def _ragged(place: Location, found: int, expected: int, separator: str) -> _RaggedError:
     decimal_comma = separator == "," and found > expected > 1
     hint = "lines above the header are left out with 'skip_rows'"
+    if found < expected:
+        hint = "a line that is not a row of the table must begin with '#'"
     if separator == BLANKS:
         hint = "a name or unit with blanks needs quotation marks, a missing sample NaN"
     return _RaggedError(
