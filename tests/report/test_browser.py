@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.estimation.result import EstimationResult, OutputFit
+from fmident.report.numbers import plain
 from fmident.report.page import render
 
 from .browser import Seen, opened
@@ -16,6 +17,9 @@ from .browser import Seen, opened
 pytestmark = pytest.mark.slow  # each starts a browser
 
 MakeResult = Callable[..., EstimationResult]
+
+TIME = "Bokeh.documents.flatMap(d => d.roots()).find(f => f.name === 'time of cycle')"
+"""The plot of the first output, once it is drawn."""
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def report(make_result: MakeResult, tmp_path: Path) -> Callable[..., Path]:
 def spans(seen: Seen) -> list[list[float]]:
     """Return what the time axes show."""
     found: list[list[float]] = seen.page.evaluate(
-        "Bokeh.documents.flatMap(d => d.roots()).filter(f => f.x_range.reset_end > 60)"
+        "Bokeh.documents.flatMap(d => d.roots()).filter(f => f.name === 'time of cycle')"
         ".map(f => [f.x_range.start, f.x_range.end])"
     )
     return found
@@ -85,11 +89,11 @@ def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
     report: Callable[..., Path],
 ) -> None:
     with opened(report()) as seen:
-        first, second = seen.chart(0), seen.chart(1)
+        first, second = seen.chart(1), seen.chart(2)
         before = picture(seen, second)
         first.evaluate("e => e.scrollIntoView()")
         drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
-        seen.page.wait_for_function("() => Bokeh.documents[0].roots()[0].x_range.start > 1")
+        seen.page.wait_for_function(f"() => {TIME}.x_range.start > 1")
         shown = spans(seen)
         assert len(shown) == 4
         assert len({tuple(s) for s in shown}) == 1
@@ -105,11 +109,11 @@ def test_the_pointer_tells_the_sample_of_every_output(
 ) -> None:
     result = make_result()
     with opened(report(result)) as seen:
-        second, first = seen.chart(1), seen.chart(0)
+        second, first = seen.chart(2), seen.chart(1)
         box = first.locator(".panel").first.bounding_box()
         seen.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
         place = first.locator(".place")
-        seen.page.wait_for_function("() => document.querySelector('.place').textContent")
+        seen.page.wait_for_function("e => e.textContent", arg=place.element_handle())
         time = float(place.inner_text().removeprefix("time (s) "))
         fits = result.fits
         nearest = int(np.argmin(np.abs(fits[0].times - time)))
@@ -118,12 +122,12 @@ def test_the_pointer_tells_the_sample_of_every_output(
             said = chart.get_by_role("button", name="measured").locator("output").inner_text()
             assert float(said) == pytest.approx(fit.measured[nearest], rel=1e-4)
         seen.page.mouse.move(1, 1)
-        seen.page.wait_for_function("() => !document.querySelector('.place').textContent")
+        seen.page.wait_for_function("e => !e.textContent", arg=place.element_handle())
 
 
 def test_the_legend_hides_and_shows_a_line(report: Callable[..., Path]) -> None:
     with opened(report()) as seen:
-        chart = seen.chart(0)
+        chart = seen.chart(1)
         before = picture(seen, chart)
         button = chart.get_by_role("button", name="fitted")
         button.click()
@@ -145,26 +149,46 @@ def test_no_peak_of_a_million_samples_is_lost_and_each_can_be_seen(
     fit = OutputFit(
         "cycle", "y", "m", times, measured, 0.9 * fitted, fitted, np.full(count, 0.1), 1.0, 0.1, 0.1
     )
-    points = """() => {
-      const x = Bokeh.documents[0].roots()[0].renderers[0].data_source.data
+    points = f"""() => {{
+      const x = {TIME}.renderers[0].data_source.data
       return [x.y.length, Math.max(...x.y), x.x[0], x.x[x.x.length - 1]]
-    }"""
+    }}"""
     with opened(report(replace(make_result(), fits=(fit,)))) as seen:
-        seen.chart(0)
+        seen.chart(1)
         drawn, highest, begin, end = seen.page.evaluate(points)
         assert drawn < 6000
         assert highest == pytest.approx(50.0, rel=1e-6)
         assert (begin, end) == (0.0, 100.0)
         low, high = times[where] - 0.01, times[where] + 0.01
         seen.page.evaluate(
-            "([low, high]) => Bokeh.documents[0].roots()[0].x_range.setv({start: low, end: high})",
+            f"([low, high]) => {TIME}.x_range.setv({{start: low, end: high}})",
             [low, high],
         )
-        seen.page.wait_for_function(
-            "() => Bokeh.documents[0].roots()[0].renderers[0].data_source.data.x[0] > 60"
-        )
+        seen.page.wait_for_function(f"() => {TIME}.renderers[0].data_source.data.x[0] > 60")
         drawn, highest, begin, end = seen.page.evaluate(points)
         # All 200 samples in view, and a margin of a fifth on both sides.
         assert 270 <= drawn <= 290
         assert highest == pytest.approx(50.0, rel=1e-6)
         assert begin < low < high < end
+
+
+def test_a_dot_tells_what_it_is(report: Callable[..., Path], make_result: MakeResult) -> None:
+    low, high = make_result().estimates[0].interval_95
+    with opened(report()) as seen:
+        forest = seen.chart(0)
+        box = forest.locator(".panel").first.bounding_box()
+        place: list[float] = seen.page.evaluate(
+            """() => {
+              const roots = Bokeh.documents.flatMap(d => d.roots())
+              const figure = roots.find(f => f.y_range.reset_end > 3.5 && f.y_range.reset_end < 3.7)
+              const view = Bokeh.index.find_one(figure)
+              const canvas = view.el.getBoundingClientRect()
+              const frame = view.frame
+              return [canvas.x + frame.x_scale.compute(0), canvas.y + frame.y_scale.compute(3)]
+            }"""
+        )
+        assert box["x"] < place[0] < box["x"] + box["width"]
+        seen.page.mouse.move(*place)
+        tip = seen.page.get_by_text(f"{plain(low)} … {plain(high)}")
+        tip.first.wait_for()
+        assert seen.complaints == []

@@ -14,11 +14,12 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, OutputFit
+from fmident.estimation.result import EstimationResult, Identifiability, OutputFit
 from fmident.report.charts import Axis, Chart, Dots, Line, Panel
 from fmident.report.charts.columns import column_json
 from fmident.report.charts.diagnostics import diagnostics_chart
 from fmident.report.charts.fits import fit_chart
+from fmident.report.charts.forest import forest_chart
 from fmident.report.charts.histogram import histogram_chart
 from fmident.report.charts.iterations import cost_chart, path_chart, searches, starts_chart
 from fmident.report.charts.population import generations_chart, pairs_chart
@@ -264,3 +265,52 @@ def test_series_of_a_parameter_of_another_experiment_are_left_empty() -> None:
     assert {p.x.link for p in chart.panels} == {"time of cycle"}
     low, high = chart.panels[1].y.low, chart.panels[1].y.high
     assert low < 2.0 < high
+
+
+def marks_of(chart: Chart, panel: int) -> dict[str, Any]:
+    return {m.name: m for m in chart.panels[panel].marks}
+
+
+def test_the_forest_relates_everything_to_the_estimates(make_result: MakeResult) -> None:
+    result = make_result()
+    chart = forest_chart(result)
+    assert chart is not None
+    assert [label for _, label in chart.panels[0].y.ticks] == ["mass", "friction", "offset"]
+    marks = marks_of(chart, 0)
+    half = [100.0 * 1.96 * e.standard_error / abs(e.value) for e in result.estimates[:3]]
+    np.testing.assert_allclose(marks["95 % interval"].x1, half)
+    np.testing.assert_allclose(marks["95 % interval"].x0, np.negative(half))
+    # 1 instead of -3.16 is more, by 132 % of its magnitude.
+    assert marks["initial"].x[2] == pytest.approx(100.0 * (1.0 + 3.1648) / 3.1648)
+    assert chart.panels[0].x.high == pytest.approx(1.25 * max(half))
+    assert chart.panels[1].x.high > marks["initial"].x[2]
+    json.dumps(chart.json(), allow_nan=False)
+
+
+def test_parameters_without_a_finite_interval_are_seen(make_result: MakeResult) -> None:
+    first, second, *others = make_result().estimates
+    endless = replace(first, interval_95=(-np.inf, np.inf), standard_error=np.nan)
+    none = replace(second, interval_95=(np.nan, np.nan), at_bound=True)
+    chart = forest_chart(make_result(estimates=(endless, none, *others)))
+    assert chart is not None
+    marks = marks_of(chart, 1)
+    assert marks["no finite interval"].y0.tolist() == [3.0]
+    assert marks["no finite interval"].x1[0] > chart.panels[1].x.high
+    assert marks["95 % interval"].y0.tolist() == [1.0]
+    assert marks["initial"].extra["95 % interval"][:2] == ["-∞ … ∞", "n/a … n/a"]
+    json.dumps(chart.json(), allow_nan=False)
+
+
+def test_an_estimate_of_zero_has_no_relative_interval(make_result: MakeResult) -> None:
+    zero = tuple(replace(e, value=0.0) for e in make_result().estimates)
+    assert forest_chart(make_result(estimates=zero)) is None
+
+
+def test_combinations_that_the_data_do_not_determine_stand_out(make_result: MakeResult) -> None:
+    judged = Identifiability(np.array([3.0, 1.0, 1e-9]), 2, "2 of 3")
+    chart = forest_chart(make_result(identifiability=judged))
+    assert chart is not None
+    marks = marks_of(chart, 2)
+    assert marks["determined"].y.tolist() == [3.0, 1.0]
+    assert marks["not determined"].x.tolist() == [3.0]
+    assert chart.panels[2].y.log

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fmident.report.charts.forest import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import remark, unit_text
@@ -30,8 +31,10 @@ class _Row:
 
 
 def parameters_section(result: EstimationResult) -> str:
-    """Return the table of all parameters, fixed ones included."""
-    return fragment("parameters", rows=[_row(e, result.identifiability) for e in result.estimates])
+    """Return the table of all parameters, fixed ones included, and their intervals as a picture."""
+    forest = forest_chart(result)
+    rows = [_row(e, result.identifiability) for e in result.estimates]
+    return fragment("parameters", rows=rows, forest=forest and forest.html())
 
 
 def _row(e: ParameterEstimate, judged: Identifiability | None) -> _Row:

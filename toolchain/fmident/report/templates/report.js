@@ -189,7 +189,7 @@
       const drag = new Bokeh.BoxZoomTool({dimensions: zoomed});
       const wheel = new Bokeh.WheelZoomTool({dimensions: zoomed, modifiers: {ctrl: true}});
             const fig = this.fig = Bokeh.Plotting.figure({
-        height: said.height, sizing_mode: "stretch_width", x_range: this.x, y_range: this.y,
+        name: said.x.link || null, height: said.height, sizing_mode: "stretch_width", x_range: this.x, y_range: this.y,
         x_axis_type: said.x.log ? "log" : "linear", y_axis_type: said.y.log ? "log" : "linear",
         tools: [new Bokeh.PanTool(), drag, wheel, new Bokeh.ResetTool()], min_border_left: 74, min_border_right: 12,
         background_fill_color: null, border_fill_color: null, outline_line_color: null,
