@@ -24,6 +24,7 @@ from fmident.operating_system import end_family, kind_of_crash, start_child
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.by_name import SIMULATION, checks_of
 from fmident.validation.checks.description import check_description
+from fmident.validation.checks.rules import check_rules
 from fmident.validation.fmu_plan import FmuPlan
 
 _START_UP = "start"
@@ -113,7 +114,9 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
             reason = f"not tried, for '{name}' {child.short}"
             done += [Check(n, True, reason, skipped=True) for n in names[len(done) :]]
     if plan.only is None:
-        done.insert(min(_DESCRIPTION_PLACE, len(done)), check_description(plan.path))
+        by_fmpy = check_description(plan.path)
+        place = min(_DESCRIPTION_PLACE, len(done))
+        done[place:place] = [by_fmpy, check_rules(plan.path, by_fmpy)]
     return FmuReport(plan.path, tuple(done))
 
 

@@ -29,8 +29,8 @@ FOLLOWING = ("parameters", "repeatability", "memory", "step sizes")
 def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
     """Return the checks that a plan asks for, by name.
 
-    ``model description`` is not among them: it reads XML with a library that takes long to
-    load, and runs no code of the FMU, so the parent does it.
+    ``model description`` and ``FMI rules`` are not among them: they run no code of the FMU,
+    and the first needs a library that takes long to load, so the parent does them.
     """
     found: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
     if plan.interface is not None:
