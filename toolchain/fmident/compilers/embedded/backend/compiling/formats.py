@@ -75,7 +75,7 @@ def platform_of(library: bytes) -> str | None:
     Returns
     -------
     str or None
-        Such as ``"x86_64-linux"``; ``None`` for what is no library of
+        Such as ``"x86_64-linux"``; ``None`` for what is not a library of
         :data:`~fmident.compilers.platforms.PLATFORMS`.
     """
     head = library[:64].ljust(64, b"\0")
