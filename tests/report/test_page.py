@@ -18,7 +18,7 @@ import pytest
 
 from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
-from fmident.estimation.result import EstimationResult
+from fmident.estimation.result import EstimationResult, Validation
 from fmident.report import page as page_module
 from fmident.report.page import HtmlReporter, render
 from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram, searches
@@ -268,3 +268,24 @@ def test_a_broken_section_costs_only_itself(
 def test_a_template_may_have_a_value_called_name() -> None:
     with pytest.raises(jinja2.TemplateNotFound, match=r"sections/nothing\.html"):
         fragment("nothing", name="a value")
+
+
+def test_residuals_of_what_was_not_fitted_are_compared_with_its_own_inputs(
+    make_result: MakeResult,
+) -> None:
+    result = make_result()
+    later = replace(result.fits[0], experiment="later")
+    result = replace(result, validation=Validation((later,), None))
+    times, wave = later.times, np.sin(later.times)
+    problem: Any = SimpleNamespace(
+        experiments=[SimpleNamespace(name="cycle", times=times, inputs={"u": wave})],
+        validation=[SimpleNamespace(name="later", times=times, inputs={"v": wave})],
+    )
+    html = render(result, title="x", version="1", problem=problem)
+    assert "later, not fitted" in html.split("<h2>Residuals of each output</h2>")[1]
+    titles = [[p["title"] for p in chart["panels"]] for chart in charts(html)]
+    assert [t[-1] for t in titles if t[0] == "Histogram"] == [
+        "With the input u",
+        "With the input u",
+        "With the input v",
+    ]

@@ -15,7 +15,7 @@ from fmident.cli.main import main
 from fmident.errors import EstimationError
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult
+from fmident.estimation.result import EstimationResult, Validation
 from fmident.report.result_json import JsonReporter
 from fmident.report.static import write_pictures
 from fmident.report.stored import read_result
@@ -44,7 +44,8 @@ def stored(make_result: MakeResult, tmp_path: Path) -> EstimationResult:
         Generation.of(rng.standard_normal((9, 3)), np.append(np.inf, rng.random(8) / (k + 1)))
         for k in range(3)
     ]
-    result = replace(result, series=(series,), generations=tuple(generations))
+    held_out = Validation((replace(result.fits[1], experiment="later"),), None)
+    result = replace(result, series=(series,), generations=tuple(generations), validation=held_out)
     problem: Any = SimpleNamespace(source=None, fmu=Path("delta.fmu"))
     for reporter in (JsonReporter(), CsvReporter()):
         reporter.write(result, problem, tmp_path)
@@ -74,8 +75,8 @@ def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form:
     assert [f.name for f in files] == [
         f"{name}.{form}"
         for name in (
-            "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "residuals", "cost", "series-1-cycle",
-            "generations", "population",
+            "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "validation-1-later-tau-2", "residuals",
+            "cost", "series-1-cycle", "generations", "population",
         )
     ]  # fmt: skip
     for file in files:

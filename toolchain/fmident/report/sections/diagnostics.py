@@ -28,13 +28,15 @@ def diagnostics_section(result: EstimationResult, problem: Problem | None) -> st
         Whose inputs are compared with the residuals; without it, none are.
     """
     outputs = []
-    for fit in result.fits[:_MOST_OUTPUTS]:
+    held_out = () if result.validation is None else result.validation.fits
+    fits = [*((fit, "") for fit in result.fits), *((fit, ", not fitted") for fit in held_out)]
+    for fit, remark in fits[:_MOST_OUTPUTS]:
         chart = diagnostics_chart(fit, _inputs(fit, problem), _MOST_INPUTS)
         if chart is not None:
-            outputs.append((fit.name, fit.experiment, chart.html()))
+            outputs.append((fit.name, fit.experiment + remark, chart.html()))
     if not outputs:
         return ""
-    left_out = max(0, len(result.fits) - _MOST_OUTPUTS)
+    left_out = max(0, len(fits) - _MOST_OUTPUTS)
     return fragment("diagnostics", outputs=outputs, left_out=left_out, inputs=_MOST_INPUTS)
 
 
@@ -42,7 +44,8 @@ def _inputs(fit: OutputFit, problem: Problem | None) -> dict[str, F64]:
     """Return the inputs of the experiment at the times of the output."""
     if problem is None or fit.times.size == 0:
         return {}
-    found = [e for e in problem.experiments if e.name == fit.experiment]
+    every = [*problem.experiments, *problem.validation]
+    found = [e for e in every if e.name == fit.experiment]
     return {
         name: np.interp(fit.times, experiment.times, np.asarray(values, dtype=np.float64))
         for experiment in found[:1]

@@ -74,6 +74,9 @@ def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
     for number, fit in enumerate(result.fits, 1):
         # Two names may differ in what a file's name cannot hold.
         yield _name(f"fit-{number}-{fit.experiment}-{fit.name}"), fits.fit_plot(fit)
+    held_out = () if result.validation is None else result.validation.fits
+    for number, fit in enumerate(held_out, 1):
+        yield _name(f"validation-{number}-{fit.experiment}-{fit.name}"), fits.fit_plot(fit)
     found = {
         "residuals": fits.residual_histogram(result.fits),
         "cost": fits.cost_history(result.history),
