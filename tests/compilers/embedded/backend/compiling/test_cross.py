@@ -77,11 +77,13 @@ def test_a_compiler_for_another_machine_is_refused(
     monkeypatch.setenv("CC", str(script))
     for name, value in kept.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     output = tmp_path / "a.fmu"
     with pytest.raises(CompilationError, match=f"a library for '{target}-linux'") as caught:
         build_fmu(oscillator(), output, generation_tool="test")
     assert "CC" in (caught.value.hint or "")
     assert not output.exists()
+    assert not list(tmp_path.glob("fmident-scratch-*"))  # nothing is left that nobody knows of
 
 
 def test_what_is_no_library_of_windows_is_refused() -> None:

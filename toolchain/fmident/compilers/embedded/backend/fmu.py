@@ -175,8 +175,9 @@ def _binaries(
                 binary = compile_binary(
                     compiler, folder.path, sources, version, optimization=optimization
                 )
-            except CompilationError:
-                folder.keep()  # the error names it
+            except CompilationError as error:
+                if str(folder.path) in (error.hint or ""):  # the source is to be looked at
+                    folder.keep()
                 raise
         licences |= {
             name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
