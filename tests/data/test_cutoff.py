@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fmident.data import Table
@@ -45,8 +44,7 @@ def test_the_derivative_is_close_to_the_best_that_any_cutoff_gives() -> None:
 
     def error(low_pass) -> float:
         step = Preparation(("q",), low_pass, {"qd": "q", "qdd": "qd"})
-        frame = pd.DataFrame({"q": noisy})
-        table = Table(Path("x.csv"), frame, {"q": None}, np.arange(TIMES.size))
+        table = Table(Path("x.csv"), {"q": noisy}, {"q": None}, np.arange(TIMES.size))
         found, _ = prepare(table, TIMES, step)
         return float(np.std(found.column("qdd")[1000:-1000] - exact))
 
@@ -68,6 +66,6 @@ def test_a_short_record_is_refused() -> None:
 
 def test_notes_say_what_was_chosen() -> None:
     noisy = motion(1.5) + 1e-3 * np.random.default_rng(0).normal(size=TIMES.size)
-    table = Table(Path("x.csv"), pd.DataFrame({"q": noisy}), {"q": None}, np.arange(TIMES.size))
+    table = Table(Path("x.csv"), {"q": noisy}, {"q": None}, np.arange(TIMES.size))
     _, (note,) = prepare(table, TIMES, Preparation(("q",), Automatic(), {"qd": "q"}))
     assert "Hz is chosen" in note.message

@@ -19,9 +19,8 @@ INSIDE = slice(500, -500)
 
 
 def table(**columns: np.ndarray) -> Table:
-    frame = pd.DataFrame({"time": TIMES, **columns})
     units = {"time": "s", **dict.fromkeys(columns, "rad")}
-    return Table(Path("data.csv"), frame, units, np.arange(2, TIMES.size + 2))
+    return Table(Path("data.csv"), {"time": TIMES, **columns}, units, np.arange(2, TIMES.size + 2))
 
 
 def test_a_slow_motion_comes_through_with_its_derivatives() -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 
 import pytest
 
 from fmident.errors import Code, PluginError
-from fmident.plugins import Origin, Registry
+from fmident.plugins import Origin, Registry, load_plugins
 
 from ..refused import refused
 
@@ -92,3 +93,48 @@ def test_the_signature_of_a_dataclass_is_not_a_summary() -> None:
     registry: Registry[type] = Registry("cost", FIRST)
     registry.add("plain", Undocumented)
     assert registry.registrations["plain"].summary == ""
+
+
+def test_what_is_announced_is_imported_when_it_is_used() -> None:
+    registry: Registry[object] = Registry("estimator", Origin("mine", "mine"))
+    registry.add_when_used("cma-es", "fmident_estimators.cma_es.estimator:CmaEs")
+    registry.add_when_used("gone", "fmident_estimators.gone:Gone")
+    assert registry.names() == ("cma-es", "gone")
+    assert "gone" in registry
+    assert "gone" in registry.by_name
+    assert registry.imported == ()
+    found = registry.registration("cma-es")
+    assert found.item is importlib.import_module("fmident_estimators.cma_es").CmaEs
+    assert found.summary == found.item.summary
+    assert registry.imported == (found,)
+    with pytest.raises(PluginError, match=r"(?s)the estimator 'gone' of plugin 'mine'.*No module"):
+        registry.get("gone")
+
+
+def test_what_is_announced_is_checked_when_it_is_imported() -> None:
+    registry: Registry[object] = Registry("estimator", Origin("mine", "mine"))
+    registry.add_when_used("other", "fmident_estimators.cma_es.estimator:CmaEs")
+    with pytest.raises(PluginError, match="'cma-es'"):
+        registry.get("other")
+
+
+@pytest.mark.parametrize("home", ["module", "", "a b:C", ":C", "module:", "a..b:C"])
+def test_refuses_homes_that_are_not_module_and_name(home: str) -> None:
+    registry: Registry[object] = Registry("estimator", Origin("mine"))
+    with pytest.raises(PluginError, match="from"):
+        registry.add_when_used("one", home)
+
+
+def test_names_that_are_announced_are_taken() -> None:
+    registry: Registry[object] = Registry("cost", Origin("mine"))
+    registry.add_when_used("one", "module:One")
+    with pytest.raises(PluginError, match="registered twice"):
+        registry.add("one", object())
+
+
+def test_every_estimator_and_cost_that_comes_along_can_be_used() -> None:
+    host = load_plugins()
+    for registry in host.registries:
+        for name, registration in registry.registrations.items():
+            assert registration.name == name
+            assert registration.summary

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident_estimators.algebraic.estimator import Algebraic
-from fmident_estimators.algebraic.options import AlgebraicOptions
-from fmident_estimators.algebraic.window import AlgebraicStream, AlgebraicWindow, WindowDesign
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
+    from fmident_estimators.algebraic.estimator import Algebraic
+    from fmident_estimators.algebraic.options import AlgebraicOptions
+    from fmident_estimators.algebraic.window import AlgebraicStream, AlgebraicWindow, WindowDesign
 
 __all__ = [
     "Algebraic",
@@ -27,8 +28,19 @@ __all__ = [
     "fmident_register_estimators",
 ]
 
+__getattr__, _ = lazy_face(  # nothing is imported before it is used
+    __name__,
+    {
+        "Algebraic": "estimator",
+        "AlgebraicOptions": "options",
+        "AlgebraicStream": "window",
+        "AlgebraicWindow": "window",
+        "WindowDesign": "window",
+    },
+)
+
 
 @hookimpl
 def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
     """Register ``algebraic``."""
-    registry.add(Algebraic.name, Algebraic)
+    registry.add_when_used("algebraic", "fmident_estimators.algebraic.estimator:Algebraic")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident_estimators.kalman_bucy.differentiator import Differentiator, differentiator
-from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator, KalmanBucyOptions
-from fmident_estimators.kalman_bucy.excitation import best_ratio, unit_response, variance_factor
-from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
+    from fmident_estimators.kalman_bucy.differentiation import Differentiator, differentiator
+    from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator, KalmanBucyOptions
+    from fmident_estimators.kalman_bucy.excitation import best_ratio, unit_response, variance_factor
+    from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 
 __all__ = [
     "Differentiator",
@@ -31,8 +32,24 @@ __all__ = [
     "variance_factor",
 ]
 
+__getattr__, _ = lazy_face(  # nothing is imported before it is used
+    __name__,
+    {
+        "Differentiator": "differentiation",
+        "KalmanBucy": "recursion",
+        "KalmanBucyEstimator": "estimator",
+        "KalmanBucyOptions": "estimator",
+        "best_ratio": "excitation",
+        "differentiator": "differentiation",
+        "unit_response": "excitation",
+        "variance_factor": "excitation",
+    },
+)
+
 
 @hookimpl
 def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
     """Register ``kalman-bucy``."""
-    registry.add(KalmanBucyEstimator.name, KalmanBucyEstimator)
+    registry.add_when_used(
+        "kalman-bucy", "fmident_estimators.kalman_bucy.estimator:KalmanBucyEstimator"
+    )

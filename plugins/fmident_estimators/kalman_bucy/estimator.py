@@ -17,7 +17,7 @@ from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEst
 from fmident.evaluation.contract import Evaluator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
-from fmident_estimators.kalman_bucy.differentiator import differentiator
+from fmident_estimators.kalman_bucy.differentiation import differentiator
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 from fmident_estimators.linear_equation import EquationOptions, Setup, read_setup
 from fmident_estimators.linear_equation.sampling import is_gap, noise_of, sampling_interval

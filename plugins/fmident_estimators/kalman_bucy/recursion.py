@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident_estimators.compiled import when_used
-from fmident_estimators.kalman_bucy.differentiator import Differentiator
+from fmident_estimators.kalman_bucy.differentiation import Differentiator
 from fmident_estimators.linear_equation import LinearEquation
 
 kernels = when_used("fmident_estimators.kalman_bucy.kernels")

@@ -11,18 +11,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident_estimators.least_squares.estimator import LeastSquares
-from fmident_estimators.least_squares.options import LeastSquaresOptions
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
+    from fmident_estimators.least_squares.estimator import LeastSquares
+    from fmident_estimators.least_squares.options import LeastSquaresOptions
 
 __all__ = ["LeastSquares", "LeastSquaresOptions", "fmident_register_estimators"]
+
+__getattr__, _ = lazy_face(  # nothing is imported before it is used
+    __name__,
+    {
+        "LeastSquares": "estimator",
+        "LeastSquaresOptions": "options",
+    },
+)
 
 
 @hookimpl
 def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
     """Register ``least-squares``."""
-    registry.add(LeastSquares.name, LeastSquares)
+    registry.add_when_used(
+        "least-squares", "fmident_estimators.least_squares.estimator:LeastSquares"
+    )

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
-from fmident_estimators.linear_regression.estimator import LinearRegression
-from fmident_estimators.linear_regression.options import LinearRegressionOptions
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
+    from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
+    from fmident_estimators.linear_regression.estimator import LinearRegression
+    from fmident_estimators.linear_regression.options import LinearRegressionOptions
 
 __all__ = [
     "BaseParameters",
@@ -30,8 +31,20 @@ __all__ = [
     "fmident_register_estimators",
 ]
 
+__getattr__, _ = lazy_face(  # nothing is imported before it is used
+    __name__,
+    {
+        "BaseParameters": "base_parameters",
+        "LinearRegression": "estimator",
+        "LinearRegressionOptions": "options",
+        "find_base": "base_parameters",
+    },
+)
+
 
 @hookimpl
 def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
     """Register ``linear-regression``."""
-    registry.add(LinearRegression.name, LinearRegression)
+    registry.add_when_used(
+        "linear-regression", "fmident_estimators.linear_regression.estimator:LinearRegression"
+    )

@@ -13,18 +13,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident_estimators.special_genetic.estimator import SpecialGenetic
-from fmident_estimators.special_genetic.options import SpecialGeneticOptions
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
+    from fmident_estimators.special_genetic.estimator import SpecialGenetic
+    from fmident_estimators.special_genetic.options import SpecialGeneticOptions
 
 __all__ = ["SpecialGenetic", "SpecialGeneticOptions", "fmident_register_estimators"]
+
+__getattr__, _ = lazy_face(  # nothing is imported before it is used
+    __name__,
+    {
+        "SpecialGenetic": "estimator",
+        "SpecialGeneticOptions": "options",
+    },
+)
 
 
 @hookimpl
 def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
     """Register ``special-genetic``."""
-    registry.add(SpecialGenetic.name, SpecialGenetic)
+    registry.add_when_used(
+        "special-genetic", "fmident_estimators.special_genetic.estimator:SpecialGenetic"
+    )

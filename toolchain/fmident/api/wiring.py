@@ -55,6 +55,6 @@ def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
         )
 
 
-def keeping_constraints(host: Host) -> tuple[str, ...]:
-    """Return the names of the estimators that keep constraints."""
-    return tuple(n for n, kind in host.estimators.by_name.items() if kind.keeps_constraints)
+def keeping_constraints(host: Host) -> Callable[[], tuple[str, ...]]:
+    """Return what finds the names of the estimators that keep constraints; it imports all."""
+    return lambda: tuple(n for n, kind in host.estimators.by_name.items() if kind.keeps_constraints)

@@ -205,19 +205,19 @@ def prepare(
         filter that the sampling does not allow.
     """
     step = check_equidistant(times, "filtering or differentiating")
-    frame, units = table.frame.copy(), dict(table.units)
+    columns, units = dict(table.columns), dict(table.units)
     place = Location(str(table.path))
     design = preparation.low_pass
     if isinstance(design, Edges):
         design = design.low_pass(step, preparation.padding)
     texts: list[str] = []
     if isinstance(design, Automatic):
-        columns = {name: table.column(name) for name in preparation.columns}
-        design, texts = design.low_pass(columns, step)
+        chosen = {name: table.column(name) for name in preparation.columns}
+        design, texts = design.low_pass(chosen, step)
     if design is not None:
         padding = design.padding_for(step, times.size)
         for name in preparation.columns:
-            frame[name] = butterworth(
+            columns[name] = butterworth(
                 table.column(name), design.cutoff, step, design.order, padding
             )
     for new, source in preparation.derivatives.items():
@@ -234,12 +234,12 @@ def prepare(
                 hint=did_you_mean(source, list(units), kind="column"),
                 code=Code.UNKNOWN_NAME,
             )
-        values = frame[source].to_numpy() if source in frame else table.column(source)
-        frame[new] = differentiate(values, times)
+        values = columns[source] if source in columns else table.column(source)
+        columns[new] = differentiate(values, times)
         units[new] = None if units[source] is None else f"{units[source]}/s"
     notes = tuple(Diagnostic("note", text, place) for text in texts)
     warnings = _warnings(preparation, design, step, place)
-    return replace(table, frame=frame, units=units), (*notes, *warnings)
+    return replace(table, columns=columns, units=units), (*notes, *warnings)
 
 
 def _warnings(

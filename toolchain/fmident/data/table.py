@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -44,8 +45,8 @@ class Table:
     ----------
     path
         The file.
-    frame
-        Numeric columns by bare name, float64, NaN for gaps.
+    columns
+        Numeric columns by bare name, shape (n,), NaN for gaps.
     units
         Column to unit as written in the header, ``None`` where there is none.
     lines
@@ -62,13 +63,25 @@ class Table:
     """
 
     path: Path
-    frame: pd.DataFrame
+    columns: Mapping[str, F64]
     units: Mapping[str, str | None]
     lines: npt.NDArray[np.int64] | None
     errors: Mapping[str, DataError] = field(default_factory=dict)
     origins: Mapping[str, Origin] = field(default_factory=dict)
     form: Form | None = None
     notes: tuple[Diagnostic, ...] = ()
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The numeric columns as a frame of pandas, which is slow to import."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return next((column.size for column in self.columns.values()), 0)
 
     @property
     def names(self) -> list[str]:
@@ -86,14 +99,14 @@ class Table:
         """
         if name in self.errors:
             raise self.errors[name]
-        if name not in self.frame.columns:
+        if name not in self.columns:
             raise DataError(
                 f"there is no column '{name}'",
                 location=Location(str(self.path)),
                 hint=did_you_mean(name, self.names, kind="column"),
                 code=Code.UNKNOWN_NAME,
             )
-        return self.frame[name].to_numpy(dtype=np.float64)
+        return self.columns[name]
 
     def where(self, row: int) -> Location:
         """Return the place of a row in the file; without a line where the format has none."""
@@ -174,7 +187,7 @@ def csv_of(table: Table) -> bytes:
         A column has a name that no such file can hold.
     """
     units = table.units
-    for number, name in enumerate(table.frame.columns):
+    for number, name in enumerate(table.columns):
         if not name.isprintable() or (number == 0 and name.startswith("#")):
             raise DataError(
                 f"a CSV file cannot hold the name of column {name!r}",
@@ -182,7 +195,7 @@ def csv_of(table: Table) -> bytes:
                 hint="rename it, or remove the column",
             )
     columns, header = table.frame.copy(), []
-    for name in table.frame.columns:
+    for name in table.columns:
         origin = table.origins.get(name)
         if origin is not None:
             columns[name] = origin.stamps(columns[name].to_numpy())
@@ -224,8 +237,6 @@ def _is_unit(text: str) -> bool:
 
 
 def _from_csv(path: Path, layout: Layout) -> Table:
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     text = read_csv_text(path, layout)
     place = Location(str(path), text.header_line)
     if all(is_number(cell) for cell in text.header):
@@ -251,7 +262,7 @@ def _from_csv(path: Path, layout: Layout) -> Table:
     lines = np.array(text.lines, dtype=np.int64)
     return Table(
         path,
-        pd.DataFrame(read.values),
+        read.values,
         units,
         lines,
         read.errors,
@@ -277,8 +288,6 @@ def _notes(path: Path, form: Form, layout: Layout) -> tuple[Diagnostic, ...]:
 
 
 def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     place = Location(str(path))
     names, units = _columns([str(c) for c in frame.columns], place)
     if frame.empty:
@@ -307,7 +316,7 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
             numbers[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
             errors[name] = DataError(f"column '{name}' is not numeric: {error}", location=place)
-    return Table(path, pd.DataFrame(numbers), units, None, errors, origins)
+    return Table(path, numbers, units, None, errors, origins)
 
 
 def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:

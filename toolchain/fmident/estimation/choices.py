@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import Code, Location, PluginError, ProblemError
 from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
-from fmident.estimation.run import refuse_cost
 from fmident.problem.relations.elimination import simplified
 
 if TYPE_CHECKING:
@@ -20,6 +19,9 @@ Keys = tuple[str | int, ...]
 
 Find = Callable[[str], type[Estimator[Any]]]
 """Name of an estimator to its class; raises :class:`~fmident.errors.PluginError`."""
+
+Capable = Callable[[], Iterable[str]]
+"""Returns names of estimators; they are imported for it, so that it is called only for messages."""
 
 
 def estimator_options(
@@ -54,7 +56,7 @@ def estimator_options(
 def suited(
     problem: Problem,
     estimator: Estimator[Any] | type[Estimator[Any]],
-    capable: Sequence[str] = (),
+    capable: Capable = tuple,
     location: Location | None = None,
 ) -> Problem:
     """Return the problem with the constraints that the estimator keeps.
@@ -69,7 +71,7 @@ def suited(
     estimator
         Which.
     capable
-        Names of the estimators that keep constraints, for the message.
+        Returns the names of the estimators that keep constraints, for the message.
     location
         Of the constraints, for the message.
 
@@ -85,7 +87,7 @@ def suited(
         return found
     named = ", ".join(str(c) for c in found.constraints)
     several = len(found.constraints) > 1
-    others = " or ".join(f"'{name}'" for name in capable or (_KEEPS_CONSTRAINTS,))
+    others = " or ".join(f"'{name}'" for name in tuple(capable()) or (_KEEPS_CONSTRAINTS,))
     raise ProblemError(
         f"the estimator '{estimator.name}' does not keep the constraint{'s' * several} {named}",
         location=location,
@@ -96,7 +98,27 @@ def suited(
     )
 
 
-def check_estimators(problem: Problem, find: Find, capable: Sequence[str] = ()) -> None:
+def refuse_cost(
+    problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
+) -> None:
+    """Refuse a cost that the estimator would not look at.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        At `location`.
+    """
+    if not estimator.any_cost and not problem.cost.gives_intervals:
+        raise ProblemError(
+            f"the estimator '{estimator.name}' solves equations of its own and does not minimise "
+            f"the cost '{problem.cost.name}'",
+            location=location,
+            hint="leave the cost out, or choose an estimator that minimises one, such as "
+            "least-squares",
+        )
+
+
+def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> None:
     """Refuse unknown estimators, wrong options and costs that do not fit, also of stages.
 
     Parameters
@@ -106,7 +128,7 @@ def check_estimators(problem: Problem, find: Find, capable: Sequence[str] = ()) 
     find
         Finds the estimators.
     capable
-        Names of those that keep constraints, for messages.
+        Returns the names of those that keep constraints, for messages.
 
     Raises
     ------

@@ -14,6 +14,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, FmidentError, Location, ProblemError
 from fmident.estimation.checks import check_influence, check_initial_simulation
+from fmident.estimation.choices import refuse_cost
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.monitor import Observer, RunMonitor
 from fmident.estimation.options import build_options
@@ -192,26 +193,6 @@ def run_with_statistics(
         constraints=summary.constraints,
     )
     return Run(result, summary.statistics, estimate.residual_weights)
-
-
-def refuse_cost(
-    problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
-) -> None:
-    """Refuse a cost that the estimator would not look at.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`.
-    """
-    if not estimator.any_cost and not problem.cost.gives_intervals:
-        raise ProblemError(
-            f"the estimator '{estimator.name}' solves equations of its own and does not minimise "
-            f"the cost '{problem.cost.name}'",
-            location=location,
-            hint="leave the cost out, or choose an estimator that minimises one, such as "
-            "least-squares",
-        )
 
 
 def refuse_constraints(

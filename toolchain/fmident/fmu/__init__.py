@@ -9,18 +9,25 @@ of FMI do), ``values`` and ``tables`` (how values move), ``fmi2.loop`` (a compil
 used again), ``processes`` (child processes).
 """
 
-from fmident.fmu.archive import ArchiveLimits
-from fmident.fmu.fmi3.declarations import resized
-from fmident.fmu.fmu import Fmu, open_fmu, read_description
-from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.variables import Value, Variable
-from fmident.fmu.native_code.log import LogRecord
-from fmident.fmu.processes.guard import Survival, check_survives
-from fmident.fmu.ramps import InputRamps, with_ramps
-from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.simulator import Simulator
-from fmident.fmu.statistics import Statistics
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from fmident.fmu.archive import ArchiveLimits
+    from fmident.fmu.fmi3.declarations import resized
+    from fmident.fmu.fmu import Fmu, open_fmu, read_description
+    from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
+    from fmident.fmu.model_description.description import ModelDescription
+    from fmident.fmu.model_description.variables import Value, Variable
+    from fmident.fmu.native_code.log import LogRecord
+    from fmident.fmu.processes.guard import Survival, check_survives
+    from fmident.fmu.ramps import InputRamps, with_ramps
+    from fmident.fmu.setup import SimulationSetup
+    from fmident.fmu.simulator import Simulator
+    from fmident.fmu.statistics import Statistics
 
 __all__ = [
     "ArchiveLimits",
@@ -43,3 +50,28 @@ __all__ = [
     "resized",
     "with_ramps",
 ]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "ArchiveLimits": "archive",
+        "Fmu": "fmu",
+        "Influence": "life_cycle.probe",
+        "InputRamps": "ramps",
+        "LogRecord": "native_code.log",
+        "ModelDescription": "model_description.description",
+        "SimulationSetup": "setup",
+        "Simulator": "simulator",
+        "Statistics": "statistics",
+        "Survival": "processes.guard",
+        "Value": "model_description.variables",
+        "Variable": "model_description.variables",
+        "check_survives": "processes.guard",
+        "influence": "life_cycle.probe",
+        "interpolates_inputs": "life_cycle.probe",
+        "open_fmu": "fmu",
+        "read_description": "fmu",
+        "resized": "fmi3.declarations",
+        "with_ramps": "ramps",
+    },
+)

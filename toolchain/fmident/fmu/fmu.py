@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fmident._closing import Closes
 from fmident.errors import Code, FmuError, Location
@@ -17,17 +18,18 @@ from fmident.fmu.archive import (
     library_suffix,
     platform_folder,
 )
-from fmident.fmu.driver import UpdateChoice
-from fmident.fmu.life_cycle.reuse import Reuse
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.description_xml import parse_description
 from fmident.fmu.model_description.interfaces import InterfaceChoice, InterfaceKind
-from fmident.fmu.native_code.functions import functions_of
-from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.log import LogBuffer
 from fmident.fmu.processes.scratch import ScratchFolder
-from fmident.fmu.simulator import Simulator
-from fmident.fmu.tables import I64
+
+if TYPE_CHECKING:
+    from fmident.fmu.driver import UpdateChoice
+    from fmident.fmu.life_cycle.reuse import Reuse
+    from fmident.fmu.native_code.library import Library
+    from fmident.fmu.native_code.log import LogBuffer
+    from fmident.fmu.simulator import Simulator
+    from fmident.fmu.tables import I64
 
 
 class Fmu(Closes):
@@ -90,6 +92,8 @@ class Fmu(Closes):
             The library cannot be loaded, the FMU refuses, or it allows one instance only
             and there is one.
         """
+        from fmident.fmu.simulator import Simulator
+
         return Simulator(
             self,
             input_update=input_update,
@@ -116,6 +120,9 @@ class Fmu(Closes):
         description = self.description.with_interface(interface)
         kind = description.capabilities.kind
         if kind not in self._libraries:
+            from fmident.fmu.native_code.functions import functions_of
+            from fmident.fmu.native_code.library import Library
+
             self._libraries[kind] = Library(
                 self._library_path(description),
                 str(self.path),

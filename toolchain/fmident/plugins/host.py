@@ -29,7 +29,7 @@ from fmident.errors import (
 )
 from fmident.plugin_code import PLUGIN_BUG, defined_at, passed_through, plugin_failed, raised_in
 from fmident.plugins import hookspecs
-from fmident.plugins.registration import check_items
+from fmident.plugins.registration import check_item
 from fmident.plugins.registry import Origin, Registry
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ class Host:
         fmident.errors.PluginError
             There is none of this name, or it cannot be made without arguments.
         """
-        kind = self.compilers.get(name)
-        origin = self.compilers.registrations[name].origin
+        found = self.compilers.registration(name)
+        kind, origin = found.item, found.origin
         if origin.is_built_in:
             return kind()
         from fmident.compilers.checked import CheckedCompiler
@@ -278,7 +278,8 @@ class Host:
         pairs = [(registry, Registry[Any](registry.kind, origin)) for registry in self.registries]
         for registry, brought in pairs:
             getattr(alone.hook, f"fmident_register_{registry.kind}s")(registry=brought)
-            check_items(brought)
+            for found in brought.imported:
+                check_item(registry.kind, found.name, found.item)
             registry.check(brought)
         self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
         self._origins[id(plugin)] = origin

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, get_origin
 
 from fmident.errors import PluginError
 from fmident.options import types_of
-from fmident.plugins.registry import Registry
 from fmident.toml_file.options import is_readable
 
 _BASES = {
@@ -26,43 +25,47 @@ _NOT_OPTIONS = frozenset({"name", "summary", "gives_intervals", "by_sample"})
 """What a cost says of itself as a class."""
 
 
-def check_items(registry: Registry[Any]) -> None:
+def check_item(kind: str, name: str, item: object) -> None:
     """Refuse what the host could not use later.
+
+    Parameters
+    ----------
+    kind, name, item
+        What is registered: the noun of its kind, its name, and the thing.
 
     Raises
     ------
     fmident.errors.PluginError
-        An item is not a class, not of the base class of its kind, lacks methods or cannot be made
+        It is not a class, not of the base class of its kind, lacks methods or cannot be made
         without arguments; an executor is not described; an option cannot be read from a file.
     """
-    module, name = _BASES[registry.kind]
-    for registration in registry:
-        item, what = registration.item, f"the {registry.kind} '{registration.name}'"
-        base = getattr(importlib.import_module(module), name)
-        if registry.kind == "executor":
-            if not isinstance(item, base):
-                raise PluginError(f"{what} is {item!r}", hint=f"register an {module}.{name}")
-            check_fields(item.options_type, what)
-            continue
-        if not isinstance(item, type):
-            raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
-        if not issubclass(item, base):
-            raise PluginError(
-                f"{what} is not a subclass of {module}.{name}", hint="derive it from that"
-            )
-        lacking = sorted(getattr(item, "__abstractmethods__", ()))
-        if lacking:
-            methods = ", ".join(f"'{method}'" for method in lacking)
-            raise PluginError(f"{what} lacks {methods}", hint=f"see {module}.{name}")
-        if registry.kind in ("estimator", "cost"):
-            _check_name(registration.name, item, what, alike=registry.kind == "estimator")
-        if registry.kind == "estimator":
-            check_fields(_options_type(item, what), what)
-        if registry.kind == "cost":
-            _check_is_dataclass(item, what)
-            check_fields(item, what)
-        if registry.kind in ("estimator", "compiler", "reporter"):
-            _check_makeable(item, what)
+    module, base_name = _BASES[kind]
+    what = f"the {kind} '{name}'"
+    base = getattr(importlib.import_module(module), base_name)
+    if kind == "executor":
+        if not isinstance(item, base):
+            raise PluginError(f"{what} is {item!r}", hint=f"register an {module}.{base_name}")
+        check_fields(item.options_type, what)
+        return
+    if not isinstance(item, type):
+        raise PluginError(f"{what} is {item!r}", hint="register the class, not an instance")
+    if not issubclass(item, base):
+        raise PluginError(
+            f"{what} is not a subclass of {module}.{base_name}", hint="derive it from that"
+        )
+    lacking = sorted(getattr(item, "__abstractmethods__", ()))
+    if lacking:
+        methods = ", ".join(f"'{method}'" for method in lacking)
+        raise PluginError(f"{what} lacks {methods}", hint=f"see {module}.{base_name}")
+    if kind in ("estimator", "cost"):
+        _check_name(name, item, what, alike=kind == "estimator")
+    if kind == "estimator":
+        check_fields(_options_type(item, what), what)
+    if kind == "cost":
+        _check_is_dataclass(item, what)
+        check_fields(item, what)
+    if kind in ("estimator", "compiler", "reporter"):
+        _check_makeable(item, what)
 
 
 def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Generic, TypeVar
 
 from fmident.errors import Code, PluginError, did_you_mean
+from fmident.plugin_code import code_of_plugin
+from fmident.plugins.registration import check_item
 
 T = TypeVar("T")
 
@@ -55,6 +58,16 @@ class Registration(Generic[T]):
     origin: Origin
 
 
+@dataclass(frozen=True)
+class _Announced:
+    """What is imported when it is first asked for."""
+
+    name: str
+    home: str
+    summary: str | None
+    origin: Origin
+
+
 class Registry(Generic[T]):
     """Things of one kind by name.
 
@@ -73,7 +86,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, origin: Origin | None = None) -> None:
         self.kind = kind
         self._origin = origin if origin is not None else Origin("(this program)")
-        self._items: dict[str, Registration[T]] = {}
+        self._items: dict[str, Registration[T] | _Announced] = {}
 
     def add(self, name: str, item: T, summary: str | None = None) -> None:
         """Register `item` as `name`.
@@ -93,14 +106,38 @@ class Registry(Generic[T]):
         fmident.errors.PluginError
             The name is taken or is not a plain word.
         """
-        if not name or name != name.strip() or any(c.isspace() for c in name):
+        self._refuse_no_word(name)
+        self._insert(_registered(name, item, summary, self._origin))
+
+    def add_when_used(self, name: str, home: str, summary: str | None = None) -> None:
+        """Register what is imported only when it is used, or listed with all others.
+
+        A command that uses one of many does not wait for the imports of the others. What could
+        not be used is refused when it is imported.
+
+        Parameters
+        ----------
+        name
+            As users write it, such as ``"least-squares"``.
+        home
+            Module and name of the item, such as ``"my_plugin.estimator:MyEstimator"``.
+        summary
+            As for :meth:`add`.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            The name is taken or is not a plain word; `home` names no module and name.
+        """
+        self._refuse_no_word(name)
+        if not all(part.isidentifier() for part in home.replace(":", ".", 1).split(".")) or (
+            ":" not in home
+        ):
             raise PluginError(
-                f"plugin {self._origin} registers the {self.kind} {name!r}",
-                hint="a name is one word, such as 'random-search'",
+                f"plugin {self._origin} registers the {self.kind} '{name}' from {home!r}",
+                hint="write module and name, such as 'my_plugin.estimator:MyEstimator'",
             )
-        if summary is None:
-            summary = _summary_of(item)
-        self._insert(Registration(name, item, summary, self._origin))
+        self._insert(_Announced(name, home, summary, self._origin))
 
     def merge(self, other: Registry[T]) -> None:
         """Add everything in `other`, or nothing.
@@ -111,8 +148,8 @@ class Registry(Generic[T]):
             A name is taken.
         """
         self.check(other)
-        for registration in other:
-            self._insert(registration)
+        for entry in other._items.values():
+            self._insert(entry)
 
     def check(self, other: Registry[T]) -> None:
         """Refuse `other` when :meth:`merge` would.
@@ -122,8 +159,8 @@ class Registry(Generic[T]):
         fmident.errors.PluginError
             A name is taken.
         """
-        for registration in other:
-            self._refuse_taken(registration)
+        for entry in other._items.values():
+            self._refuse_taken(entry)
 
     def get(self, name: str) -> T:
         """Return the item called `name`.
@@ -131,17 +168,30 @@ class Registry(Generic[T]):
         Raises
         ------
         fmident.errors.PluginError
-            There is none; the message lists the nearest names.
+            There is none, and the message lists the nearest names; or its plugin cannot import it.
         """
-        try:
-            return self._items[name].item
-        except KeyError:
+        return self.registration(name).item
+
+    def registration(self, name: str) -> Registration[T]:
+        """Return the item called `name` with the plugin it came from.
+
+        Raises
+        ------
+        fmident.errors.PluginError
+            As of :meth:`get`.
+        """
+        if name not in self._items:
             raise PluginError(
                 f"there is no {self.kind} '{name}'",
                 hint=did_you_mean(name, self._items, kind=self.kind)
                 + "; 'fmident plugins' lists what is installed",
                 code=Code.UNKNOWN_NAME,
-            ) from None
+            )
+        entry = self._items[name]
+        if isinstance(entry, _Announced):
+            entry = self._imported(entry)
+            self._items[name] = entry
+        return entry
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
@@ -149,13 +199,18 @@ class Registry(Generic[T]):
 
     @property
     def registrations(self) -> Mapping[str, Registration[T]]:
-        """All registrations by name."""
-        return dict(sorted(self._items.items()))
+        """All registrations by name; imports them."""
+        return {name: self.registration(name) for name in self.names()}
+
+    @property
+    def imported(self) -> tuple[Registration[T], ...]:
+        """Registrations that need no import any more."""
+        return tuple(e for e in self._items.values() if isinstance(e, Registration))
 
     @property
     def by_name(self) -> Mapping[str, T]:
-        """All items by name."""
-        return {name: self._items[name].item for name in self.names()}
+        """All items by name, each imported when it is asked for."""
+        return _ItemsByName(self)
 
     def __iter__(self) -> Iterator[Registration[T]]:
         return iter(self.registrations.values())
@@ -166,18 +221,56 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def _insert(self, registration: Registration[T]) -> None:
-        self._refuse_taken(registration)
-        self._items[registration.name] = registration
+    def _imported(self, announced: _Announced) -> Registration[T]:
+        module, _, name = announced.home.partition(":")
+        what = f"the {self.kind} '{announced.name}' of plugin {announced.origin}"
+        with code_of_plugin(what, module):
+            item: T = getattr(importlib.import_module(module), name)
+        check_item(self.kind, announced.name, item)
+        return _registered(announced.name, item, announced.summary, announced.origin)
 
-    def _refuse_taken(self, registration: Registration[T]) -> None:
-        taken = self._items.get(registration.name)
+    def _insert(self, entry: Registration[T] | _Announced) -> None:
+        self._refuse_taken(entry)
+        self._items[entry.name] = entry
+
+    def _refuse_no_word(self, name: str) -> None:
+        if not name or name != name.strip() or any(c.isspace() for c in name):
+            raise PluginError(
+                f"plugin {self._origin} registers the {self.kind} {name!r}",
+                hint="a name is one word, such as 'random-search'",
+            )
+
+    def _refuse_taken(self, entry: Registration[T] | _Announced) -> None:
+        taken = self._items.get(entry.name)
         if taken is not None:
             raise PluginError(
-                f"the {self.kind} '{registration.name}' is registered twice: "
-                f"by plugin {taken.origin} and by plugin {registration.origin}",
+                f"the {self.kind} '{entry.name}' is registered twice: "
+                f"by plugin {taken.origin} and by plugin {entry.origin}",
                 hint="uninstall one of the two, or rename one of them",
             )
+
+
+class _ItemsByName(Mapping[str, T]):
+    def __init__(self, registry: Registry[T]) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._registry:
+            raise KeyError(name)
+        return self._registry.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.names())
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+
+def _registered(name: str, item: T, summary: str | None, origin: Origin) -> Registration[T]:
+    return Registration(name, item, _summary_of(item) if summary is None else summary, origin)
 
 
 def _summary_of(item: object) -> str:

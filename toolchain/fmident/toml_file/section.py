@@ -189,6 +189,11 @@ class Section:
         self._known.update(self._table)
         return list(self._table.items())
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Keys of the file that nobody has asked for."""
+        return tuple(key for key in self._table if key not in self._known)
+
     def finish(self) -> None:
         """Refuse keys that nobody asked for.
 
@@ -197,14 +202,13 @@ class Section:
         fmident.errors.FmidentError
             Of the source's own kind, naming the nearest known key.
         """
-        for key in self._table:
-            if key not in self._known:
-                raise self.error(
-                    f"unknown key '{key}' in {self.title}",
-                    key,
-                    hint=did_you_mean(key, self._known, kind="key"),
-                    code=Code.UNKNOWN_KEY,
-                )
+        for key in self.unread:
+            raise self.error(
+                f"unknown key '{key}' in {self.title}",
+                key,
+                hint=did_you_mean(key, self._known, kind="key"),
+                code=Code.UNKNOWN_KEY,
+            )
 
     def wrong(self, key: str, value: Any, wanted: str) -> FmidentError:
         """Return the error for a value of the wrong type."""

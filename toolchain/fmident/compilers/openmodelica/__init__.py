@@ -6,9 +6,16 @@ says, as diagnostics), ``wrapper`` and ``ramps`` (inputs as ramps, tolerance), `
 (the FMU that came out), ``interface`` (which parameters stayed settable).
 """
 
-from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
-from fmident.compilers.openmodelica.interface import check_interface, frozen_parameters
-from fmident.compilers.openmodelica.options import OpenModelicaOptions
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
+    from fmident.compilers.openmodelica.interface import check_interface, frozen_parameters
+    from fmident.compilers.openmodelica.options import OpenModelicaOptions
 
 __all__ = [
     "OpenModelicaCompiler",
@@ -16,3 +23,13 @@ __all__ = [
     "check_interface",
     "frozen_parameters",
 ]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "OpenModelicaCompiler": "compiler",
+        "OpenModelicaOptions": "options",
+        "check_interface": "interface",
+        "frozen_parameters": "interface",
+    },
+)

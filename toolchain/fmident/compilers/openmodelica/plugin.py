@@ -6,12 +6,12 @@ from typing import Any
 
 import pluggy
 
-from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
-
 hookimpl = pluggy.HookimplMarker("fmident")
 
 
 @hookimpl
 def fmident_register_compilers(registry: Any) -> None:
     """Register the ``openmodelica`` compiler."""
-    registry.add("openmodelica", OpenModelicaCompiler)
+    registry.add_when_used(
+        "openmodelica", "fmident.compilers.openmodelica.compiler:OpenModelicaCompiler"
+    )

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fmident.errors import Code, Diagnostic, EstimationError, did_you_mean
-from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Executor
-from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.kind import ExecutorKind, Warn
-from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.fmu.fmu import read_description
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -74,6 +70,8 @@ def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | N
 
 
 def _auto_isolates(problem: Problem) -> bool:
+    from fmident.fmu.fmu import read_description
+
     return not read_description(problem.fmu).is_own
 
 
@@ -81,8 +79,22 @@ def _auto(problem: Problem) -> Executor:
     # The code of the embedded compiler is known to be free of global state and to end. Any other
     # FMU is native code from somewhere else.
     if _auto_isolates(problem):
-        return ProcessExecutor(problem)
+        return _processes(problem)
+    from fmident.evaluation.executors.auto import AutoExecutor
+
     return AutoExecutor(problem)
+
+
+def _inline(problem: Problem) -> Executor:
+    from fmident.evaluation.executors.inline import InProcessExecutor
+
+    return InProcessExecutor(problem)
+
+
+def _processes(problem: Problem) -> Executor:
+    from fmident.evaluation.executors.processes.executor import ProcessExecutor
+
+    return ProcessExecutor(problem)
 
 
 BUILT_IN: Mapping[str, ExecutorKind] = {
@@ -94,12 +106,12 @@ BUILT_IN: Mapping[str, ExecutorKind] = {
         renews=True,
     ),
     "inline": ExecutorKind(
-        lambda problem, _options, _warn: InProcessExecutor(problem),
+        lambda problem, _options, _warn: _inline(problem),
         "one simulation after the other in this process",
         renews=True,
     ),
     "processes": ExecutorKind(
-        lambda problem, _options, _warn: ProcessExecutor(problem),
+        lambda problem, _options, _warn: _processes(problem),
         "worker processes on this machine",
         isolated=True,
         limits_memory=True,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from fmident.compilers.base import Compiler
+from typing import TYPE_CHECKING
+
 from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
+
+if TYPE_CHECKING:
+    from fmident.compilers.base import Compiler
+    from fmident.plugins.registry import Registry
 
 
 @hookimpl
 def fmident_register_compilers(registry: Registry[type[Compiler]]) -> None:
     """Register ``embedded``."""
-    from fmident.compilers.embedded import EmbeddedCompiler
-
-    registry.add(
+    registry.add_when_used(
         "embedded",
-        EmbeddedCompiler,
+        "fmident.compilers.embedded:EmbeddedCompiler",
         summary="continuous Modelica to FMI 2.0 Co-Simulation, without OpenModelica",
     )

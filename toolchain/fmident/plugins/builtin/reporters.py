@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-from fmident.report.contract import Reporter
+
+if TYPE_CHECKING:
+    from fmident.plugins.registry import Registry
+    from fmident.report.contract import Reporter
 
 
 @hookimpl
 def fmident_register_reporters(registry: Registry[type[Reporter]]) -> None:
     """Register ``json``, ``csv`` and ``html``."""
-    from fmident.report.page import HtmlReporter
-    from fmident.report.result_json import JsonReporter
-    from fmident.report.tables import CsvReporter
-
-    registry.add("json", JsonReporter)
-    registry.add("csv", CsvReporter)
-    registry.add("html", HtmlReporter)
+    registry.add_when_used("json", "fmident.report.result_json:JsonReporter")
+    registry.add_when_used("csv", "fmident.report.tables:CsvReporter")
+    registry.add_when_used("html", "fmident.report.page:HtmlReporter")

@@ -85,7 +85,9 @@ def _value(section: Section, setting: SettingKey, key: str, executors: Executors
 
 def _executor_options(section: Section, executors: Executors, chosen: str) -> Any:
     """Return the options of the chosen executor; refuse those of the others."""
-    kinds = {name: executors[name].options_type for name in sorted(executors)}
+    others = executors if section.unread else ()  # what is not asked for is not imported
+    names = sorted({chosen, *others} & set(executors))
+    kinds = {name: executors[name].options_type for name in names}
     options = {name: [f.name for f in dataclasses.fields(t)] for name, t in kinds.items()}
     own = options.get(chosen, [])
     for name, keys in options.items():

@@ -150,7 +150,7 @@ def read_output(
     if not np.isfinite(values).any():
         raise section.error(
             f"column '{column}' of '{sampled.table.path}' has no values"
-            + (" in this window" if sampled.rows.size < len(sampled.table.frame) else ""),
+            + (" in this window" if sampled.rows.size < sampled.table.rows else ""),
             hint="leave the output out, or choose the column that was measured",
         )
     infinite = np.flatnonzero(np.isinf(values))
