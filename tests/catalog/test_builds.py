@@ -86,6 +86,24 @@ def test_an_interface_that_differs_fails(project: Path, capsys: Capture) -> None
     assert rows(capsys.readouterr().out) == {"Lib.Spring": "failed"}
 
 
+def test_a_catalogue_that_asks_for_more_fails_what_was_up_to_date(
+    project: Path, capsys: Capture
+) -> None:
+    assert main(["build", "--all"]) == 0
+    catalog = project / "fmus" / "catalog.toml"
+    catalog.write_text(CATALOG.replace('outputs = { f = "N" }', 'outputs = { f = "kN" }'))
+    capsys.readouterr()
+    for _ in range(2):
+        assert main(["build", "--all"]) == 1
+        shown = capsys.readouterr().out
+        assert rows(shown) == {"Lib.Spring": "failed"}
+        assert "output 'f' has the unit 'N', not 'kN'" in shown
+    assert [f.name for f in (project / "fmus").glob("*.fmu*")] == ["Lib.Spring.fmu"]
+    catalog.write_text(CATALOG)
+    assert main(["build", "--all"]) == 0
+    assert rows(capsys.readouterr().out) == {"Lib.Spring": "up to date"}
+
+
 def test_a_class_that_is_refused_costs_its_own_row(project: Path, capsys: Capture) -> None:
     catalog = project / "fmus" / "catalog.toml"
     catalog.write_text(CATALOG + BROKEN)

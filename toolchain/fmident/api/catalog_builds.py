@@ -180,7 +180,10 @@ def _build_entry(
     except CompilationError as error:
         return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))
     if not force and not is_stale(target, request, compiler):
-        return EntryBuild(entry, "up to date", name, target, size=target.stat().st_size)
+        # The catalogue may have changed since it was built.
+        reason = _wrong_interface(entry, target, ("interface",))
+        state: State = "failed" if reason else "up to date"
+        return EntryBuild(entry, state, name, target, size=target.stat().st_size, reason=reason)
     # Checked before it takes its place: a good FMU is replaced only by a good one.
     fresh = target.with_name(f".{target.name}.new")
     began = time.perf_counter()
@@ -211,9 +214,9 @@ def _build_entry(
     )
 
 
-def _wrong_interface(entry: Entry, fmu: Path) -> str:
+def _wrong_interface(entry: Entry, fmu: Path, checks: tuple[str, ...] = _CHECKS) -> str:
     """Return in which way an FMU is not what the catalogue says; ``""`` when it is."""
-    (report,) = validate([plan_fmu(fmu, entry, only=_CHECKS)], jobs=1)
+    (report,) = validate([plan_fmu(fmu, entry, only=checks)], jobs=1)
     if report.unusable is not None:
         return report.unusable
     return "; ".join(f"{c.name}: {c.detail}" for c in report.checks if not c.passed)
