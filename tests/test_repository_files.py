@@ -188,6 +188,32 @@ def test_the_action_takes_patterns(study: Path, embedded_compiler: object) -> No
     assert "::error file=study/a b.fmu,title=fmident%3A unusable::" in shown
 
 
+def test_arguments_of_the_action_may_be_lines(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "fmident"
+    program.parent.mkdir()
+    program.write_text('#!/bin/bash\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    part = step("Validate")
+    inputs = {"FMUS": "a.fmu", "CATALOG": "", "JUNIT": "j.xml", "FOLDER": ".", "BUILD": "false"}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", part["run"]],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            **inputs,
+            "ARGUMENTS": "--timeout 300\n--resets 20\n",
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = "validate a.fmu --timeout 300 --resets 20 --junit j.xml --annotations github"
+    assert done.stdout.split() == expected.split()
+
+
 def test_steps_of_the_action_are_shell() -> None:
     steps = [s for s in read(ACTION)["runs"]["steps"] if "run" in s]
     assert len(steps) == 2

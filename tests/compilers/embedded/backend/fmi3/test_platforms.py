@@ -72,9 +72,11 @@ def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Pa
     )
     files = [f.get("name", "") for f in own.iterfind("SourceFileSet/SourceFile")]
     assert {"fmi3.c", "model_fmi3.c"} <= set(files)
+    options = [s.get("compilerOptions", "") for s in own.iterfind("SourceFileSet")]
+    assert options == ["-ffp-contract=off"]  # as fmident's own binaries are compiled
     library = tmp_path / "model.so"
     subprocess.run(
-        [*command, "-shared", "-fPIC", "-O1", "-I.", *files, "-o", str(library), "-lm"],
+        [*command, "-shared", "-fPIC", "-O1", *options, "-I.", *files, "-o", str(library), "-lm"],
         cwd=everywhere / "sources",
         check=True,
     )

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from fmident.compilers.embedded.backend.description.xml_text import tag
 from fmident.compilers.platforms import PLATFORMS, Platform
 
+EXACT = "-ffp-contract=off"
+"""Where a processor can multiply and add in one, gcc lets it, which rounds otherwise."""
+
 
 def write_build_description(identifier: str, files: Sequence[str]) -> str:
     """Return the text of ``buildDescription.xml``.
@@ -33,7 +36,10 @@ def write_build_description(identifier: str, files: Sequence[str]) -> str:
 def _configuration(platform: Platform, identifier: str, files: Sequence[str]) -> Iterable[str]:
     attributes = {"modelIdentifier": identifier, "platform": platform.tuple}
     yield "  " + tag("BuildConfiguration", attributes, close=False)
-    yield "    " + tag("SourceFileSet", {"language": "C11"}, close=False)
+    files_of = {"language": "C11"}
+    if platform.system != "windows":  # gcc and clang: else the bits depend on the processor
+        files_of["compilerOptions"] = EXACT
+    yield "    " + tag("SourceFileSet", files_of, close=False)
     yield from ("      " + tag("SourceFile", {"name": name}) for name in files)
     yield "      " + tag("IncludeDirectory", {"name": "."})
     yield "    </SourceFileSet>"
