@@ -32,7 +32,7 @@ def result_view(result: EstimationResult) -> str:
         f"Parameter estimation: {result.fmu_name}",
         [
             verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
-            parameters_section(result),
+            parameters_section(result, picture=False),
         ],
     )
 

@@ -30,9 +30,17 @@ class _Row:
     remark: str
 
 
-def parameters_section(result: EstimationResult) -> str:
-    """Return the table of all parameters, fixed ones included, and their intervals as a picture."""
-    forest = forest_chart(result)
+def parameters_section(result: EstimationResult, *, picture: bool = True) -> str:
+    """Return the table of all parameters, fixed ones included, and their intervals as a picture.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    picture
+        Whether to show the picture; only a page with the report's script can draw it.
+    """
+    forest = forest_chart(result) if picture else None
     rows = [_row(e, result.identifiability) for e in result.estimates]
     return fragment("parameters", rows=rows, forest=forest and forest.html())
 
