@@ -192,3 +192,20 @@ def test_a_dot_tells_what_it_is(report: Callable[..., Path], make_result: MakeRe
         tip = seen.page.get_by_text(f"{plain(low)} … {plain(high)}")
         tip.first.wait_for()
         assert seen.complaints == []
+
+
+def test_an_output_that_nobody_saw_follows_once_it_is_seen(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    result = make_result()
+    fits = tuple(replace(result.fits[k % 2], name=f"y[{k}]") for k in range(8))
+    with opened(report(replace(result, fits=fits))) as seen:
+        seen.chart(8)
+        first = seen.chart(1)
+        seen.page.wait_for_function("() => window.scrollY < 1500")
+        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        seen.page.wait_for_function(f"() => {TIME}.x_range.start > 1")
+        seen.chart(8)
+        every = TIME.replace(".find", ".filter")
+        seen.page.wait_for_function(f"() => {every}.filter(f => f.x_range.start > 1).length >= 4")
+        assert {tuple(s) for s in spans(seen)} <= {tuple(spans(seen)[0]), (0.0, 62.278)}

@@ -159,7 +159,7 @@
     if (link.moving) return;
     link.moving = true;
     link.shown = [low, high];
-    for (const panel of link.panels) if (panel !== besides) panel.setRange(low, high);
+    for (const panel of link.panels) if (panel !== besides) panel.followTo(low, high);
     link.moving = false;
   }
 
@@ -171,6 +171,7 @@
       this.place = place;
       this.lines = [];
       this.waits = false;
+      this.later = null;
       this.link = said.x.link ? linkOf(said.x.link) : null;
     }
 
@@ -325,8 +326,21 @@
     }
 
     setRange(low, high) {
+      this.later = null;
       this.x.setv({start: low, end: high});
       this.moved();
+    }
+
+    // A linked axis has moved: what nobody sees follows once it is seen.
+    followTo(low, high) {
+      if (this.chart.seen) this.setRange(low, high); else this.later = [low, high];
+    }
+
+    catchUp() {
+      if (!this.later || !this.x) return;
+      this.link.moving = true;
+      this.setRange(...this.later);
+      this.link.moving = false;
     }
 
     moved() {
@@ -444,6 +458,8 @@
     tell(name, text) { const place = this.values.get(name); if (place) place.textContent = text; }
     tellPlace(text) { this.placeText.textContent = text; }
 
+    catchUp() { for (const panel of this.panels) panel.catchUp(); }
+
     draw() {
       if (!this.begun) {
         this.begun = (async () => {
@@ -483,12 +499,14 @@
       for (const entry of entries) {
         const chart = charts.get(entry.target);
         chart.seen = entry.isIntersecting;
-        if (chart.seen) chart.draw();
+        if (chart.seen) chart.draw().then(() => chart.catchUp());
       }
     }, {rootMargin: "400px"});
     for (const figure of figures) watcher.observe(figure);
     // What is printed may not have been seen.
-    window.addEventListener("beforeprint", () => { for (const c of charts.values()) c.draw(); });
+    window.addEventListener("beforeprint", () => {
+      for (const c of charts.values()) c.draw().then(() => c.catchUp());
+    });
     const rest = [...charts.values()];
     const idle = window.requestIdleCallback || (f => setTimeout(f, 50));
     const next = () => {
