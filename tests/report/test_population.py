@@ -49,7 +49,8 @@ def test_generations_are_copies_that_nobody_changes() -> None:
 
 def test_the_table_has_a_row_per_vector() -> None:
     generations = made_up()
-    table = population_table(generations, ["mass", "friction", "offset"])
+    parts = population_table(generations, ["mass", "friction", "offset"])
+    table = pd.concat(map(pd.DataFrame, parts))
     assert list(table.columns) == ["generation", "cost", "p:mass", "p:friction", "p:offset"]
     assert len(table) == 1 + 4 * 12
     assert table["generation"].value_counts().to_dict() == {0: 1, 1: 12, 2: 12, 3: 12, 4: 12}
@@ -185,7 +186,8 @@ def test_costs_of_different_stages_are_not_drawn_together(staged) -> None:
 
 
 def test_the_table_counts_the_generations_of_each_stage(staged) -> None:
-    table = population_table(staged.generations, ["a", "b", "c"])
+    parts = population_table(staged.generations, ["a", "b", "c"])
+    table = pd.concat(map(pd.DataFrame, parts))
     assert list(table.columns) == ["stage", "generation", "cost", "p:a", "p:b", "p:c"]
     assert table.groupby("stage")["generation"].max().to_dict() == {"coarse": 2, "fine": 2}
 

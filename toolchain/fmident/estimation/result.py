@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,6 +99,24 @@ class ParameterEstimate:
 
 EXCHANGE_TOLERANCE = 1e-9
 """Advised for Model Exchange in place of a Co-Simulation that is too coarse."""
+
+
+def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, list[Any]]:
+    """Return the columns of the table of parameters: names, and what is known of each."""
+    return {
+        "name": [e.name for e in estimates],
+        "value": [e.value for e in estimates],
+        "standard_error": [e.standard_error for e in estimates],
+        "interval_95_low": [e.interval_95[0] for e in estimates],
+        "interval_95_high": [e.interval_95[1] for e in estimates],
+        "unit": [e.unit for e in estimates],
+        "initial": [e.initial for e in estimates],
+        "lower": [e.lower for e in estimates],
+        "upper": [e.upper for e in estimates],
+        "at_bound": [e.at_bound for e in estimates],
+        "fixed": [e.fixed for e in estimates],
+        "expression": [e.expression for e in estimates],
+    }
 
 
 def integration_advice(needed: float | None, interpolation: str | None = None) -> str:
@@ -382,23 +400,9 @@ class EstimationResult(Drawable):
         """One row per parameter, indexed by name; what was found comes first."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
-        rows = [
-            {
-                "value": e.value,
-                "standard_error": e.standard_error,
-                "interval_95_low": e.interval_95[0],
-                "interval_95_high": e.interval_95[1],
-                "unit": e.unit,
-                "initial": e.initial,
-                "lower": e.lower,
-                "upper": e.upper,
-                "at_bound": e.at_bound,
-                "fixed": e.fixed,
-                "expression": e.expression,
-            }
-            for e in self.estimates
-        ]
-        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.estimates], name="name"))
+        columns = dict(parameter_columns(self.estimates))
+        names = pd.Index(columns.pop("name"), name="name")
+        return pd.DataFrame(columns, index=names)
 
     @property
     def values(self) -> dict[str, float]:

@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
+from fmident.report.csv_file import Columns
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fmident.estimation.population import Generation
 
 
-def population_table(generations: Sequence[Generation], names: Sequence[str]) -> pd.DataFrame:
-    """Return one row per vector: generation, cost and parameters.
+def population_table(generations: Sequence[Generation], names: Sequence[str]) -> list[Columns]:
+    """Return the table in parts, one row per vector: generation, cost and parameters.
 
     Generation 0 is the initial point; infinite cost means that the simulation failed. A run in
     stages has a column with the stage's name, too, and counts the generations of each.
@@ -27,17 +25,17 @@ def population_table(generations: Sequence[Generation], names: Sequence[str]) ->
     names
         Of the free parameters.
     """
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
-    parts = []
+    parts: list[Columns] = []
     count: Counter[str] = Counter()
     staged = any(g.stage for g in generations)
     for generation in generations:
-        columns: dict[str, object] = {"stage": generation.stage} if staged else {}
-        columns["generation"] = np.full(generation.costs.size, count[generation.stage])
-        columns["cost"] = generation.costs
+        columns: dict[str, Sequence[object]] = (
+            {"stage": [generation.stage] * generation.costs.size} if staged else {}
+        )
+        columns["generation"] = [count[generation.stage]] * generation.costs.size
+        columns["cost"] = generation.costs.tolist()
         count[generation.stage] += 1
         for j, name in enumerate(names):
-            columns[f"p:{name}"] = generation.points[:, j]
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            columns[f"p:{name}"] = generation.points[:, j].tolist()
+        parts.append(columns)
+    return parts

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas as pd
+from fmident.report.csv_file import Columns
 
+if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate
 
 FLAGS = ("", "filling", "singular", "missing", "skipped")
 """Words for :class:`~fmident.estimation.online.series.Flag`, by number."""
 
 
-def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
-    """Return one row per sample: experiment, time, flag, value and standard error of each."""
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
-    parts = []
+def series_table(series: Iterable[TimeSeriesEstimate]) -> list[Columns]:
+    """Return the table in parts, a row per sample: experiment, time, flag, values and errors."""
+    parts: list[Columns] = []
     for s in series:
-        columns: dict[str, object] = {
-            "experiment": s.experiment,
-            "time": s.times,
+        columns: dict[str, Sequence[object]] = {
+            "experiment": [s.experiment] * s.times.size,
+            "time": s.times.tolist(),
             "flag": [FLAGS[f] for f in s.flags],
         }
         for j, name in enumerate(s.names):
-            columns[name] = s.values[:, j]
-            columns[f"{name} standard error"] = s.standard_errors[:, j]
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            columns[name] = s.values[:, j].tolist()
+            columns[f"{name} standard error"] = s.standard_errors[:, j].tolist()
+        parts.append(columns)
+    return parts

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fmident.estimation.result import parameter_columns
 from fmident.report.contract import Reporter
+from fmident.report.csv_file import Columns, write_csv
 from fmident.report.population_table import population_table
 from fmident.report.series_table import series_table
 
@@ -27,56 +29,57 @@ class CsvReporter(Reporter):
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
-        result.parameters.to_csv(folder / "parameters.csv")
-        fit_table(result.fits).to_csv(folder / "fit.csv", index=False, float_format="%.9g")
+        parameters = parameter_columns(result.estimates)
+        write_csv(folder / "parameters.csv", [*parameters], [parameters])
+        _write_fits(folder / "fit.csv", result.fits)
         if result.validation is not None:
-            fit_table(result.validation.fits).to_csv(
-                folder / "validation.csv", index=False, float_format="%.9g"
-            )
+            _write_fits(folder / "validation.csv", result.validation.fits)
         names = [e.name for e in result.estimates if e.searched]
-        history_table(result.history, names).to_csv(folder / "history.csv", index=False)
-        if result.series:
-            series_table(result.series).to_csv(
-                folder / "series.csv", index=False, float_format="%.9g"
-            )
-        if result.generations:
-            population_table(result.generations, names).to_csv(
-                folder / "population.csv", index=False, float_format="%.12g"
-            )
+        history = history_columns(result.history, names)
+        write_csv(folder / "history.csv", [*history], [history])
+        for file, parts, digits in (
+            ("series.csv", series_table(result.series), 9),
+            ("population.csv", population_table(result.generations, names), 12),
+        ):
+            if parts:
+                columns = list(dict.fromkeys(name for part in parts for name in part))
+                write_csv(folder / file, columns, parts, digits=digits)
+
+
+def _write_fits(path: Path, fits: Iterable[OutputFit]) -> None:
+    """Write one row per sample."""
+    header = ("experiment", "output", "time", "measured", "initial", "fitted", "sigma")
+    write_csv(path, header, (_fit_columns(fit) for fit in fits), digits=9)
 
 
 def fit_table(fits: Iterable[OutputFit]) -> pd.DataFrame:
     """Return one row per sample: experiment, output, time, measured, initial, fitted, sigma."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
-    columns = ["experiment", "output", "time", "measured", "initial", "fitted", "sigma"]
-    parts = [
-        pd.DataFrame(
-            {
-                "experiment": fit.experiment,
-                "output": fit.name,
-                "time": fit.times,
-                "measured": fit.measured,
-                "initial": fit.initial,
-                "fitted": fit.fitted,
-                "sigma": np.broadcast_to(fit.sigma, fit.times.shape),
-            }
-        )
-        for fit in fits
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return pd.concat([pd.DataFrame(_fit_columns(fit)) for fit in fits], ignore_index=True)
 
 
-def history_table(history: Iterable[Iteration], names: list[str]) -> pd.DataFrame:
+def _fit_columns(fit: OutputFit) -> Columns:
+    count = fit.times.size
+    return {
+        "experiment": [fit.experiment] * count,
+        "output": [fit.name] * count,
+        "time": fit.times.tolist(),
+        "measured": fit.measured.tolist(),
+        "initial": fit.initial.tolist(),
+        "fitted": fit.fitted.tolist(),
+        "sigma": np.broadcast_to(fit.sigma, fit.times.shape).tolist(),
+    }
+
+
+def history_columns(history: Iterable[Iteration], names: Sequence[str]) -> Columns:
     """Return one row per iteration: counts, cost, what the estimator adds, parameters.
 
     A run in stages has a column with the stage's name, too.
     """
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     history = list(history)
     staged = any(state.stage for state in history)
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "iteration": state.number,
             **({"stage": state.stage} if staged else {}),
@@ -90,4 +93,6 @@ def history_table(history: Iterable[Iteration], names: list[str]) -> pd.DataFram
         for state in history
     ]
     columns = ["iteration", "cost", "simulations", "jacobians", "seconds"]
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    if rows:
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in columns}

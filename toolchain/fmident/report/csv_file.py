@@ -1,0 +1,54 @@
+"""CSV files of columns, to the byte as pandas writes them, which takes long to import."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+
+Columns = Mapping[str, Sequence[object]]
+"""Name to values: numbers, truth values, texts; ``None`` or NaN for a missing one."""
+
+
+def write_csv(
+    path: Path, header: Sequence[str], tables: Iterable[Columns], *, digits: int | None = None
+) -> None:
+    """Write columns, a table below the other.
+
+    Parameters
+    ----------
+    path
+        The file.
+    header
+        Names of the columns; where a table has no such column, cells are empty.
+    tables
+        Parts of the file, one after the other.
+    digits
+        Significant digits of numbers that are not whole; by default as many as tell them apart.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator=os.linesep)
+        writer.writerow(header)
+        for table in tables:
+            size = len(next(iter(table.values()), ()))
+            cells = [
+                _cells(table[name], digits) if name in table else [""] * size for name in header
+            ]
+            writer.writerows(zip(*cells, strict=True))
+
+
+def _cells(values: Sequence[object], digits: int | None) -> list[str]:
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    known = [v for v in values if v is not None]
+    numbers = all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) for v in known)
+    whole = len(known) == len(values) and all(isinstance(v, Integral) for v in known)
+    if not numbers or whole:
+        return ["" if v is None or v != v else str(v) for v in values]
+    form = float.__repr__ if digits is None else f"%.{digits}g".__mod__
+    floats = [float("nan") if v is None else float(v) for v in values]  # type: ignore[arg-type]
+    return ["" if v != v else form(v) for v in floats]
