@@ -29,6 +29,7 @@ LAYERS = (
     "_json", "_locked_folder", "_whole_file", "errors",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "designing", "profiles", "report",
+    "progress",
     "checking", "plugins", "testing", "validation",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""

@@ -9,13 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fmident.cli import main
 from fmident.cli.console import put
-from fmident.cli.progress import Progress
-from fmident.estimation.contract import Iteration
 
 from ..study import Study
 
@@ -91,9 +88,3 @@ def test_letters_that_a_terminal_does_not_know() -> None:
     terminal = io.TextIOWrapper(buffer, encoding="ascii")
     put(terminal, "1 µm\n", flush=True)
     assert buffer.getvalue() == b"1 \\xb5m\n"
-
-
-def test_progress_goes_on_without_a_terminal() -> None:
-    progress = Progress(Broken(errno.EPIPE))
-    progress.iteration(Iteration(0, np.zeros(1), 1.0, 1, 0, 0.0))
-    progress.finish()

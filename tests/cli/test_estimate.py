@@ -14,8 +14,8 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.cli.progress import Progress
 from fmident.estimation.contract import Iteration
+from fmident.progress import Watch
 
 from ..study import OSCILLATOR, TRUE, Study
 
@@ -175,11 +175,11 @@ def test_class_instead_of_fmu_is_built(study: Study, capsys: Capture) -> None:
 def test_interrupt_leaves_the_best_parameters(
     study: Study, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def interrupt(self: Progress, state: Iteration) -> None:
+    def interrupt(self: Watch, state: Iteration) -> None:
         if state.number == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Progress, "iteration", interrupt)
+    monkeypatch.setattr(Watch, "iteration", interrupt)
     assert main(["estimate", "problem.toml", "-o", "out"]) == 130
     content = result_of(study.folder / "out")
     assert content["status"] == "interrupted"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import fmident
 from fmident.cli import doctor, main
 from fmident.cli.main import COMMANDS
-from fmident.cli.progress import Progress
 from fmident.cli.usage import UsageError, assignments, scalar
 from fmident.errors import DataError, Location
-from fmident.estimation.contract import Iteration
 
 Capture = pytest.CaptureFixture[str]
 
@@ -152,84 +148,12 @@ def test_runs_as_a_module() -> None:
 def test_help_and_import_load_nothing_heavy() -> None:
     code = (
         "import sys, fmident.cli; fmident.cli.main(['--help']); "
-        "heavy = {'numpy', 'pandas', 'scipy', 'numba', 'casadi', 'matplotlib'} & set(sys.modules); "
+        "heavy = {'numpy', 'pandas', 'scipy', 'numba', 'casadi', 'matplotlib', 'rich'}; "
+        "heavy &= set(sys.modules); "
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def state(number: int) -> Iteration:
-    return Iteration(number, np.zeros(1), 10.0 / (number + 1), 5 * number, number, 0.25 * number)
-
-
-def test_progress_is_plain_lines_in_a_file() -> None:
-    stream = io.StringIO()
-    progress = Progress(stream)
-    for number in range(3):
-        progress.iteration(state(number))
-    progress.finish()
-    lines = stream.getvalue().splitlines()
-    assert lines[0].split() == ["iteration", "cost", "simulations", "time"]
-    assert lines[3].split() == ["2", "3.33333", "10", "500", "ms"]
-    assert "\r" not in stream.getvalue()
-
-
-def test_progress_in_a_file_repeats_no_line_that_tells_nothing_new() -> None:
-    stream = io.StringIO()
-    progress = Progress(stream)
-    for number in range(300):
-        start = 1.0 + number % 3  # searches side by side take turns
-        details = {"start": start, "starts": 3.0, "local_cost": 7.0}
-        progress.iteration(Iteration(number, np.zeros(1), 1.0, number, 0, 0.0, details))
-    progress.finish()
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 3
-    assert lines[1].endswith("start 1 of 3, its cost 7")
-    assert lines[-1].split()[0] == "299"
-
-
-def test_progress_tells_of_long_work_between_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("fmident.cli.progress.time.monotonic", lambda: now)
-    stream = io.StringIO()
-    progress = Progress(stream)
-    for done in range(21):
-        progress.activity("measuring the noise", done, 20)
-        now += 2.0
-    lines = stream.getvalue().splitlines()
-    assert lines[1] == "measuring the noise: 1 of 20 simulations"
-    assert 5 <= len(lines) <= 10
-    stream.truncate(0)
-    for done in range(21):
-        progress.activity("again, but quick", done, 20)
-        now += 0.01
-    assert stream.getvalue().strip("\0") == ""
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_rewrites_its_line_on_a_terminal_and_ends_it() -> None:
-    stream = Terminal()
-    progress = Progress(stream)
-    for number in range(200):
-        progress.iteration(state(number))
-    progress.finish()
-    text = stream.getvalue()
-    assert text.count("\n") == 2
-    assert text.endswith("\n")
-    last = text.rsplit("\r", 1)[1]
-    assert last.split()[0] == "199"
-    assert text.count("\r") < 50
-
-
-def test_progress_of_nothing_writes_nothing() -> None:
-    stream = Terminal()
-    Progress(stream).finish()
-    assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
@@ -10,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fmident.cli import main
-from fmident.cli.progress import Progress
-from fmident.estimation.contract import Iteration
+from fmident.estimation.monitor import RunPlan
+from fmident.progress import Watch
 from fmident.report.stored import read_result
 
 from ..study import TRUE, Study
@@ -154,12 +153,12 @@ def test_a_run_that_was_killed_in_a_stage_goes_on(
     class Killed(BaseException):
         """Nobody catches it, as nobody catches a signal."""
 
-    def killed(self: Progress, name: str) -> None:
-        if name == "local":
+    def killed(self: Watch, plan: RunPlan) -> None:
+        if plan.stage == "local":
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "_begin_stage", killed)
+        patch.setattr(Watch, "planned", killed)
         with pytest.raises(Killed):
             main(["estimate", "problem.toml", "-o", "out"])
     assert not (staged.folder / "out").exists()
@@ -191,19 +190,6 @@ def test_another_cost_is_told_and_gives_no_standard_errors(study: Study, capsys:
     assert "There are no standard errors" in " ".join(shown.split())
     page = (study.folder / "out" / "report.html").read_text()
     assert "frequency-domain: band 0, 20" in page
-
-
-def test_progress_names_a_stage_once() -> None:
-    stream = io.StringIO()
-    progress = Progress(stream)
-    for number, stage in enumerate(["a", "a", "b"]):
-        progress.iteration(
-            Iteration(number, np.zeros(1), 3.0 - number, number, 0, 0.1 * number, stage=stage)
-        )
-    progress.finish()
-    lines = stream.getvalue().splitlines()
-    assert [line for line in lines if line.startswith("stage")] == ["stage 'a'", "stage 'b'"]
-    assert lines[-1].split()[:2] == ["2", "1"]
 
 
 def test_missing_bounds_of_a_later_stage_are_told_with_its_line(

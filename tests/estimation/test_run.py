@@ -16,6 +16,7 @@ from fmident.estimation import (
 )
 from fmident.estimation.diagnostics.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.evaluation.activity import BATCH, DERIVATIVES
 from fmident.problem.model import Parameter, Problem
 
 from ..refused import refused
@@ -274,9 +275,15 @@ def test_observers_hear_of_what_comes_before_the_first_iteration(
     with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
         RunMonitor(evaluator, [watcher])
         evaluator.jacobian(problem.initial)
-    assert watcher.heard[0] == ("measuring the noise of the simulation", 0, 10)
-    assert [done for _, done, _ in watcher.heard] == list(range(len(watcher.heard)))
-    assert watcher.heard[-1][1] >= 10
+    name = "measuring the noise of the simulation"
+    noise = [heard for heard in watcher.heard if heard[0] == name]
+    assert noise[0] == (name, 0, 10)
+    assert [done for _, done, _ in noise] == list(range(len(noise)))
+    assert noise[-1][1] >= 10
+    # What the estimator's iterations simulate is heard, too: here a column for each parameter.
+    columns = [heard for heard in watcher.heard if heard[0] == DERIVATIVES]
+    assert columns == [(DERIVATIVES, k, 2) for k in range(3)]
+    assert watcher.heard[0] == (BATCH, 0, 1)
 
 
 def test_a_parameter_that_acts_beyond_a_threshold_is_not_refused(run: Any) -> None:

@@ -59,6 +59,8 @@ class CmaEs(PopulationEstimator[CmaEsOptions]):
         for run in range(options.restarts + 1):
             before = search.cost
             end = _one_search(search, start, size, options, generator, run)
+            if options.restarts:
+                search.end_search()
             if search.cost < before or not best_end:
                 best_end = end
             ends.append({"population": size, "best_cost": search.cost, "ended_by": end})

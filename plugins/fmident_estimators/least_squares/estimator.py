@@ -10,6 +10,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.estimation.searches import agreeing
 from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
@@ -21,10 +22,6 @@ from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.progress import LocalResult, Progress
 from fmident_estimators.least_squares.search import LocalSearch
 from fmident_estimators.population import without_bounds
-
-_SAME_COST = 1e-3
-"""Relative difference of costs up to which two searches count as one minimum: the noise of a
-simulation lets searches end a little apart."""
 
 _USUAL_ITERATIONS = 5
 _MANY_ITERATIONS = 20
@@ -132,7 +129,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             )
         message = best.message
         if len(points) > 1:
-            reached = sum(r.cost <= best.cost * (1.0 + _SAME_COST) + 1e-300 for r in results)
+            reached = agreeing([r.cost for r in results], best.cost)
             message += f"; {reached} of {len(points)} starts reached the best minimum"
             if skipped:
                 message += f", {skipped} could not be simulated"

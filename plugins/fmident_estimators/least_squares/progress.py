@@ -65,3 +65,8 @@ class Progress:
         if self.starts > 1:
             extra = {"start": start, "starts": self.starts, "local_cost": cost}
         self.monitor.iteration(self.best, self.cost, **extra, **details)
+
+    def ended(self, parameters: F64, cost: float) -> None:
+        """Report where the search from one of several starts has ended."""
+        if self.starts > 1:
+            self.monitor.search_ended(parameters, cost)

@@ -291,6 +291,7 @@ class LocalSearch:
             ended_by, message = self._confirmed(z, p, message)
             status = "converged" if ended_by is None else "limit"
         cost = self.cost(z)
+        self._progress.ended(p, cost)
         return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
 
     def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:

@@ -47,6 +47,7 @@ class PopulationSearch:
         self.cost = float(evaluator.cost(problem.initial))
         self.initial_cost = self.cost
         self.generations = 0
+        self._ends: tuple[F64, float] | None = None
         self._initial = problem.initial.copy()
         self._evaluator = evaluator
         self._monitor = monitor
@@ -70,6 +71,8 @@ class PopulationSearch:
         costs = np.where(np.isnan(costs), np.inf, costs)
         self._monitor.generation(points, costs)
         first = int(np.argmin(costs))
+        if self._ends is None or costs[first] < self._ends[1]:
+            self._ends = points[first].copy(), float(costs[first])
         if costs[first] < self.cost:
             self.best, self.cost = points[first].copy(), float(costs[first])
         return costs
@@ -92,6 +95,12 @@ class PopulationSearch:
             figures["generation_median"] = float(np.median(finite))
             figures["generation_worst"] = float(finite.max())
         self._monitor.iteration(self.best, self.cost, **figures, **details)
+
+    def end_search(self) -> None:
+        """Report the best vector since the search before, as the end of one of several searches."""
+        if self._ends is not None:
+            self._monitor.search_ended(*self._ends)
+            self._ends = None
 
     def finish(
         self, status: Status, message: str, ended_by: Ending | None = None, **details: object

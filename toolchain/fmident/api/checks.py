@@ -11,12 +11,19 @@ from fmident.errors import Diagnostic, EstimationError, FmuError
 if TYPE_CHECKING:
     from fmident.checking import CheckReport
     from fmident.evaluation import ExecutorKind
+    from fmident.evaluation.activity import Listener
     from fmident.plugins import Host
     from fmident.problem.model import Problem
 
 
 def check(
-    problem: Problem, *, host: Host | None = None, quick: bool = False, report: Report = warn
+    problem: Problem,
+    *,
+    host: Host | None = None,
+    quick: bool = False,
+    report: Report = warn,
+    progress: bool = False,
+    listener: Listener | None = None,
 ) -> CheckReport:
     """Look at a problem before it is estimated: whether it can be, how well, in which time.
 
@@ -30,6 +37,11 @@ def check(
         Look at the initial point only.
     report
         Takes warnings of plugins that cannot be loaded; Python warnings by default.
+    progress
+        Show what is being done, on standard error or in the output of a notebook's cell.
+    listener
+        In its place: hears what is being done, how many of its simulations are done, and how
+        many it takes as a rule.
 
     Returns
     -------
@@ -43,10 +55,17 @@ def check(
     """
     from fmident.checking import in_stages
 
+    if progress:
+        from fmident.progress import watching
+
+        with watching() as watch:
+            return check(problem, host=host, quick=quick, report=report, listener=watch.activity)
     host = loaded(host, report)
     found = host.check_problem(problem)
     if not problem.stages:
-        return _check_one(problem, host, found, ("estimator",), quick=quick, report=report)
+        return _check_one(
+            problem, host, found, ("estimator",), quick=quick, report=report, listener=listener
+        )
     reports = [
         _check_one(
             s.problem,
@@ -56,6 +75,7 @@ def check(
             quick=quick,
             report=report,
             whole=problem,
+            listener=listener,
         )
         for number, s in enumerate(problem.stages)
     ]
@@ -71,6 +91,7 @@ def _check_one(
     quick: bool,
     report: Report,
     whole: Problem | None = None,
+    listener: Listener | None = None,
 ) -> CheckReport:
     """Check a problem, or a stage of one whose estimator is in `table`."""
     from fmident.checking import check_problem
@@ -93,6 +114,7 @@ def _check_one(
             simulate=crash is None,
             quick=quick,
             whole=whole,
+            listener=listener,
         )
 
 

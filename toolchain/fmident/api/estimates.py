@@ -75,6 +75,7 @@ def estimate(
     host: Host | None = None,
     observers: Sequence[Observer] = (),
     report: Report = warn,
+    progress: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
     workspace: Workspace | None = None,
@@ -91,6 +92,8 @@ def estimate(
         Receives each iteration, before the plugins are.
     report
         Takes warnings of plugins; Python warnings by default.
+    progress
+        Show the run as it goes, on standard error or in the output of a notebook's cell.
     folder
         Where the result folder is written; a journal is kept beside it during the run. A result
         that is there is kept as ``NAME.1``.
@@ -122,6 +125,19 @@ def estimate(
     from fmident.plugins import Run
     from fmident.plugins.observers import PluginObserver
 
+    if progress:
+        from fmident.progress import watching
+
+        with watching() as watch:
+            return estimate(
+                problem,
+                host=host,
+                observers=(watch, *observers),
+                report=report,
+                folder=folder,
+                resume=resume,
+                workspace=workspace,
+            )
     host = loaded(host, report)
     if folder is not None:
         kind = EstimateRun(host, observers, report)

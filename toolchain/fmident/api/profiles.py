@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem.model import Problem, Stage
-    from fmident.profiles import ProfileResult
+    from fmident.profiles import ProfileProgress, ProfileResult
     from fmident.profiles.joint_walks import Listener
 
 _SAME_COST = 1e-3
@@ -90,6 +90,7 @@ def profile(
     observers: Sequence[Observer] = (),
     listener: Listener = lambda _: None,
     report: Report = warn,
+    progress: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
     workspace: Workspace | None = None,
@@ -122,6 +123,8 @@ def profile(
         Receives each point of a profile.
     report
         Takes warnings and notes; Python warnings by default.
+    progress
+        Show the run as it goes, on standard error or in the output of a notebook's cell.
     folder
         Where the result folder is written; a journal is kept beside it during the run.
     resume
@@ -140,6 +143,29 @@ def profile(
         The problem cannot be estimated or has no likelihood; a name that does not exist; a
         result that is not one of this problem.
     """
+    if progress:
+        from fmident.progress import watching
+
+        def both(state: ProfileProgress) -> None:
+            watch.profiles(state)
+            listener(state)
+
+        with watching() as watch:
+            return profile(
+                problem,
+                result,
+                parameters=parameters,
+                level=level,
+                accuracy=accuracy,
+                stage=stage,
+                host=host,
+                observers=(watch, *observers),
+                listener=both,
+                report=report,
+                folder=folder,
+                resume=resume,
+                workspace=workspace,
+            )
     if folder is not None:
         kind = ProfileRun(
             result, parameters, level, accuracy, stage, host, observers, listener, report

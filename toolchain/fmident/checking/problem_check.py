@@ -65,6 +65,7 @@ from fmident.statistics.combinations import PointSensitivity
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
+    from fmident.evaluation.activity import Listener
     from fmident.fmu import ModelDescription
     from fmident.problem.model import Problem
 
@@ -90,6 +91,7 @@ def check_problem(
     simulate: bool = True,
     quick: bool = False,
     whole: Problem | None = None,
+    listener: Listener | None = None,
 ) -> CheckReport:
     """Look at a problem before it is estimated.
 
@@ -111,6 +113,8 @@ def check_problem(
         Leave out other points inside the bounds, the finer grid and fixed parameters.
     whole
         What the problem is a stage of, if it is one.
+    listener
+        Hears how far series of simulations are.
 
     Returns
     -------
@@ -120,16 +124,9 @@ def check_problem(
     begin = time.perf_counter()
     # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
     looked_at = replace(problem, cost=TimeDomain())
-    check = _Check(
-        Subject(looked_at, description, whole),
-        problem,
-        executor,
-        estimator,
-        options,
-        list(found),
-        quick,
-        begin,
-    )
+    subject = Subject(looked_at, description, whole)
+    check = _Check(subject, problem, executor, estimator, options, list(found), quick, begin)
+    check.evaluator.activities.listener = listener
     return check.run() if simulate else check.data_only()
 
 

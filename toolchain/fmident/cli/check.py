@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident import api
     from fmident.checking import check_page
     from fmident.plugins import load_plugins
+    from fmident.progress import watching
     from fmident.toml_file.overrides import read_value
 
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
@@ -53,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         # The problem's own notes are among the findings.
         report=lambda found: tell_all(d for d in found if d.rule is None),
     )
-    report = api.check(problem, host=host, quick=arguments.quick)
+    with watching(only_blocks=True, notebook=False) as watch:
+        report = api.check(problem, host=host, quick=arguments.quick, listener=watch.activity)
     out(check_page(report, width()))
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,13 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from fmident.errors import Diagnostic
+from fmident.progress.stream import is_terminal, write
 
 _WITHOUT_TERMINAL = 92
 
@@ -107,9 +109,34 @@ def out_now(text: str) -> None:
         raise OutputClosedError
 
 
-def tell(text: str) -> None:
-    """Write a line about what is going on."""
+def tell(text: str, *, whole: bool = False) -> None:
+    """Write a line about what is going on; a terminal gets it broken between words.
+
+    Parameters
+    ----------
+    text
+        Of one line or more.
+    whole
+        Leave it as it is, for a command that is to be copied.
+    """
+    if not whole and is_terminal(sys.stderr):
+        text = "\n".join(_broken(line) for line in text.split("\n"))
     put(sys.stderr, text + "\n", flush=True)
+
+
+def _broken(line: str) -> str:
+    """Return a line as lines that fit the terminal, with the indent of the first."""
+    if len(line) < width():
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.strip(),
+        max(width() - 1, 1),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def tell_all(diagnostics: Iterable[Diagnostic]) -> None:
@@ -130,26 +157,11 @@ def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:
     flush
         Have it appear at once.
     """
-    if stream is None:
-        return
     try:
-        try:
-            stream.write(text)
-        except UnicodeEncodeError:
-            known = stream.encoding or "ascii"
-            stream.write(text.encode(known, "backslashreplace").decode(known))
-        if flush:
-            stream.flush()
+        write(stream, text, flush=flush)
     except (OSError, ValueError) as error:  # ValueError: it is closed
+        assert stream is not None
         _lose(stream, error)
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether somebody looks at it as it is written."""
-    try:
-        return stream is not None and stream.isatty()
-    except (OSError, ValueError):
-        return False
 
 
 def flush() -> None:

@@ -101,16 +101,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     def describe(host: Host, report: Report) -> Shown[EstimationResult]:
         from fmident.api.estimates import EstimateRun
-        from fmident.cli.progress import Progress
+        from fmident.progress import Watch
         from fmident.report.terminal import summary
 
-        progress = Progress()
-        observers = () if arguments.quiet else (progress,)
+        watch = Watch()
+        observers = () if arguments.quiet else (watch,)
         return Shown(
             EstimateRun(host, observers, report, _exports(arguments.export)),
             lambda result: summary(result, width()),
             announcement=_announcement,
-            progress=(progress,),
+            progress=(watch,),
             files=lambda folder: [f"report: {page}" for page in folder.glob("report.html")],
             partial="the result holds the best parameters so far",
             advice=lambda result: _ADVICE.get(result.ended_by or "", ""),

@@ -175,7 +175,7 @@ def execute(
     if status == "interrupted":
         tell(f"interrupted: {shown.partial}")
         if run.resumable:
-            tell(_how_to_go_on(arguments))
+            tell(_how_to_go_on(arguments), whole=True)
         return _INTERRUPTED
     if status == "limit" and loud:
         further = f"{_how_to_go_on(arguments)}, with a higher limit" if run.resumable else ""
@@ -193,7 +193,7 @@ def _going_on(
         yield
     except kinds:
         if workspace.resumable:
-            tell(_how_to_go_on(arguments))
+            tell(_how_to_go_on(arguments), whole=True)
         raise
 
 

@@ -14,7 +14,7 @@ from fmident.cli.usage import UsageError
 if TYPE_CHECKING:
     from fmident.api import Report
     from fmident.plugins import Host
-    from fmident.profiles import ProfileProgress, ProfileResult
+    from fmident.profiles import ProfileResult
 
 HELP = "how far can each parameter go, when all others make up for it?"
 EXAMPLE = """\
@@ -73,11 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     def describe(host: Host, report: Report) -> Shown[ProfileResult]:
         from fmident.api.profiles import ProfileRun
-        from fmident.cli.progress import Progress, StateLine
+        from fmident.progress import Watch
         from fmident.report.profile_folder import COST_PICTURE, PAGE, TAU_PICTURE
         from fmident.report.profile_text import profile_summary
 
-        progress, line = Progress(), StateLine(_progress)
+        watch = Watch()
         kind = ProfileRun(
             arguments.result,
             arguments.parameters,
@@ -85,8 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.accuracy,
             arguments.stage,
             host,
-            observers=() if arguments.quiet else (progress,),
-            listener=_nothing if arguments.quiet else line.show,
+            observers=() if arguments.quiet else (watch,),
+            listener=_nothing if arguments.quiet else watch.profiles,
             report=report,
         )
         first = "no --result is given: the problem is estimated first"
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             kind,
             lambda found: profile_summary(found, width()),
             announcement=lambda _: first if arguments.result is None else "",
-            progress=(progress, line),
+            progress=(watch,),
             suffix=_SUFFIX,
             files=lambda folder: (
                 f"report: {folder / PAGE}",
@@ -105,15 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
     return journalled.execute(arguments, describe)
-
-
-def _progress(state: ProfileProgress) -> str:
-    from fmident.report.numbers import duration
-
-    return (
-        f"profiles: {state.ended} of {state.walks} ends found, {state.points} points, "
-        f"{state.simulations} simulations, {duration(state.seconds)}"
-    )
 
 
 def _nothing(_: object) -> None:

@@ -109,6 +109,17 @@ class Monitor(Protocol):
             Shape (k,), infinite where the simulation failed.
         """
 
+    def search_ended(self, parameters: F64, cost: float) -> None:
+        """Report where one of several searches has ended, for those who watch the run.
+
+        Parameters
+        ----------
+        parameters
+            Shape (n,), physical units.
+        cost
+            There, as of the other searches.
+        """
+
     def note(self, message: str) -> None:
         """Report something the user should know; it ends up in the result's notes."""
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.population import Generation
 from fmident.evaluation import Evaluator, in_callers_thread
+from fmident.problem.search_space import SearchSpace
+
+_NEAR = 0.01
+"""Part of the distance between the bounds up to which a vector counts as near to another."""
 
 
 class Observer(Protocol):
@@ -35,6 +41,49 @@ class ActivityObserver(Protocol):
         """Take note of how far a series of simulations is."""
 
 
+@dataclass(frozen=True, eq=False)
+class RunPlan:
+    """What is known of a search before it begins.
+
+    Parameters
+    ----------
+    estimator
+        Its name.
+    parameters
+        Names of the free parameters, in the order of :attr:`Iteration.parameters`.
+    initial
+        Their values, shape (n,).
+    simulations
+        How many it takes, about, if that is known.
+    stage
+        Name of the stage; empty without stages.
+    number, stages
+        Its place, counted from 1, and how many there are.
+    """
+
+    estimator: str
+    parameters: tuple[str, ...]
+    initial: F64
+    simulations: int | None = None
+    stage: str = ""
+    number: int = 1
+    stages: int = 1
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """An observer that shows a run, and so wants to know more than its iterations."""
+
+    def planned(self, plan: RunPlan) -> None:
+        """Take note of a search that begins."""
+
+    def search_ended(self, cost: float) -> None:
+        """Take note that one of several searches has ended."""
+
+    def generation(self, size: int, near: int) -> None:
+        """Take note of a generation: its size, and how many are near the best so far."""
+
+
 class RunMonitor:
     """Numbers iterations, keeps the history and informs the observers.
 
@@ -49,6 +98,7 @@ class RunMonitor:
     def __init__(self, evaluator: Evaluator, observers: Sequence[Observer] = ()) -> None:
         self._evaluator = evaluator
         self._observers = tuple(observers)
+        self._watchers = [o for o in self._observers if isinstance(o, Watcher)]
         if any(isinstance(o, ActivityObserver) for o in self._observers):
             evaluator.activities.listener = self._activity
         self._began = time.perf_counter()
@@ -117,6 +167,25 @@ class RunMonitor:
     def generation(self, points: F64, costs: F64) -> None:
         """Keep the vectors of one generation and their costs."""
         self._generations.append(Generation.of(points, costs))
+        best = self._evaluator.best
+        if self._watchers and best is not None:
+            size, near = len(costs), int(near_to(best[0], points, self._evaluator.space).sum())
+            for watcher in self._watchers:
+                watcher.generation(size, near)
+
+    def plan(self, plan: RunPlan) -> None:
+        """Say what is known of the search that begins."""
+        for watcher in self._watchers:
+            watcher.planned(plan)
+
+    def search_ended(self, parameters: F64, cost: float) -> None:
+        """Tell those who watch that one of several searches has ended."""
+
+        def tell() -> None:
+            for watcher in self._watchers:
+                watcher.search_ended(float(cost))
+
+        in_callers_thread(tell)
 
     def _activity(self, text: str, done: int, expected: int) -> None:
         for observer in self._observers:
@@ -127,3 +196,11 @@ class RunMonitor:
         """Keep something the user should know."""
         if message not in self._notes:
             self._notes.append(message)
+
+
+def near_to(best: F64, points: F64, space: SearchSpace) -> npt.NDArray[np.bool_]:
+    """Return which points, (k, n), differ little from the best one in every parameter, (k,)."""
+    reach = _NEAR * (space.upper - space.lower)
+    away = np.abs(space.from_physical(points) - space.from_physical(best))
+    found: npt.NDArray[np.bool_] = np.all(away <= reach, axis=-1)
+    return found

@@ -16,7 +16,7 @@ from fmident.errors import Code, EstimationError, FmidentError, Location, Proble
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.choices import refuse_cost
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
-from fmident.estimation.monitor import Observer, RunMonitor
+from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
@@ -137,6 +137,7 @@ def run_with_statistics(
     refuse_cost(problem, estimator, location)
     refuse_constraints(problem, estimator, location)
     monitor = RunMonitor(evaluator, observers)
+    monitor.plan(_plan(problem, estimator, chosen))
     check_initial_simulation(problem, evaluator)
     initial_outputs = evaluator.simulate(problem.initial)
     cost_initial = evaluator.cost(problem.initial)
@@ -192,6 +193,14 @@ def run_with_statistics(
         constraints=summary.constraints,
     )
     return Run(result, summary.statistics, estimate.residual_weights)
+
+
+def _plan(problem: Problem, estimator: Estimator[Any], options: object) -> RunPlan:
+    """Return what is known before the search, for those who watch it."""
+    # How long a descent takes nobody knows; a population has its generations.
+    known = None if estimator.descends else estimator.expected_simulations(options, problem)
+    names = tuple(q.name for q in problem.free)
+    return RunPlan(estimator.name, names, problem.initial, known)
 
 
 def refuse_constraints(

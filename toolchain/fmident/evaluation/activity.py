@@ -1,4 +1,4 @@
-"""Telling how far a long series of simulations is that is not an iteration of an estimator."""
+"""Telling how far a series of simulations is: a named activity, a Jacobian, a batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ Listener = Callable[[str, int, int], None]
 """Called with what is being done, simulations done, and how many it takes as a rule."""
 
 
+BATCH = "simulations"
+"""What is being done when simulations run that belong to no named activity, as a generation's."""
+
+DERIVATIVES = "derivatives"
+
+WITHIN_ITERATIONS = (BATCH, DERIVATIVES)
+"""What every iteration of a search does."""
+
+
 class Activities:
-    """Runs simulations; during a named activity a listener hears how many are done.
+    """Runs simulations; a listener hears how many of an activity, or of a batch, are done.
 
     Parameters
     ----------
@@ -36,7 +45,7 @@ class Activities:
     def during(
         self, text: str, points: int = 0, *, simulations: int | None = None
     ) -> Iterator[None]:
-        """Name what is being done.
+        """Name what is being done; an activity inside another takes its place until it ends.
 
         Parameters
         ----------
@@ -48,21 +57,25 @@ class Activities:
             How many it takes, if that is known.
         """
         expected = points * self._experiments if simulations is None else simulations
+        around = self._text, self._done, self._expected
         self._text, self._done, self._expected = text, 0, expected
         if self.listener is not None:
             self.listener(text, 0, self._expected)
         try:
             yield
         finally:
-            self._text = ""
+            self._text, self._done, self._expected = around
 
     def run(
         self, executor: Executor, tasks: Sequence[SimulationTask], done: Done | None = None
     ) -> list[Simulated]:
-        """Run tasks; during an activity the listener hears of each that is done."""
-        listener, text = self.listener, self._text
-        if listener is None or not text:
+        """Run tasks; the listener hears of each that is done."""
+        if self.listener is None:
             return executor.run(tasks, done)
+        if not self._text:
+            with self.during(BATCH, simulations=len(tasks)):
+                return self.run(executor, tasks, done)
+        listener, text = self.listener, self._text
 
         def tell(index: int, outcome: Simulated) -> None:
             if done is not None:

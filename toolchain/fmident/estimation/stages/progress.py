@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
-from fmident.estimation.monitor import ActivityObserver, Observer
+from fmident.estimation.monitor import ActivityObserver, Observer, RunPlan, Watcher
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
@@ -30,8 +30,12 @@ class Translator:
         values: Mapping[str, float],
         done: Sequence[EstimationResult],
         began: float,
+        place: tuple[int, int],
     ) -> None:
         self._observers = tuple(observers)
+        self._watchers = [o for o in self._observers if isinstance(o, Watcher)]
+        self._names, self._stage, self._place = tuple(names), stage, place
+        self._widen = widening(names, staged, values)
         self._translate = translation(names, stage, staged, values, done)
         self._began = began
 
@@ -42,6 +46,30 @@ class Translator:
         )
         for observer in self._observers:
             observer.iteration(translated)
+
+    def planned(self, plan: RunPlan) -> None:
+        """Pass on what is known of the stage."""
+        number, stages = self._place
+        whole = dataclasses.replace(
+            plan,
+            parameters=self._names,
+            initial=self._widen(plan.initial),
+            stage=self._stage,
+            number=number,
+            stages=stages,
+        )
+        for watcher in self._watchers:
+            watcher.planned(whole)
+
+    def search_ended(self, cost: float) -> None:
+        """Pass on that one of several searches has ended."""
+        for watcher in self._watchers:
+            watcher.search_ended(cost)
+
+    def generation(self, size: int, near: int) -> None:
+        """Pass a generation on."""
+        for watcher in self._watchers:
+            watcher.generation(size, near)
 
     def activity(self, text: str, done: int, expected: int) -> None:
         """Pass on how far a series of simulations is."""

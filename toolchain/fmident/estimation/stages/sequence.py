@@ -105,7 +105,8 @@ def run_stages(
             base, places = whole, _indices(problem, staged)
         executor = SubsetExecutor(base, places)  # stays open when the evaluator is closed
         finished = [d.result for d in done]
-        shown = Translator(observers, names, stage.name, staged, values, finished, began)
+        place = (number + 1, len(problem.stages))
+        shown = Translator(observers, names, stage.name, staged, values, finished, began, place)
         try:
             with Evaluator(staged, executor) as evaluator:
                 if stage.separate:

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.evaluation.activity import DERIVATIVES
 from fmident.evaluation.derivatives.climb import Climb
 from fmident.evaluation.derivatives.curvature import NOTHING, longest_step
 from fmident.evaluation.derivatives.differences import Columns, JacobianError, difference_columns
@@ -151,14 +152,17 @@ class Derivatives:
             known = None if self._last is None else self._last[1].smooth[:, others]
             if self._last is not None and self._differenced != others:
                 known = None
-            part = difference_columns(
-                self._around(base, self._space.from_physical(point)).only(others),
-                self._steps_for(point, others).only(others),
-                [self._problem.free[j].name for j in others],
-                self._problem.evaluation.scheme,
-                self._runs.reason,
-                known,
-            )
+            steps = self._steps_for(point, others).only(others)
+            points = len(others) * (1 + (self._problem.evaluation.scheme == "central"))
+            with self._runs.activities.during(DERIVATIVES, points):
+                part = difference_columns(
+                    self._around(base, self._space.from_physical(point)).only(others),
+                    steps,
+                    [self._problem.free[j].name for j in others],
+                    self._problem.evaluation.scheme,
+                    self._runs.reason,
+                    known,
+                )
             whole[:, others] = part.jacobian
             errors[list(others)] = part.errors
             crossings = tuple(

@@ -1,0 +1,274 @@
+"""The lines that show a run, in any width; words that do not fit are left out, none is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fmident.evaluation.activity import BATCH
+from fmident.progress.course import BLOCKS, PLAIN_BLOCKS, falling, spark
+from fmident.report.numbers import duration, plain
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Iteration
+    from fmident.progress.state import RunState
+
+_BAR, _SHORTEST_BAR = 24, 10
+_SPARK = 20
+_VALUE = 12
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What lines are drawn with.
+
+    Parameters
+    ----------
+    full, empty
+        Of a bar.
+    blocks
+        Of a course.
+    """
+
+    full: str = "━"
+    empty: str = "─"
+    blocks: str = BLOCKS
+
+    @property
+    def all(self) -> str:
+        """All of them."""
+        return self.full + self.empty + self.blocks
+
+
+PLAIN = Letters("#", "-", PLAIN_BLOCKS)
+"""Where the encoding knows no others."""
+
+
+def block(state: RunState, width: int, height: int, letters: Letters) -> list[str]:
+    """Return the lines that show a run.
+
+    Parameters
+    ----------
+    state
+        Of the run.
+    width
+        Columns that a line may take.
+    height
+        Lines at most; parameters that have no room are counted.
+    letters
+        That the terminal knows.
+    """
+    lines = [
+        _fitted(_head(state), width),
+        *_whole(state, width, letters),
+        *_searches(state, width, letters),
+        *_inside(state, width, letters),
+        *_agreement(state, width),
+    ]
+    room = max(height - len(lines), 0)
+    return [line for line in (*lines[:height], *_courses(state, width, room, letters)) if line]
+
+
+def closing_line(state: RunState) -> str:
+    """Return what stays of a search when the block goes, or nothing."""
+    last = state.last
+    if state.profiles is not None:
+        return ", ".join(profile_text(state))
+    first = state.first
+    if first is None or last is None:
+        return ""
+    cost = plain(last.cost)
+    if first.cost != last.cost:
+        cost = f"{plain(first.cost)} -> {cost}"
+    items = [
+        _many(last.number - first.number, "iteration"),
+        _many(state.of_this_search, "simulation"),
+        duration(state.seconds_of_search),
+    ]
+    stage = f"stage '{last.stage}': " if last.stage else ""
+    return f"{stage}{', '.join(items)}; cost {cost}"
+
+
+def details_of(state: Iteration) -> str:
+    """Return what an iteration says beside its numbers: its start, what was restored."""
+    found, text = state.details, ""
+    if "starts" in found:
+        text = (
+            f"   start {found['start']:.0f} of {found['starts']:.0f}, "
+            f"its cost {found['local_cost']:.6g}"
+        )
+    if restored := found.get("restored"):
+        text += f"   {_many(round(restored), 'simulation')} restored"
+    return text
+
+
+def profile_text(state: RunState) -> list[str]:
+    """Return how far the profiles are, as items."""
+    found = state.profiles
+    if found is None:
+        return []
+    return [
+        f"profiles: {found.ended} of {found.walks} ends found",
+        _many(found.points, "point"),
+        _many(found.simulations, "simulation"),
+        duration(found.seconds),
+    ]
+
+
+def _head(state: RunState) -> list[str]:
+    if state.profiles is not None:
+        return profile_text(state)
+    items, last, plan = [], state.last, state.plan
+    if plan is not None:
+        if plan.stage:
+            items.append(f"stage '{plan.stage}' ({plan.number} of {plan.stages})")
+        items.append(plan.estimator)
+    if last is not None:
+        items.append(f"iteration {last.number}")
+    items.append(_many(state.simulations, "simulation"))
+    rate = state.rate()
+    if rate is not None:
+        items.append(f"{rate:.3g}/s")
+    items.append(duration(state.seconds))
+    return items
+
+
+def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
+    """Return the bar of the whole search, where it is known what that takes."""
+    profiles = state.profiles
+    if profiles is not None:
+        items = [f"{100 * profiles.ended // max(profiles.walks, 1)} %"]
+        if 0 < profiles.ended < profiles.walks:
+            left = profiles.seconds * (profiles.walks - profiles.ended) / profiles.ended
+            items.append(f"about {duration(left)} left")
+        return [_with_bar("", profiles.ended, profiles.walks, items, width, letters)]
+    plan, done = state.plan, state.of_this_search
+    if plan is None or not plan.simulations or done > plan.simulations:
+        return []
+    items = [
+        f"{100 * done // plan.simulations} %",
+        f"{done} of about {_many(plan.simulations, 'simulation')}",
+    ]
+    rate = state.rate()
+    if rate is not None:
+        items.append(f"about {duration((plan.simulations - done) / rate)} left")
+    return [_with_bar("", done, plan.simulations, items, width, letters)]
+
+
+def _searches(state: RunState, width: int, letters: Letters) -> list[str]:
+    """Return how many of several searches have ended, and how many of these agree."""
+    starts = 0 if state.last is None else round(state.last.details.get("starts", 0))
+    ended, items = len(state.ends), []
+    if ended:
+        items = [f"{state.agreeing} in the best minimum"]
+    if starts < 2:
+        return [_fitted([f"searches: {ended} ended", *items], width)] if ended else []
+    if 0 < ended < starts:
+        left = state.seconds_of_search * (starts - ended) / ended
+        items.append(f"about {duration(left)} left")
+    count = f"{ended} of {starts} ended"
+    return [_with_bar("starts", ended, starts, [count, *items], width, letters)]
+
+
+def _inside(state: RunState, width: int, letters: Letters) -> list[str]:
+    """Return how far the generation, the Jacobian or another series of simulations is."""
+    if state.doing is None:
+        return []
+    text, done, expected = state.doing
+    if text == BATCH and state.generation is not None:
+        text = "generation"
+    if expected < 2 or done > expected:
+        return [_fitted([text, _many(done, "simulation")] if expected > 1 else [text], width)]
+    return [_with_bar(text, done, expected, [f"{done} of {expected}"], width, letters)]
+
+
+def _agreement(state: RunState, width: int) -> list[str]:
+    """Return how many vectors of a generation agree."""
+    lines = []
+    if state.generation is not None:
+        size, near = state.generation
+        items = [f"{near} of {_many(size, 'vector')} near the best", "(1 % of the bounds)"]
+        lines.append(_fitted(items, width))
+    return lines
+
+
+def _courses(state: RunState, width: int, room: int, letters: Letters) -> list[str]:
+    """Return a line for the cost and for each parameter."""
+    if state.last is None or state.profiles is not None or room < 1:
+        return []
+    names = () if state.plan is None else state.plan.parameters
+    if len(names) != len(state.parameters):
+        names = ()
+    shown = len(names)
+    if 1 + shown > room:
+        shown = max(room - 2, 0)
+    widest = min(max(map(len, ("best cost", *names[:shown]))), max(width - _VALUE - 2, 9))
+    costs = falling(state.cost.values())
+    first = None if state.first is None else state.first.cost
+    lines = [_row("best cost", state.last.cost, costs, first, widest, width, letters)]
+    initial = [] if state.plan is None else state.plan.initial.tolist()
+    for k in range(shown):
+        course = state.parameters[k]
+        lines.append(
+            _row(names[k], course.last, course.values(), initial[k], widest, width, letters)
+        )
+    if shown < len(names) and room > 1:
+        lines.append(_fitted([f"and {len(names) - shown} more parameters"], width))
+    return lines
+
+
+def _row(
+    name: str,
+    value: float,
+    values: Sequence[float],
+    first: float | None,
+    widest: int,
+    width: int,
+    letters: Letters,
+) -> str:
+    """Return a line with a name, a value, its course and where it began."""
+    course = spark(values, min(_SPARK, width - widest - _VALUE - 2 * len(_GAP)), letters.blocks)
+    items = [f"{_short(name, widest):{widest}}", f"{plain(value):{_VALUE}}"]
+    items.append(f"{course:{_SPARK}}" if width > widest + _VALUE + _SPARK + 4 else course)
+    if first is not None:
+        items.append(f"from {plain(first)}")
+    return _fitted(items, width).rstrip()
+
+
+def _with_bar(
+    name: str, done: int, expected: int, items: Sequence[str], width: int, letters: Letters
+) -> str:
+    """Return a line with a bar between its name and its figures; without one where it is narrow."""
+    before = [name] if name else []
+    room = width - len(_GAP.join([*before, "", *items]))
+    count = min(max(room, _SHORTEST_BAR), _BAR, width // 3)
+    full = 0 if expected < 1 else min(count * done // expected, count)
+    bar = letters.full * full + letters.empty * (count - full)
+    line = _fitted([*before, bar, *items], width)
+    return line if items[0] in line else _fitted([*before, *items], width)
+
+
+def _fitted(items: Sequence[str], width: int) -> str:
+    """Return the first items that fit; at least a piece of the very first."""
+    line = items[0]
+    if len(line) > width:
+        words = line.split(" ")
+        while len(words) > 1 and len(" ".join(words)) > width:
+            words.pop()
+        return " ".join(words)[: max(width, 0)]
+    for item in items[1:]:
+        if len(line) + len(_GAP) + len(item.rstrip()) > width:
+            break
+        line += _GAP + item
+    return line[: max(width, 0)]
+
+
+def _short(name: str, width: int) -> str:
+    """Return a name, or its end: components of the same part begin alike."""
+    return name if len(name) <= width else ".." + name[len(name) - width + 2 :]
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

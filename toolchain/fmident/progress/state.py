@@ -1,0 +1,131 @@
+"""What is known of a run while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fmident.estimation.searches import agreeing
+from fmident.progress.course import Course
+
+if TYPE_CHECKING:
+    from fmident.estimation.contract import Iteration
+    from fmident.estimation.monitor import RunPlan
+    from fmident.profiles import ProfileProgress
+
+_RECENT = 20.0
+"""The rate is that of so many seconds."""
+
+_SOON = 2.0
+"""Before so many seconds there is no rate."""
+
+
+class RunState:
+    """Collects what a run tells.
+
+    Parameters
+    ----------
+    clock
+        Seconds, from anywhere.
+
+    Attributes
+    ----------
+    plan
+        Of the search that runs, or ``None``.
+    first, last
+        The first iteration of this search and the last of all, or ``None``.
+    cost, parameters
+        Courses of the best cost and of the best parameters of this search.
+    ends
+        Costs at which searches have ended.
+    generation
+        Size of the last generation, and how many of it are near the best; or ``None``.
+    doing
+        What goes on: its name, simulations done, and how many it takes as a rule; or ``None``.
+    profiles
+        How far the profiles are, or ``None``.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._planned = clock()
+        self.plan: RunPlan | None = None
+        self.last: Iteration | None = None
+        self.cost = Course()
+        self.first: Iteration | None = None
+        self.parameters: list[Course] = []
+        self.ends: list[float] = []
+        self.generation: tuple[int, int] | None = None
+        self.doing: tuple[str, int, int] | None = None
+        self.profiles: ProfileProgress | None = None
+        self._before = 0
+        self._since = 0
+        self._known: deque[tuple[float, int]] = deque()
+
+    def planned(self, plan: RunPlan) -> None:
+        """Begin a search."""
+        self._planned = self._clock()
+        if self.plan is None:
+            self._began = self._planned
+        self.plan = plan
+        self._before = self.simulations
+        self.cost, self.first = Course(), None
+        self.parameters = [Course() for _ in plan.parameters]
+        self.ends, self.generation = [], None
+
+    def iteration(self, state: Iteration) -> None:
+        """Take an iteration."""
+        self.last, self._since = state, 0
+        if self.first is None:
+            self.first = state
+        self.cost.add(state.cost)
+        values = state.parameters.tolist()
+        if len(self.parameters) != len(values):
+            self.parameters = [Course() for _ in values]
+        for course, value in zip(self.parameters, values, strict=True):
+            course.add(value)
+
+    def activity(self, text: str, done: int, expected: int) -> None:
+        """Take how far something is."""
+        self.doing = (text, done, expected)
+        self._since += done > 0
+
+    def search_ended(self, cost: float) -> None:
+        """Take the end of one of several searches."""
+        self.ends.append(cost)
+
+    @property
+    def agreeing(self) -> int:
+        """How many searches have ended in the best minimum so far."""
+        return agreeing(self.ends)
+
+    @property
+    def simulations(self) -> int:
+        """How many have been run, about."""
+        return (0 if self.last is None else self.last.simulations) + self._since
+
+    @property
+    def of_this_search(self) -> int:
+        """How many have been run for the search that runs, about."""
+        return self.simulations - self._before
+
+    @property
+    def seconds(self) -> float:
+        """Since the first search began."""
+        return self._clock() - self._began
+
+    @property
+    def seconds_of_search(self) -> float:
+        """Since the search that runs began."""
+        return self._clock() - self._planned
+
+    def rate(self) -> float | None:
+        """Return the simulations per second of the last seconds; ``None`` before it is known."""
+        now, count = self._clock(), self.simulations
+        self._known.append((now, count))
+        while now - self._known[0][0] > _RECENT:
+            self._known.popleft()
+        begin, first = self._known[0]
+        return None if now - begin < _SOON or count <= first else (count - first) / (now - begin)
