@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -74,6 +74,7 @@ def build_catalog(
     folder: Path | None = None,
     platforms: Sequence[str] = (),
     force: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[EntryBuild]:
     """Build what the catalogue holds, one entry after the other.
 
@@ -91,6 +92,8 @@ def build_catalog(
         What the FMUs are to hold binaries for; none for what the catalogue says.
     force
         Build also what is up to date.
+    progress
+        Is told in a line what is being done, where it may take long.
 
     Yields
     ------
@@ -105,15 +108,14 @@ def build_catalog(
         The compiler that was named cannot run here.
     """
     compilers = _Compilers(host, compiler)
+    names = platform_names(platforms)
     for entry in catalog.entries:
         target = (folder or catalog.path.parent) / entry.file
         name, why_not = compilers.choose(entry)
         if name is None:
             yield EntryBuild(entry, "left out", "", target, reason=why_not)
         else:
-            yield _build_entry(
-                entry, name, compilers.get(name), target, force, platform_names(platforms)
-            )
+            yield _build_entry(entry, name, compilers.get(name), target, force, names, progress)
 
 
 class _Compilers:
@@ -166,6 +168,7 @@ def _build_entry(
     target: Path,
     force: bool,
     platforms: tuple[str, ...],
+    progress: Callable[[str], None],
 ) -> EntryBuild:
     settings = entry.settings_of(name)
     try:
@@ -176,6 +179,7 @@ def _build_entry(
             settings.tolerance,
             dict(settings.options),
             platforms or entry.platforms,
+            progress,
         )
     except CompilationError as error:
         return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))

@@ -142,7 +142,8 @@ def _library(section: Section) -> _Library:
 
 
 def _platforms(section: Section, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    names = section.words("platforms")
+    given = section.raw("platforms", None)
+    names = (given,) if isinstance(given, str) else section.words("platforms")
     if names is None:
         return otherwise
     try:

@@ -222,6 +222,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
         folder=arguments.output,
         platforms=arguments.platforms,
         force=arguments.force,
+        progress=tell,
     ):
         done.append(build)
         took = f" in {duration(build.seconds)}" if build.state == "built" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import platform
 import textwrap
 from importlib.metadata import PackageNotFoundError, version
@@ -49,12 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
     out(table(["component", "version"], rows))
     out()
     states, reasons = [], []
+    tools: dict[str, str] = {}
     for registration in host.compilers:
         state, reason = _state(host, registration.name)
+        if reason is None:
+            with contextlib.suppress(PluginError):  # versions matter more
+                tools |= host.compiler(registration.name).tools()
         states.append([registration.name, state])
         if reason is not None:
             reasons.append(textwrap.indent(f"{registration.name}: {reason}", "  "))
     out(table(["compiler", "state"], states))
+    if tools:
+        out()
+        out("\n".join(f"{name}: {found}" for name, found in tools.items()))
     for reason in reasons:
         out()
         out(reason)

@@ -81,6 +81,10 @@ class Compiler(ABC):
     def version(self) -> str:
         """Return name and version; part of the hash that finds stale FMUs."""
 
+    def tools(self) -> dict[str, str]:
+        """Return what it works with here, name to what was found, for ``fmident doctor``."""
+        return {}
+
     @abstractmethod
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class.

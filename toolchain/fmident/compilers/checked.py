@@ -55,6 +55,13 @@ class CheckedCompiler(Compiler):
         self._expect(version, str, "version", "a text")
         return version
 
+    def tools(self) -> dict[str, str]:
+        """Return what the plugin's compiler works with."""
+        with code_of_plugin(f"'tools' of {self._what}", self._module):
+            tools = self._inner.tools()
+        self._expect(tools, dict, "tools", "a dictionary")
+        return tools
+
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; add the record of what the FMU was made from, if there is none.
 

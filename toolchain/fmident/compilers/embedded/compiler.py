@@ -54,6 +54,13 @@ class EmbeddedCompiler(Compiler):
 
         return missing_tools()
 
+    def tools(self) -> dict[str, str]:
+        """Return the C compilers, and where the sources of SUNDIALS are."""
+        from fmident.compilers.embedded.backend.compiling.c_compilers import tools
+        from fmident.compilers.embedded.backend.compiling.sundials import whereabouts
+
+        return {**tools(), "SUNDIALS (over 100 states)": whereabouts()}
+
     def version(self) -> str:
         """Return name and version, with a hash of all code that decides on the result."""
         return f"fmident embedded {__version__}+{_code_hash()}"

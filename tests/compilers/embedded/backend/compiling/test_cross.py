@@ -38,6 +38,30 @@ def test_without_the_cross_compiler_the_message_says_how_to_get_it(
     assert caught.value.code == Code.NOT_INSTALLED
 
 
+def test_zig_named_by_cc_makes_code_for_any_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(c_compilers, "find_compiler", lambda: ("/opt/zig", "cc"))
+    assert compiler_for(this_platform(), tmp_path).command[2:] == (
+        "-mcpu=baseline",
+        "-fno-sanitize=all",
+    )
+    monkeypatch.setattr(c_compilers, "find_compiler", lambda: ("gcc", "-m64"))
+    assert compiler_for(this_platform(), tmp_path).command == ("gcc", "-m64")
+
+
+def test_the_first_time_of_a_platform_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FMIDENT_CACHE", str(tmp_path))
+    assert c_compilers.is_first_time(OTHER)
+    c_compilers.has_compiled(OTHER)
+    assert not c_compilers.is_first_time(OTHER)
+    assert not c_compilers.is_first_time(this_platform())
+    monkeypatch.setenv("FMIDENT_CACHE", "")
+    assert not c_compilers.is_first_time(OTHER)
+
+
 def test_a_universal_binary_holds_whole_files() -> None:
     intel = struct.pack("<III", 0xFEEDFACF, 0x01000007, 3) + b"intel"
     arm = struct.pack("<III", 0xFEEDFACF, 0x0100000C, 0) + b"arm"

@@ -11,7 +11,11 @@ from pathlib import Path
 from fmident.compilers.embedded.backend.archive import write_archive
 from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
 from fmident.compilers.embedded.backend.compiling import sundials
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
+from fmident.compilers.embedded.backend.compiling.c_compilers import (
+    compiler_for,
+    has_compiled,
+    is_first_time,
+)
 from fmident.compilers.embedded.backend.compiling.formats import universal_binary
 from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
 from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
@@ -166,9 +170,13 @@ def _binaries(
     """
     licences: dict[str, str] = {}
     found: dict[tuple[str, str], list[bytes]] = {}
+    for platform in platforms:  # what is missing is said before anything is compiled
+        compiler_for(platform, Path())
     for platform in platforms:
-        if len(platforms) > 1:
-            progress(f"compiling for {platform.name}")
+        first = is_first_time(platform)
+        if len(platforms) > 1 or first:
+            remark = " for the first time here: this takes a minute or more" if first else ""
+            progress(f"compiling for {platform.name}{remark}")
         with ScratchFolder("c") as folder:
             try:
                 compiler = compiler_for(platform, folder.path)
@@ -179,6 +187,7 @@ def _binaries(
                 if str(folder.path) in (error.hint or ""):  # the source is to be looked at
                     folder.keep()
                 raise
+        has_compiled(platform)
         licences |= {
             name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
         }

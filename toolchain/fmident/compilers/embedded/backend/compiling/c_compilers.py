@@ -6,6 +6,7 @@ one, the one in the Python package ``ziglang``, which compiles for every platfor
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform as machine
@@ -138,6 +139,42 @@ def find_zig() -> Path | None:
     return None
 
 
+def tools() -> dict[str, str]:
+    """Return which C compilers were found: for this platform, and for all."""
+    own, zig = find_compiler(), find_zig()
+    cross = "none: " + CROSS_HINT if zig is None else f"ziglang, {zig}"
+    system = shutil.which(own[0]) if own else None
+    return {
+        "C compiler": cross if system is None else " ".join([system, *(own or ())[1:]]),
+        "C compiler for other platforms": cross,
+    }
+
+
+def is_first_time(platform: Platform) -> bool:
+    """Return whether ziglang has to compile the C library of a platform first."""
+    mark = _mark(platform)
+    return mark is not None and not mark.is_file() and platform != this_platform()
+
+
+def has_compiled(platform: Platform) -> None:
+    """Take a note of a platform that has been compiled for."""
+    mark = _mark(platform)
+    if mark is not None:
+        with contextlib.suppress(OSError):
+            mark.touch()
+
+
+def _mark(platform: Platform) -> Path | None:
+    folder = kept_folder("zig")
+    return None if folder is None else folder / f"fmident-{platform.name}"
+
+
+def _plain(command: Sequence[str]) -> tuple[str, ...]:
+    """Return what keeps zig, where CC names it, from code for this processor alone."""
+    is_zig = "ziglang" in command or Path(command[0]).stem == "zig"
+    return ("-mcpu=baseline", "-fno-sanitize=all") if is_zig else ()
+
+
 def missing_compiler(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why nothing can be built for this machine and how to change that, or ``None``."""
     chosen = environment.get("CC", "").strip()
@@ -182,7 +219,7 @@ def compiler_for(platform: Platform, scratch: Path) -> CCompiler:
             )
         command = find_compiler()
         if command is not None:
-            return CCompiler(command, platform)
+            return CCompiler((*command, *_plain(command)), platform)
     zig = find_zig()
     if zig is None:
         raise CompilationError(

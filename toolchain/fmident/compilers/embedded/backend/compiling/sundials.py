@@ -155,6 +155,18 @@ def _place(name: str) -> str:
     return path.relative_to("include").as_posix() if path.parts[0] == "include" else path.name
 
 
+def whereabouts() -> str:
+    """Return where the sources will be taken from."""
+    named = os.environ.get(VARIABLE, "")
+    if named:
+        return named
+    folder = kept_folder("sundials")
+    for path in (PACKED, *([folder / PACKED.name] if folder else [])):
+        if path.is_file():
+            return str(path)
+    return f"to be downloaded when needed: {RELEASE}"
+
+
 @cache
 def _files() -> dict[str, str]:
     named = os.environ.get(VARIABLE, "")
@@ -246,7 +258,8 @@ def _download() -> bytes:
 
 def _not_downloaded(why: str) -> CompilationError:
     return CompilationError(
-        f"this FMU needs SUNDIALS {VERSION}, and {RELEASE} cannot be had: {why}",
+        "a model with more than 100 states, or with the integrator 'cvode', needs SUNDIALS "
+        f"{VERSION}, and {RELEASE} cannot be had: {why}",
         hint=f"let {VARIABLE} name that file, downloaded elsewhere; or choose another "
         "integrator: --option integrator=rosenbrock",
         code=Code.NOT_INSTALLED,
