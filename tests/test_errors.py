@@ -16,7 +16,7 @@ import pytest
 # They define errors of their own.
 import fmident.catalog
 import fmident.cli.usage
-import fmident.compilers.openmodelica
+import fmident.compilers.openmodelica.compiler
 import fmident.evaluation.derivatives.differences  # noqa: F401
 from fmident.errors import (
     Code,

@@ -41,12 +41,12 @@ def test_without_the_cross_compiler_the_message_says_how_to_get_it(
 def test_zig_named_by_cc_makes_code_for_any_processor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(c_compilers, "find_compiler", lambda: ("/opt/zig", "cc"))
+    monkeypatch.setattr(c_compilers, "find_compiler", lambda *_: ("/opt/zig", "cc"))
     assert compiler_for(this_platform(), tmp_path).command[2:] == (
         "-mcpu=baseline",
         "-fno-sanitize=all",
     )
-    monkeypatch.setattr(c_compilers, "find_compiler", lambda: ("gcc", "-m64"))
+    monkeypatch.setattr(c_compilers, "find_compiler", lambda *_: ("gcc", "-m64"))
     assert compiler_for(this_platform(), tmp_path).command == ("gcc", "-m64")
 
 
