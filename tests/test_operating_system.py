@@ -316,12 +316,16 @@ def test_pipes_tell_filled_from_empty_and_closed(fake: FakeKernel32) -> None:
     read, write = os.pipe()
     try:
         os.write(write, b"word")
-        fake.pipes = {read + 100: 4, 150: 0, 151: None}
+        empty, closed = 10_050, 10_051  # no descriptors of this process
+        fake.pipes = {read + 100: 4, empty + 100: 0, closed + 100: None}
         assert windows_files.read_available(read, 3) == b"wor"
-        assert windows_files.read_available(50, 3) is None
-        assert windows_files.read_available(51, 3) == b""
-        assert windows_files.readable([50, 51, read], 9.0) == [(51, False), (read, True)]
-        assert windows_files.readable([50], 0.0) == []
+        assert windows_files.read_available(empty, 3) is None
+        assert windows_files.read_available(closed, 3) == b""
+        assert windows_files.readable([empty, closed, read], 9.0) == [
+            (closed, False),
+            (read, True),
+        ]
+        assert windows_files.readable([empty], 0.0) == []
     finally:
         os.close(read)
         os.close(write)

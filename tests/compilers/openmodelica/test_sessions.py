@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -331,6 +330,9 @@ def test_end_process_ends_children(tmp_path: Path) -> None:
     end_process(parent.pid)  # a second time does no harm
 
 
-def test_ways_do_not_depend_on_where_root_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "geteuid")
-    assert availability.is_root() is False
+@pytest.mark.parametrize("root", [True, False])
+def test_ways_depend_on_who_runs_them(monkeypatch: pytest.MonkeyPatch, root: bool) -> None:
+    monkeypatch.setattr(availability, "is_administrator", lambda: root)
+    assert availability.is_root() is root
+    monkeypatch.setattr(availability, "find_omc", lambda: "/usr/bin/omc")
+    assert availability.choose_way("auto") == ("script" if root else "local")

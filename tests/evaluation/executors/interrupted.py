@@ -51,7 +51,7 @@ def arm(phase: str) -> None:
     from fmident.evaluation.activity import Activities
     from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.executors.processes.worker import Worker
-    from fmident.report.plots import style
+    from fmident.report import page
 
     if phase == "trial":
         on_call(checks, "check_survives", lambda *_: True)
@@ -69,7 +69,7 @@ def arm(phase: str) -> None:
         on_call(summary, "uncertainty", lambda *_, **__: True, None)
     elif phase == "writing":
         # The numbers are written by then, and the page is not.
-        on_call(style, "svg_of", lambda *_: True, None)
+        on_call(page, "document", lambda *_, **__: True, None)
     elif phase == "end of workers":
         on_call(ProcessExecutor, "close", lambda *_: True, 0.0)
     else:
