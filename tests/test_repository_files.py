@@ -184,6 +184,8 @@ def test_the_action_takes_patterns(study: Path, embedded_compiler: object) -> No
     assert (code, shown) == (2, "::error title=fmident::no file matches '**/*.fmu'\n")
     (study / "a b.fmu").write_text("not a zip")
     code, shown, _ = run_action(study, fmus="**/*.fmu other*")
+    assert (code, shown) == (2, "::error title=fmident::no file matches 'other*'\n")
+    code, shown, _ = run_action(study, fmus="\n**/*.fmu\n")
     assert code == 2
     assert "::error file=study/a b.fmu,title=fmident%3A unusable::" in shown
 

@@ -110,6 +110,18 @@ def test_a_compiler_for_another_machine_is_refused(
     assert not list(tmp_path.glob("fmident-scratch-*"))  # nothing is left that nobody knows of
 
 
+def test_a_compiler_that_writes_nothing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "silent-cc"
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    with pytest.raises(CompilationError, match="silent-cc' succeeded without writing") as caught:
+        build_fmu(oscillator(), tmp_path / "a.fmu", generation_tool="test")
+    assert "CC" in (caught.value.hint or "")
+
+
 def test_what_is_no_library_of_windows_is_refused() -> None:
     for content in (b"\x7fELF" + bytes(100), b"MZ" + bytes(100)):
         with pytest.raises(ValueError, match="not a library of Windows"):

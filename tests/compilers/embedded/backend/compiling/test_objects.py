@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +27,10 @@ class Compiler:
         self.folder = folder
         self.compiled: list[str] = []
 
-    def __call__(self, arguments: Sequence[str]) -> None:
-        *options, _, source, _, target = arguments
-        self.compiled.append(source)
-        text = (self.folder / source).read_text()
-        (self.folder / target).write_text(" ".join(options) + text)
+    def __call__(self, unit: Unit) -> None:
+        self.compiled.append(unit.source)
+        text = (self.folder / unit.source).read_text()
+        (self.folder / unit.object).write_text(" ".join(unit.options) + text)
 
 
 @pytest.fixture
@@ -143,7 +141,7 @@ def test_the_oldest_objects_go(
 def test_a_failed_compilation_keeps_nothing(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "a.c").write_text("int a;")
 
-    def fails(_: Sequence[str]) -> None:
+    def fails(_: Unit) -> None:
         raise CompilationError("no", hint="none")
 
     with pytest.raises(CompilationError):

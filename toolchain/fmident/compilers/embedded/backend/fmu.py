@@ -12,6 +12,7 @@ from fmident.compilers.embedded.backend.archive import write_archive
 from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
 from fmident.compilers.embedded.backend.compiling import sundials
 from fmident.compilers.embedded.backend.compiling.c_compilers import (
+    CCompiler,
     compiler_for,
     has_compiled,
     is_first_time,
@@ -170,34 +171,40 @@ def _binaries(
     """
     licences: dict[str, str] = {}
     found: dict[tuple[str, str], list[bytes]] = {}
-    for platform in platforms:  # what is missing is said before anything is compiled
-        compiler_for(platform, Path())
-    for platform in platforms:
-        first = is_first_time(platform)
-        if len(platforms) > 1 or first:
-            remark = " for the first time here: this takes a minute or more" if first else ""
-            progress(f"compiling for {platform.name}{remark}")
-        with ScratchFolder("c") as folder:
-            try:
-                compiler = compiler_for(platform, folder.path)
-                binary = compile_binary(
-                    compiler, folder.path, sources, version, optimization=optimization
-                )
-            except CompilationError as error:
-                if str(folder.path) in (error.hint or ""):  # the source is to be looked at
-                    folder.keep()
-                raise
-        has_compiled(platform)
-        licences |= {
-            name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
-        }
-        place = platform.tuple if version == "3.0" else platform.folder
-        found.setdefault((place, platform.suffix), []).append(binary)
+    with ScratchFolder("zig") as cache:
+        # What is missing is said before anything is compiled.
+        for compiler in [compiler_for(platform, cache.path) for platform in platforms]:
+            platform = compiler.platform
+            first = is_first_time(platform)
+            if len(platforms) > 1 or first:
+                remark = " for the first time here: this takes a minute or more" if first else ""
+                progress(f"compiling for {platform.name}{remark}")
+            binary = _binary(compiler, sources, version, optimization)
+            has_compiled(platform)
+            licences |= {
+                name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
+            }
+            place = platform.tuple if version == "3.0" else platform.folder
+            found.setdefault((place, platform.suffix), []).append(binary)
     binaries = {
         place: libraries[0] if len(libraries) == 1 else universal_binary(libraries)
         for place, libraries in found.items()
     }
     return binaries, licences
+
+
+def _binary(
+    compiler: CCompiler, sources: Mapping[str, str], version: Version, optimization: int
+) -> bytes:
+    with ScratchFolder("c") as folder:
+        try:
+            return compile_binary(
+                compiler, folder.path, sources, version, optimization=optimization
+            )
+        except CompilationError as error:
+            if str(folder.path) in (error.hint or ""):  # the source is to be looked at
+                folder.keep()
+            raise
 
 
 def own_licence() -> dict[str, str]:

@@ -24,8 +24,6 @@ MOST_KEPT = 400
 _DIGEST = hashlib.sha256().digest_size
 _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
-Run = Callable[[Sequence[str]], None]
-
 
 @dataclass(frozen=True)
 class Unit:
@@ -54,7 +52,9 @@ class Unit:
         return f"{Path(self.source).stem}.o"
 
 
-def make_objects(units: Sequence[Unit], folder: Path, identity: bytes, compiled: Run) -> None:
+def make_objects(
+    units: Sequence[Unit], folder: Path, identity: bytes, make_object: Callable[[Unit], None]
+) -> None:
     """Make the objects of all units in `folder`, side by side as far as there are processors.
 
     Parameters
@@ -65,8 +65,8 @@ def make_objects(units: Sequence[Unit], folder: Path, identity: bytes, compiled:
         Where the sources and their own headers are.
     identity
         What the objects depend on besides: the compiler, its common options, foreign headers.
-    compiled
-        Runs the C compiler with further arguments, in `folder`; raises if it fails.
+    make_object
+        Compiles a unit in `folder`; raises if there is no object then.
     """
     cache = kept_folder("objects")
     keys = {unit: _key(unit, folder, identity) for unit in units if unit.kept}
@@ -74,11 +74,8 @@ def make_objects(units: Sequence[Unit], folder: Path, identity: bytes, compiled:
         u for u in units if not (cache and u in keys and _fetch(cache, keys[u], folder / u.object))
     ]
 
-    def compile_one(unit: Unit) -> None:
-        compiled([*unit.options, "-c", unit.source, "-o", unit.object])
-
     with ThreadPoolExecutor(max(1, min(len(missing), processors()))) as pool:
-        for _ in pool.map(compile_one, missing):
+        for _ in pool.map(make_object, missing):
             pass
     if cache:
         for unit in missing:

@@ -155,8 +155,13 @@ def compile_binary(
     options = [*_COMMON_FLAGS, *compiler.options, *warnings, "-I."]
     units = _units(sources, optimization)
     run = partial(_run, folder, compiler.environment)
-    command = [*compiler.command, *options]
-    make_objects(units, folder, _identity(compiler, options), lambda more: run([*command, *more]))
+
+    def make_object(unit: Unit) -> None:
+        run([*compiler.command, *options, *unit.options, "-c", unit.source, "-o", unit.object])
+        if not (folder / unit.object).is_file():
+            raise _wrong_compiler(compiler, "succeeded without writing anything")
+
+    make_objects(units, folder, _identity(compiler, options), make_object)
     library = f"model{compiler.platform.suffix}"
     linked = compiler.link_options(folder / "exports.map", exported(version))
     objects = (unit.object for unit in units)
@@ -177,12 +182,15 @@ def _of_the_platform(compiler: CCompiler, library: Path) -> bytes:
     made, wanted = platform_of(content), compiler.platform.tuple
     if made != wanted:
         what = f"a library for '{made}'" if made else "no library that can be used"
-        raise CompilationError(
-            f"the C compiler '{' '.join(compiler.command)}' has made {what}; one for '{wanted}' "
-            "is needed",
-            hint="let CC name a compiler for this machine, or unset it; --platforms names others",
-        )
+        raise _wrong_compiler(compiler, f"has made {what}; one for '{wanted}' is needed")
     return content
+
+
+def _wrong_compiler(compiler: CCompiler, what: str) -> CompilationError:
+    return CompilationError(
+        f"the C compiler '{' '.join(compiler.command)}' {what}",
+        hint="let CC name a compiler for this machine, or unset it; --platforms names others",
+    )
 
 
 def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
