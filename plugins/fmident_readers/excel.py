@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.data.header import are_units, bare_unit
+from fmident.data.reading.header import are_units, bare_unit
 from fmident.errors import DataError, Location
 from fmident_readers.columns import nothing, titled
 

@@ -186,8 +186,8 @@ def _redirected(text: str, head: Path) -> str:
 def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
     """Return how a line of text becomes a sample of the first experiment."""
     from fmident.data import Layout, read_table, time_column
-    from fmident.data.csv_text import read_csv_text
     from fmident.data.follow import RowReader
+    from fmident.data.reading.csv_text import read_csv_text
     from fmident.data.table import split_header
     from fmident.fmu import read_description
     from fmident.problem.reading.file import read_toml

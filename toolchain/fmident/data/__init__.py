@@ -7,7 +7,7 @@ from fmident.data.filters import (
     butterworth,
     kept_samples,
 )
-from fmident.data.layout import Layout
+from fmident.data.reading.layout import Layout
 from fmident.data.table import Reader, Table, csv_of, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 

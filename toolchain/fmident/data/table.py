@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data.csv_text import read_csv_text, read_numbers
 from fmident.data.in_memory import InMemory, shown_name
-from fmident.data.layout import Form, Layout
-from fmident.data.numbers import is_number
-from fmident.data.stamps import Origin
+from fmident.data.reading.csv_text import read_csv_text, read_numbers
+from fmident.data.reading.layout import Form, Layout
+from fmident.data.reading.numbers import is_number
+from fmident.data.reading.stamps import Origin
 from fmident.errors import Code, DataError, Diagnostic, Location, UnitError, did_you_mean
 from fmident.units import parse_unit
 

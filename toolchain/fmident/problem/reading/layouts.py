@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from fmident.data import Layout
-from fmident.data.layout import SEPARATORS, DateOrder
+from fmident.data.reading.layout import SEPARATORS, DateOrder
 from fmident.toml_file import Section
 
 LAYOUT_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "dates")

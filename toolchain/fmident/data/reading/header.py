@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fmident.data.layout import BLANKS, SEPARATORS
-from fmident.data.numbers import is_gap, is_number
-from fmident.data.stamps import is_stamp
+from fmident.data.reading.layout import BLANKS, SEPARATORS
+from fmident.data.reading.numbers import is_gap, is_number
+from fmident.data.reading.stamps import is_stamp
 from fmident.errors import UnitError
 from fmident.units import parse_unit
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.layout import DateOrder
+from fmident.data.reading.layout import DateOrder
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fmident.arrays import F64
-from fmident.data.encoding import read_text
-from fmident.data.header import (
+from fmident.data.reading.encoding import read_text
+from fmident.data.reading.header import (
     NumberedLine,
     are_units,
     bare_unit,
@@ -17,8 +17,8 @@ from fmident.data.header import (
     split_cells,
     usual_separator,
 )
-from fmident.data.layout import BLANKS, Form, Layout
-from fmident.data.numbers import (
+from fmident.data.reading.layout import BLANKS, Form, Layout
+from fmident.data.reading.numbers import (
     GAPS,
     floats,
     floats_as_said,
@@ -27,7 +27,7 @@ from fmident.data.numbers import (
     is_number,
     is_unclear,
 )
-from fmident.data.stamps import Origin, StampError, Stamps, is_stamp, read_stamps
+from fmident.data.reading.stamps import Origin, StampError, Stamps, is_stamp, read_stamps
 from fmident.errors import Code, DataError, Location
 
 
