@@ -19,7 +19,7 @@ from fmident.estimation.result import EstimationResult, ResidualCheck, Validatio
 from fmident.problem.model import Problem
 from fmident.report.profile_folder import profiles_json
 from fmident.report.result_json import JsonReporter
-from fmident.report.tables import CsvReporter
+from fmident.report.tables.reporter import CsvReporter
 
 from ..report import conftest
 from ..report.test_profiles import NONE, bound, profile, reached

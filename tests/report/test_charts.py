@@ -17,13 +17,13 @@ from fmident.estimation.population import Generation
 from fmident.estimation.result import EstimationResult, Identifiability, OutputFit
 from fmident.report.charts import Axis, Chart, Dots, Line, Panel
 from fmident.report.charts.columns import column_json
-from fmident.report.charts.diagnostics import diagnostics_chart
-from fmident.report.charts.fits import fit_chart
-from fmident.report.charts.forest import forest_chart
-from fmident.report.charts.histogram import histogram_chart
-from fmident.report.charts.iterations import cost_chart, path_chart, searches, starts_chart
-from fmident.report.charts.population import generations_chart, pairs_chart
-from fmident.report.charts.series import series_chart
+from fmident.report.charts.search.iterations import cost_chart, path_chart, searches, starts_chart
+from fmident.report.charts.search.population import generations_chart, pairs_chart
+from fmident.report.charts.signals.diagnostics import diagnostics_chart
+from fmident.report.charts.signals.fits import fit_chart
+from fmident.report.charts.signals.histogram import histogram_chart
+from fmident.report.charts.signals.series import series_chart
+from fmident.report.charts.uncertainty.forest import forest_chart
 
 MakeResult = Callable[..., EstimationResult]
 

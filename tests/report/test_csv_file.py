@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.report.csv_file import write_csv
+from fmident.report.tables.csv_file import write_csv
 
 COLUMNS = {
     "text": ["a", 'with "marks", and comma', "", None],

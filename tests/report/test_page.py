@@ -20,8 +20,9 @@ from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, Validation
 from fmident.report import page as page_module
+from fmident.report.charts.search.iterations import searches
 from fmident.report.page import HtmlReporter, render
-from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram, searches
+from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram
 from fmident.report.sections import Section, Text
 from fmident.report.sections.html import fragment
 
@@ -224,9 +225,9 @@ def test_the_cost_of_each_start_is_a_line_of_its_own(make_result: MakeResult) ->
 def test_a_time_axis_that_just_misses_a_label_reaches_it(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
     times = np.linspace(0.0, 3.998, fit.times.size)
-    drawn = fit_plot(replace(fit, times=times), excerpt=False).decode()
+    drawn = fit_plot(replace(fit, times=times), with_excerpt=False).decode()
     assert ">4.0<" in drawn
-    short = fit_plot(replace(fit, times=0.9 * times), excerpt=False).decode()
+    short = fit_plot(replace(fit, times=0.9 * times), with_excerpt=False).decode()
     assert ">4.0<" not in short
 
 

@@ -18,8 +18,8 @@ from fmident.report.plots.population import (
     generations_plot,
     pairs_plot,
 )
-from fmident.report.population_table import population_table
-from fmident.report.tables import CsvReporter
+from fmident.report.tables.population import population_table
+from fmident.report.tables.reporter import CsvReporter
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

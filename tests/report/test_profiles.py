@@ -11,7 +11,7 @@ import pytest
 
 from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult, tau_curve
 from fmident.profiles.verdict import judge
-from fmident.report.charts.profiles import profile_chart
+from fmident.report.charts.uncertainty.profiles import profile_chart
 from fmident.report.plots.profiles import draw_profiles
 from fmident.report.profile_folder import profiles_json
 from fmident.report.profile_text import interval_text, profile_summary

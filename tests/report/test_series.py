@@ -10,7 +10,7 @@ import pandas as pd
 
 from fmident.estimation import TimeSeriesEstimate
 from fmident.report.plots.series import series_plot
-from fmident.report.series_table import series_table
+from fmident.report.tables.series import series_table
 
 
 def series(count: int = 4000) -> TimeSeriesEstimate:

@@ -20,7 +20,7 @@ from fmident.report.result_json import JsonReporter
 from fmident.report.static import write_pictures
 from fmident.report.stored import read_result
 from fmident.report.stored.samples import with_signals
-from fmident.report.tables import CsvReporter
+from fmident.report.tables.reporter import CsvReporter
 
 pytestmark = [pytest.mark.slow, pytest.mark.draws]
 

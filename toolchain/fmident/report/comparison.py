@@ -23,7 +23,7 @@ from fmident.report.result_json import plain_json
 from fmident.report.sections.content import Section, Table
 from fmident.report.sections.html import embedded
 from fmident.report.stored import read_result
-from fmident.report.tables import fit_table
+from fmident.report.tables.reporter import fit_table
 from fmident.report.terminal import narrow_table, unit_text, wrap
 
 if TYPE_CHECKING:

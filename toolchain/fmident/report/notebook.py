@@ -10,7 +10,7 @@ from fmident.report.profile_text import grade_of, headline, reasons
 from fmident.report.sections.content import Section, Table, Text
 from fmident.report.sections.html import embedded
 from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.profiles import intervals_section
+from fmident.report.sections.uncertainty.profiles import intervals_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.terminal import unit_text
 from fmident.report.verdict import verdict

@@ -11,18 +11,18 @@ from fmident.plugin_code import raised_in
 from fmident.report.contract import Reporter, TakesSections
 from fmident.report.numbers import duration
 from fmident.report.sections.content import Section, Text
-from fmident.report.sections.correlation import correlation_section
-from fmident.report.sections.diagnostics import diagnostics_section
-from fmident.report.sections.fits import fits_section
 from fmident.report.sections.html import document
-from fmident.report.sections.iterations import iterations_section, starts_section
 from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.population import population_section
-from fmident.report.sections.residuals import residuals_section
 from fmident.report.sections.run_facts import estimate_facts, run_section
-from fmident.report.sections.series import series_section
-from fmident.report.sections.stages import stages_section
-from fmident.report.sections.validation import validation_section
+from fmident.report.sections.search.iterations import iterations_section, starts_section
+from fmident.report.sections.search.population import population_section
+from fmident.report.sections.search.stages import stages_section
+from fmident.report.sections.signals.diagnostics import diagnostics_section
+from fmident.report.sections.signals.fits import fits_section
+from fmident.report.sections.signals.residuals import residuals_section
+from fmident.report.sections.signals.series import series_section
+from fmident.report.sections.signals.validation import validation_section
+from fmident.report.sections.uncertainty.correlation import correlation_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
 

@@ -10,8 +10,8 @@ from fmident._version import __version__
 from fmident.report.profile_text import effort, grade_of, headline, percent_text, reasons
 from fmident.report.result_json import plain_json
 from fmident.report.sections.html import document
-from fmident.report.sections.profiles import intervals_section, profiles_section
 from fmident.report.sections.run_facts import Entry, run_section
+from fmident.report.sections.uncertainty.profiles import intervals_section, profiles_section
 from fmident.report.sections.verdict import verdict_section
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Ends of axes."""
+"""Ends and labels of axes."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bo
         return padded(low, high, share), False
     factor = max((high / low) ** share, 1.05)
     return (low / factor, high * factor), True
+
+
+def with_unit(name: str, unit: str | None) -> str:
+    """Return the label of an axis."""
+    return f"{name} ({unit})" if unit else name

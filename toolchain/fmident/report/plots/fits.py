@@ -17,6 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from fmident.arrays import F64
+from fmident.report.charts.ranges import with_unit
+from fmident.report.charts.search.iterations import searches
+from fmident.report.charts.signals.fits import excerpt, focus
+from fmident.report.charts.signals.histogram import whitened
 from fmident.report.numbers import plain
 from fmident.report.plots import style
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
 
 _WIDTH, _FIT_HEIGHT, _SMALL_HEIGHT = 10.6, 4.6, 2.9
-_EXCERPT_HEIGHT, _EXCERPT_SHARE, _LONG = 2.3, 0.06, 1000
+_EXCERPT_HEIGHT = 2.3
 _WIDE, _WIDER = 3.2, 4.0
 """Widths of the measured line in the whole plot and in the excerpt."""
 
@@ -36,7 +40,7 @@ _LARGEST_GAP = 20
 """More missing samples than this in a row leave a gap in the line."""
 
 
-def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> bytes:
+def fit_plot(fit: OutputFit, strips: int = 900, *, with_excerpt: bool = True) -> bytes:
     """Draw measured, initial and fitted over time, residuals below, then an excerpt.
 
     The excerpt shows the stretch in which the fit moved the simulation most.
@@ -47,7 +51,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
         One output of one experiment.
     strips
         Number of strips over the width; each line has at most twice as many points.
-    excerpt
+    with_excerpt
         Whether to draw the excerpt; a short signal needs none.
 
     Returns
@@ -55,7 +59,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, excerpt: bool = True) -> byte
     bytes
         An SVG document.
     """
-    part = _excerpt(fit) if excerpt else None
+    part = excerpt(fit) if with_excerpt else None
     with mpl.rc_context(style.STYLE):
         height = _FIT_HEIGHT if part is None else _FIT_HEIGHT + _EXCERPT_HEIGHT
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
@@ -85,16 +89,14 @@ def residual_histogram(fits: Sequence[OutputFit]) -> bytes | None:
     bytes or None
         ``None`` when there is no residual to draw.
     """
-    parts = [
-        (fit.measured - fit.fitted) / np.broadcast_to(fit.sigma, fit.times.shape) for fit in fits
-    ]
-    whitened = np.concatenate(parts) if parts else np.empty(0)
-    whitened = whitened[np.isfinite(whitened)]
-    if whitened.size < 2:
+    parts = [whitened(fit) for fit in fits]
+    every = np.concatenate(parts) if parts else np.empty(0)
+    every = every[np.isfinite(every)]
+    if every.size < 2:
         return None
-    reach = float(np.clip(np.max(np.abs(whitened)), 3.5, 6.0))
+    reach = float(np.clip(np.max(np.abs(every)), 3.5, 6.0))
     edges = np.linspace(-reach, reach, 61)
-    inside = np.clip(whitened, -reach, reach)
+    inside = np.clip(every, -reach, reach)
     grid = np.linspace(-reach, reach, 241)
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=(_WIDTH / 2, _SMALL_HEIGHT), layout="constrained")
@@ -152,20 +154,6 @@ def draw_costs(axes: Axes, lines: Sequence[Sequence[float]]) -> None:
     axes.set_ylabel("cost")
     if len(lines) > 1:
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1)
-
-
-def searches(history: Sequence[Iteration]) -> list[list[float]]:
-    """Return the finite costs of each start in order; those of the last stage only."""
-    found: dict[float, list[float]] = {}
-    stage = history[-1].stage if history else ""
-    for state in history:
-        if state.stage != stage:  # its cost may be another
-            continue
-        cost = state.details.get("local_cost", state.cost)
-        costs = found.setdefault(state.details.get("start", 1.0), [])
-        if np.isfinite(cost):
-            costs.append(cost)
-    return [costs for costs in found.values() if costs]
 
 
 def envelope(times: F64, values: F64, strips: int) -> tuple[F64, F64]:
@@ -227,7 +215,7 @@ def draw_residual(axes: Axes, fit: OutputFit, strips: int = 900) -> None:
     _line(axes, fit.times, residual, strips, style.RESIDUAL, "residual", width=0.6)
     axes.axhline(0.0, color=style.FITTED, linewidth=0.9, zorder=3)
     _noise_band(axes, fit)
-    axes.set_ylabel(_label("residual", fit.unit), parse_math=False)
+    axes.set_ylabel(with_unit("residual", fit.unit), parse_math=False)
 
 
 def draw_signals(axes: Axes, fit: OutputFit, strips: int = 900, wide: float = _WIDE) -> None:
@@ -236,8 +224,8 @@ def draw_signals(axes: Axes, fit: OutputFit, strips: int = 900, wide: float = _W
     _line(axes, fit.times, fit.measured, strips, style.MEASURED, "measured", width=wide)
     _line(axes, fit.times, fit.initial, strips, style.INITIAL, "initial", width=0.9, dashed=True)
     _line(axes, fit.times, fit.fitted, strips, style.FITTED, "fitted", width=1.1)
-    _focus(axes, fit)
-    axes.set_ylabel(_label(fit.name, fit.unit), parse_math=False)
+    axes.set_ylim(*focus(fit))
+    axes.set_ylabel(with_unit(fit.name, fit.unit), parse_math=False)
     if fit.times.size > 1:
         axes.set_xlim(*_to_labels(axes, float(fit.times[0]), float(fit.times[-1])))
 
@@ -251,19 +239,6 @@ def _to_labels(axes: Axes, begin: float, end: float) -> tuple[float, float]:
     return (first[-1] if first else begin), (last[0] if last else end)
 
 
-def _excerpt(fit: OutputFit) -> slice | None:
-    """Return the stretch of a long signal in which initial and fitted differ most."""
-    count = fit.times.size
-    length = max(round(_EXCERPT_SHARE * count), 2)
-    if count < _LONG:
-        return None
-    moved = np.nan_to_num(fit.fitted - fit.initial, posinf=0.0, neginf=0.0)
-    total = np.concatenate([[0.0], np.cumsum(moved**2)])
-    sums = total[length:] - total[:-length]
-    begin = int(np.argmax(sums)) if np.any(sums > 0.0) else (count - length) // 2
-    return slice(begin, begin + length)
-
-
 def _cut(fit: OutputFit, part: slice) -> OutputFit:
     return dataclasses.replace(
         fit,
@@ -274,22 +249,6 @@ def _cut(fit: OutputFit, part: slice) -> OutputFit:
     )
 
 
-def _focus(axes: Axes, fit: OutputFit) -> None:
-    """Let a wild initial simulation not flatten what was measured."""
-    shown = np.concatenate([fit.measured, fit.fitted])
-    shown = shown[np.isfinite(shown)]
-    if shown.size == 0:
-        return
-    low, high = float(np.min(shown)), float(np.max(shown))
-    margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1e-12)
-    initial = fit.initial[np.isfinite(fit.initial)]
-    if initial.size:
-        reach = 1.0 * (high - low)
-        low = max(min(low, float(np.min(initial))), low - reach)
-        high = min(max(high, float(np.max(initial))), high + reach)
-    axes.set_ylim(low - margin, high + margin)
-
-
 def _noise_band(axes: Axes, fit: OutputFit) -> None:
     sigma = np.broadcast_to(fit.sigma, fit.times.shape)
     if not np.all(np.isfinite(sigma)) or fit.times.size < 2:
@@ -298,7 +257,3 @@ def _noise_band(axes: Axes, fit: OutputFit) -> None:
         band = 1.96 * float(sigma[0])
         for level in (-band, band):
             axes.axhline(level, color=style.FITTED, linewidth=0.9, linestyle="--", zorder=3)
-
-
-def _label(name: str, unit: str | None) -> str:
-    return f"{name} ({unit})" if unit else name

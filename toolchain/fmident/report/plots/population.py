@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from fmident.arrays import F64
 from fmident.estimation.population import Generation
-from fmident.report.charts.population import (
+from fmident.report.charts.search.population import (
     MOST_PARAMETERS,
     by_stage,
     color_limits,

@@ -23,7 +23,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from fmident.arrays import F64
 from fmident.profiles import tau_curve
 from fmident.report.charts.colors import END, THRESHOLD
-from fmident.report.charts.profiles import ABOVE, grid, is_log, limits, span
+from fmident.report.charts.uncertainty.profiles import ABOVE, grid, is_log, limits, span
 from fmident.report.numbers import plain
 from fmident.report.plots import style
 from fmident.report.terminal import unit_text

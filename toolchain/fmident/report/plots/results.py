@@ -16,9 +16,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from fmident.errors import Code, EstimationError, did_you_mean
+from fmident.report.charts.search.iterations import searches
 from fmident.report.numbers import interval, with_error
 from fmident.report.plots import style
-from fmident.report.plots.fits import draw_costs, draw_residual, draw_signals, searches
+from fmident.report.plots.fits import draw_costs, draw_residual, draw_signals
 from fmident.report.plots.profiles import Kind, draw_profile, legend_of
 from fmident.report.terminal import unit_text
 

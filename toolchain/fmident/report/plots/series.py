@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmident.arrays import F64
-from fmident.report.charts.series import series_range
+from fmident.report.charts.signals.series import series_range
 from fmident.report.plots import style
 
 if TYPE_CHECKING:

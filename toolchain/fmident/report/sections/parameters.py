@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.charts.forest import forest_chart
+from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import remark, unit_text

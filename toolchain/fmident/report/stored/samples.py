@@ -13,7 +13,7 @@ from fmident.errors import Code, EstimationError
 from fmident.estimation.contract import Iteration
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
-from fmident.report.series_table import FLAGS
+from fmident.report.tables.series import FLAGS
 
 if TYPE_CHECKING:
     import pandas as pd

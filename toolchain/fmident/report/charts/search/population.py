@@ -12,8 +12,7 @@ from fmident.arrays import F64
 from fmident.estimation.population import Generation
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.fits import with_unit
-from fmident.report.charts.ranges import log_range, padded
+from fmident.report.charts.ranges import log_range, padded, with_unit
 from fmident.report.numbers import plain
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.charts.diagnostics import diagnostics_chart
+from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.fits import fit_chart
+from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.numbers import percent, plain
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import unit_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.iterations import path_chart, starts_chart
+from fmident.report.charts.search.iterations import path_chart, starts_chart
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.charts.series import series_chart
+from fmident.report.charts.signals.series import series_chart
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fmident.report.charts import population
+from fmident.report.charts.search import population
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:

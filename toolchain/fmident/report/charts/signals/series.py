@@ -9,7 +9,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Panel
-from fmident.report.charts.fits import with_unit
+from fmident.report.charts.ranges import with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate

@@ -9,6 +9,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Mark, Panel, Values
+from fmident.report.charts.ranges import with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
@@ -67,11 +68,6 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
         f"{fit.name} of {fit.experiment}: measured, initial and fitted over time, residuals below",
         jumps=jumps,
     )
-
-
-def with_unit(name: str, unit: str | None) -> str:
-    """Return the label of an axis."""
-    return f"{name} ({unit})" if unit else name
 
 
 def excerpt(fit: OutputFit) -> slice | None:

@@ -11,8 +11,8 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.histogram import histogram_panel, whitened
 from fmident.report.charts.ranges import log_range, padded
+from fmident.report.charts.signals.histogram import histogram_panel, whitened
 from fmident.statistics.correlations import (
     Correlation,
     autocorrelation,

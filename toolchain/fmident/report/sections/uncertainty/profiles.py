@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.profiles import profile_chart
+from fmident.report.charts.uncertainty.profiles import profile_chart
 from fmident.report.profile_text import percent_text, texts_of, threshold_text
 from fmident.report.sections.html import fragment
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.histogram import histogram_chart
-from fmident.report.charts.iterations import cost_chart
+from fmident.report.charts.search.iterations import cost_chart
+from fmident.report.charts.signals.histogram import histogram_chart
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fmident.report.csv_file import Columns
+from fmident.report.tables.csv_file import Columns
 
 if TYPE_CHECKING:
     from fmident.estimation.population import Generation

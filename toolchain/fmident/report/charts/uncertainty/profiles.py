@@ -16,7 +16,7 @@ from fmident.arrays import F64
 from fmident.profiles import tau_curve
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.fits import with_unit
+from fmident.report.charts.ranges import with_unit
 from fmident.report.terminal import unit_text
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from fmident.estimation.result import parameter_columns
 from fmident.report.contract import Reporter
-from fmident.report.csv_file import Columns, write_csv
-from fmident.report.population_table import population_table
-from fmident.report.series_table import series_table
+from fmident.report.tables.csv_file import Columns, write_csv
+from fmident.report.tables.population import population_table
+from fmident.report.tables.series import series_table
 
 if TYPE_CHECKING:
     import pandas as pd

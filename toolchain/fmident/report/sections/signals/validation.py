@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.fits import fit_chart
+from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import VALIDATION_HEADER, residual_facts, validation_rows
 

@@ -10,8 +10,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.fits import with_unit
-from fmident.report.charts.ranges import log_range, padded
+from fmident.report.charts.ranges import log_range, padded, with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration

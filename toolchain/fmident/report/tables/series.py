@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fmident.report.csv_file import Columns
+from fmident.report.tables.csv_file import Columns
 
 if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate

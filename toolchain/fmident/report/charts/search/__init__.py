@@ -1,0 +1,1 @@
+"""How the parameters were found: cost and parameters over the iterations, populations."""

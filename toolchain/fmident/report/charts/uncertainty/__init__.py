@@ -1,0 +1,1 @@
+"""How well the parameters are known: intervals, profiles."""

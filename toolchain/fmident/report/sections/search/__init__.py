@@ -1,0 +1,1 @@
+"""How the parameters were found: stages, iterations, starts, populations."""

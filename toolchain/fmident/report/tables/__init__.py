@@ -1,0 +1,1 @@
+"""The result for spreadsheets, as CSV files."""
