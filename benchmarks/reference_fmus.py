@@ -3,10 +3,10 @@
     python benchmarks/reference_fmus.py FOLDER [--speed]
 
 FOLDER holds built FMUs of https://github.com/modelica/Reference-FMUs, in any sub-folders; see
-docs/fmi.md for how to build them. Each interface of each FMU is compared with the trajectory
-that it brings, with the solution of its equations and with FMPy; its parameters are estimated from
-what FMPy simulates. With --speed, the time of a simulation by FMPy over that by the engine, both
-with one instance that is reset before each run.
+docs/reference/fmi.md for how to build them. Each interface of each FMU is compared with the
+trajectory that it brings, with the solution of its equations and with FMPy; its parameters are
+estimated from what FMPy simulates. With --speed, the time of a simulation by FMPy over that by the
+engine, both with one instance that is reset before each run.
 
 Ends with 1 when a check fails. "-" in the column result: the FMU brings nothing to compare with,
 or refuses by an error of its own.

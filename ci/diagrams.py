@@ -18,7 +18,7 @@ from fmident.compilers.embedded.frontend.presentation.tree import Class
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"
-PAGES = ROOT / "docs" / "libraries"
+PAGES = ROOT / "docs" / "reference" / "libraries"
 INTRODUCTIONS = {
     "Mechanisms": "The classes of `Mechanisms` as a Modelica tool shows them.",
     "MechanismsMSL": "The classes of `MechanismsMSL` as a Modelica tool shows them, with the\n"

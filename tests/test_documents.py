@@ -75,9 +75,8 @@ def test_links_between_files_lead_somewhere(document: Path) -> None:
 
 def described() -> dict[str, str]:
     """Return the sections of the page of commands by command, and the page's head as ``""``."""
-    head, *sections = re.split(
-        r"^## fmident (?=\S)", (ROOT / "docs" / "commands.md").read_text(), flags=re.MULTILINE
-    )
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    head, *sections = re.split(r"^## fmident (?=\S)", page, flags=re.MULTILINE)
     return {"": head} | dict(section.split("\n", 1) for section in sections)
 
 

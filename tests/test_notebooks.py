@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.py"))
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials" / "notebooks").glob("*.py"))
 
 pytestmark = pytest.mark.slow  # each starts a kernel and estimates
 

@@ -74,7 +74,7 @@ def test_hooks_call_commands_that_there_are(hook: dict[str, Any]) -> None:
 
 
 def test_documentation_names_hooks_and_inputs_that_there_are() -> None:
-    text = (ROOT / "docs" / "continuous-integration.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "continuous-integration.md").read_text(encoding="utf-8")
     assert set(re.findall(r"- id: ([\w-]+)", text)) == {hook["id"] for hook in read(HOOKS)}
     assert set(re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE)) == set(read(ACTION)["inputs"])
 

@@ -70,8 +70,8 @@ class Kinds:
 
     def __init__(self, sound: Path) -> None:
         self.sound = sound
-        documented = (ROOT / "docs" / "problem-file.md").read_text(encoding="utf-8")
-        documented += (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
+        documented = (ROOT / "docs" / "reference" / "problem-file.md").read_text(encoding="utf-8")
+        documented += (ROOT / "docs" / "how-to" / "stages.md").read_text(encoding="utf-8")
         blocks = re.findall(r"```toml\n(.*?)```", documented, re.DOTALL)
         self.pool = [line for block in blocks for line in block.splitlines() if line.strip()]
         sources = sorted(_LIBRARY.glob("**/*.mo"))

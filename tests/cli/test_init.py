@@ -62,7 +62,7 @@ def test_a_study_needs_nothing_of_the_repository(here: Path, name: str) -> None:
 def test_links_out_of_an_example_lead_into_the_repository(here: Path) -> None:
     assert main(["init", "--example", "lugre", "study"]) == 0
     links = set(re.findall(rf"\]\({REPOSITORY}/(?:raw|blob)/main/([^)#]+)", readme_of(here)))
-    assert "docs/problem-file.md" in links
+    assert "docs/reference/problem-file.md" in links
     assert "examples/lugre/figures/starts.png" in links
     assert [link for link in links if not (ROOT / link).exists()] == []
 

@@ -1,7 +1,7 @@
 """What is known of the Reference FMUs of the Modelica Association, and what is tried with them.
 
 https://github.com/modelica/Reference-FMUs, FMI 2.0 and 3.0. They are not part of this project:
-build them (see ``docs/fmi.md``) and name their folder.
+build them (see ``docs/reference/fmi.md``) and name their folder.
 """
 
 from __future__ import annotations

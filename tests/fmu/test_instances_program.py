@@ -1,4 +1,4 @@
-"""The C program of docs/openmodelica.md: it compiles, and shows what it is there to show."""
+"""The C program of docs/explanation/openmodelica.md: it compiles, and shows what it is to show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fmident.fmu.archive import library_suffix
 
 from .build import HEADERS, compile_library, compiler
 
-SOURCE = Path(__file__).parents[2] / "docs" / "openmodelica" / "instances.c"
+SOURCE = Path(__file__).parents[2] / "docs" / "explanation" / "openmodelica" / "instances.c"
 
 pytestmark = [
     pytest.mark.slow,  # compiles

@@ -16,7 +16,8 @@ FMUS = find_fmus(Path(FOLDER)) if FOLDER else []
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    FOLDER is None, reason=f"{VARIABLE} names no folder of built Reference FMUs (docs/fmi.md)"
+    FOLDER is None,
+    reason=f"{VARIABLE} names no folder of built Reference FMUs (docs/reference/fmi.md)",
 )
 def test_there_are_some() -> None:
     assert FMUS, f"no Reference FMU under '{FOLDER}', which {VARIABLE} names"

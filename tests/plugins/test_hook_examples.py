@@ -1,4 +1,4 @@
-"""The examples of docs/hooks.md and the modules of plugins/example do what they say."""
+"""The examples of docs/reference/hooks.md and the modules of plugins/example do what they say."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MakePlugin = Callable[[str, str], EntryPoint]
 
 def examples() -> dict[str, str]:
     """Return the examples of the page by the hook under whose heading they are."""
-    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "hooks.md").read_text(encoding="utf-8")
     sections = re.split(r"^### `(\w+)", page, flags=re.MULTILINE)[1:]
     found = zip(sections[::2], sections[1::2], strict=True)
     python = re.compile(r"```python\n(.*?)```", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Every hook has a test here, and a heading with its arguments in docs/hooks.md."""
+"""Every hook has a test here, and a heading with its arguments in docs/reference/hooks.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOOKS = {
     for name, function in vars(hookspecs).items()
     if name.startswith("fmident_") and callable(function)
 }
-DOCUMENT = Path(__file__).parents[2] / "docs" / "hooks.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "hooks.md"
 
 
 @pytest.mark.parametrize("name", HOOKS)

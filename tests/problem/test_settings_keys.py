@@ -29,7 +29,7 @@ from fmident.problem.settings_keys import (
 )
 from fmident.toml_file import Section, Source, parse_toml
 
-PAGE = Path(__file__).parents[2] / "docs" / "problem-file.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "problem-file.md"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fmident.validation.rules import RULES
 
-PAGE = Path(__file__).parents[3] / "docs" / "fmi-rules.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "fmi-rules.md"
 
 
 def test_the_page_lists_all_rules() -> None:

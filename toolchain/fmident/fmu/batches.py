@@ -1,7 +1,7 @@
 """Several simulations of one setup side by side, by an FMU that can do that.
 
-The functions are an extension of FMI, specified in ``docs/batches.md``. What comes out is equal
-to the last bit to what each simulation gives alone.
+The functions are an extension of FMI, specified in ``docs/reference/batches.md``. What comes out
+is equal to the last bit to what each simulation gives alone.
 """
 
 from __future__ import annotations

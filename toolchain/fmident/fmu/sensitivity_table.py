@@ -1,6 +1,6 @@
 """Derivatives of outputs with respect to parameters and start values, by the FMU itself.
 
-The functions are an extension of FMI, specified in ``docs/sensitivities.md``.
+The functions are an extension of FMI, specified in ``docs/reference/sensitivities.md``.
 """
 
 from __future__ import annotations

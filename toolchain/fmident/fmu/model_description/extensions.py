@@ -1,6 +1,6 @@
 """Extensions of FMI that an FMU may have: a file in the archive says so, and names the functions.
 
-They are specified in ``docs/sensitivities.md`` and ``docs/batches.md``.
+They are specified in ``docs/reference/sensitivities.md`` and ``docs/reference/batches.md``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* Simulations of one experiment with several sets of values, side by side in vector registers; see
- * docs/batches.md. Each gives the same bits as alone: its steps are its own, and all operations are
+ * docs/reference/batches.md. Each gives the same bits as alone: its steps are its own, and all operations are
  * those of the scalar code, in its order. What cannot be done so is handed back, to be done alone. */
 #include "batch.h"
 

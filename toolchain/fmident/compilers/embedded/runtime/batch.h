@@ -1,4 +1,4 @@
-/* The extension that docs/batches.md specifies. */
+/* The extension that docs/reference/batches.md specifies. */
 #ifndef FMIDENT_BATCH_H
 #define FMIDENT_BATCH_H
 

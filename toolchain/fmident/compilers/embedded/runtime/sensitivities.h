@@ -1,5 +1,5 @@
 /* Derivatives with respect to parameters and start values: an extension of FMI 2.0, specified in
- * docs/sensitivities.md. Matrices have a row for each state and a column for each known; behind them
+ * docs/reference/sensitivities.md. Matrices have a row for each state and a column for each known; behind them
  * there is one for dx/dt, which tells whether a step has missed something (motion.c). A row has
  * room for as many as fill the lanes. */
 #ifndef FMIDENT_SENSITIVITIES_H
