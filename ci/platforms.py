@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident.api.builds import expand, with_libraries
+from fmident.api.model_sources import expand, with_libraries
 from fmident.arrays import F64
 from fmident.catalog import Entry, read_catalog
 from fmident.compilers.base import BuildRequest

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.api.builds import find_library
+from fmident.api.model_sources import find_library
 from fmident.compilers.base import Compiler
 from fmident.fmu.native_code.floating import standard_maker
 from fmident.fmu.processes import guard

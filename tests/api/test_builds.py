@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def names(request: BuildRequest) -> list[str]:
 def test_own_library_finds_the_shipped_one(host: Host, tmp_path: Path) -> None:
     own = package(tmp_path / "there", "Mine", UNITS)
     builds.build(host, "Mine.M", sources=[own])
-    builds.resolve_class(host, "Mine.M", {"sources": ["there/Mine"]}, tmp_path)
+    builds.resolve_class(host, "Mine.M", {"sources": ["there/Mine"], "fmu_folder": "b"}, tmp_path)
     package(tmp_path / "modelica", "Own", UNITS)
     package(tmp_path / "modelica", "Unrelated", "")
     builds.resolve_class(host, "Own.M", {}, tmp_path)
@@ -99,6 +100,52 @@ def test_folder_for_the_fmu(host: Host, tmp_path: Path) -> None:
     other = builds.resolve_class(host, "Own.M", {"fmu_folder": "a/b"}, tmp_path)
     assert other.fmu == tmp_path / "a" / "b" / "Own.M.fmu"
     assert other.fmu.is_file()
+
+
+def test_the_place_does_not_depend_on_whether_the_folder_is_there(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = package(tmp_path / "there", "Mine", "")
+    alone, below = tmp_path / "alone", tmp_path / "project" / "a" / "b"
+    for folder in (alone, below):
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        for _ in range(2):  # now and when 'fmus' is there
+            assert builds.build(host, "Mine.M", sources=[own]).fmu == Path("fmus/Mine.M.fmu")
+    shutil.rmtree(below / "fmus")
+    package(below.parent / "modelica", "Own", "")
+    expected = below.parent / "fmus"
+    assert builds.build(host, "Own.M").fmu == expected / "Own.M.fmu"
+    assert builds.build(host, "Mine.M", sources=[own]).fmu == expected / "Mine.M.fmu"
+    beside = builds.resolve_class(host, "Mine.M", {"sources": [str(own)]}, below)
+    assert beside.fmu == expected / "Mine.M.fmu"
+    catalog = below / "fmus" / "catalog.toml"
+    catalog.parent.mkdir()
+    catalog.write_text("")
+    assert builds.build(host, "Mine.M", sources=[own]).fmu == Path("fmus/Mine.M.fmu")
+    monkeypatch.chdir(catalog.parent)
+    assert builds.build(host, "Mine.M", sources=[own]).fmu == Path("Mine.M.fmu")
+
+
+def test_a_folder_modelica_without_packages_is_no_obstacle(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "modelica").mkdir()
+    built = builds.build(host, "Mechanisms.Oscillators.MassSpringDamper")
+    assert built.fmu.parent == Path("fmus")
+    assert names(Recorder.requests[0]) == ["Mechanisms"]
+
+
+def test_an_unknown_class_names_those_of_the_catalogue_and_of_the_fmus(
+    host: Host, tmp_path: Path
+) -> None:
+    (tmp_path / "fmus").mkdir()
+    (tmp_path / "fmus" / "Pumps.Centrifugal.fmu").write_bytes(b"")
+    with refused(Code.UNKNOWN_NAME, CompilationError, match=r"nearest class: 'Pumps\.Centri"):
+        builds.build(host, "Pump.Centrifugal")
+    with refused(Code.UNKNOWN_NAME, CompilationError, match=r"nearest class: 'Pumps\.Centri"):
+        builds.build(host, "Centrifugal")
+    (tmp_path / "fmus" / "catalog.toml").write_text('[[fmus]]\nclass = "Robots.Delta"\n')
+    with refused(Code.UNKNOWN_NAME, CompilationError, match=r"nearest class: 'Robots\.Delta'"):
+        builds.build(host, "Delta")
 
 
 def test_no_place_for_the_fmu(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

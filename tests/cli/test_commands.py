@@ -88,12 +88,10 @@ def test_build_again_only_when_something_changed(project: Path, capsys: Capture)
     assert "built by" in capsys.readouterr().out
 
 
-def test_build_into_the_working_directory_where_there_is_no_fmus(
-    project: Path, capsys: Capture
-) -> None:
+def test_build_makes_the_folder_fmus(project: Path, capsys: Capture) -> None:
     (project / "fmus").rmdir()
     assert main(["build", "Tiny.Decay", "--source", "modelica/Tiny.mo"]) == 0
-    assert capsys.readouterr().out.startswith("Tiny.Decay.fmu built by")
+    assert capsys.readouterr().out.startswith("fmus/Tiny.Decay.fmu built by")
 
 
 def test_build_finds_the_library_that_comes_with_fmident(
@@ -101,7 +99,7 @@ def test_build_finds_the_library_that_comes_with_fmident(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["build", OSCILLATOR]) == 0
-    assert (tmp_path / f"{OSCILLATOR}.fmu").exists()
+    assert (tmp_path / "fmus" / f"{OSCILLATOR}.fmu").exists()
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_embedded_compiler_builds_their_package(
     monkeypatch.setenv("MODELICAPATH", path)
     monkeypatch.chdir(folder.parent)
     assert main(["build", "Their 0.3", "--class", "Their.Model"]) == 0
-    with open_fmu("Their.Model.fmu") as fmu, fmu.simulator() as simulator:
+    with open_fmu("fmus/Their.Model.fmu") as fmu, fmu.simulator() as simulator:
         setup = SimulationSetup(np.array([0.0, 1.0]), output_names=("y",))
         assert simulator.simulate(setup)[-1, 0] == pytest.approx(20.0)
 
@@ -172,7 +172,7 @@ def test_library_of_fmident_is_there(
     text = "model M\n  extends Mechanisms.Oscillators.MassSpringDamper(k=7);\nend M;\n"
     Path("M.mo").write_text(text)
     assert main(["build", "M.mo"]) == 0
-    with open_fmu("M.fmu") as fmu:
+    with open_fmu("fmus/M.fmu") as fmu:
         assert fmu.description.variable("k").start == 7.0
 
 
@@ -182,7 +182,12 @@ def test_single_model_needs_no_class(
     monkeypatch.chdir(tmp_path)
     Path("Ramp.mo").write_text("model Ramp\n  output Real y;\nequation\n  y = time;\nend Ramp;\n")
     assert main(["build", "Ramp.mo"]) == 0
-    assert Path("Ramp.fmu").exists()
+    assert Path("fmus/Ramp.fmu").exists()
+    Path("Fall.mo").write_text(
+        "within Mechanisms.Oscillators;\nmodel Fall\n  extends MassSpringDamper;\nend Fall;\n"
+    )
+    assert main(["build", "Fall.mo"]) == 0
+    assert Path("fmus/Mechanisms.Oscillators.Fall.fmu").exists()
     Path("Two.mo").write_text(Path("Ramp.mo").read_text() + "model Two\nend Two;\n")
     assert main(["build", "Two.mo"]) == 2
     told = capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.api.builds import find_library
+from fmident.api.model_sources import find_library
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import ProblemError

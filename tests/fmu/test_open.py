@@ -97,6 +97,31 @@ LAUGHS = (
     '<fmiModelDescription fmiVersion="2.0">&b;</fmiModelDescription>'
 )
 
+
+def test_an_fmu_that_is_missing_is_answered_with_those_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    with pytest.raises(FmuError, match="check the path, or build it"):
+        open_fmu("Slide.fmu")
+    (tmp_path / "fmus").mkdir()
+    (tmp_path / "fmus" / "Axes.Slide.fmu").write_bytes(b"")
+    with pytest.raises(FmuError, match=r"nearest FMU: '\.\./fmus/Axes\.Slide\.fmu'"):
+        open_fmu("Slide.fmu")
+    with pytest.raises(FmuError, match=r"there are: '\.\./fmus/Axes\.Slide\.fmu'"):
+        open_fmu("Zzz.fmu")
+    catalog = tmp_path / "fmus" / "catalog.toml"
+    catalog.write_text('[[fmus]]\nclass = "Axes.Rotary"\nfile = "rotary.fmu"\n')
+    with pytest.raises(FmuError, match=r"'rotary.fmu' of the catalogue \(fmident build Axes\.Ro"):
+        open_fmu("rotari.fmu")
+    for wrong in ("[[fmus]\n", "fmus = 1\n", "[[fmus]]\nclass = 1\n"):
+        catalog.write_text(wrong)
+        with pytest.raises(FmuError, match=r"nearest FMU: .*Slide\.fmu'"):
+            open_fmu("Slide.fmu")
+
+
 BAD = {
     "missing": (lambda p: p, "no such FMU"),
     "folder": (lambda p: (p.mkdir(), p)[1], "folder"),

@@ -72,7 +72,7 @@ def build(host: Host, source: Path, *, force: bool = False) -> builds.Built:
         ("build", "raise SystemExit(3)", "'build' of .* failed with SystemExit: 3", "raise Sys"),
         ("build", "open('/no/where')", "'build' of .* failed with FileNotFoundError", "open("),
         ("build", WRITE + "; return None", "'build' of .* returned None, not a BuildRes", "def bu"),
-        ("build", "pass", "did not write 'W.fmu'", "def build"),
+        ("build", "pass", "did not write 'fmus/W.fmu'", "def build"),
         ("build", WRITE[:-1] + ", 'x')", "wrote 'W.fmu', which is not an FMU", "def build"),
         (
             "build",
@@ -96,7 +96,7 @@ def test_a_bug_is_reported_with_plugin_file_and_line(
     assert "bug in the plugin" in (caught.value.hint or "")
     assert place is not None
     assert line in Path(place.file).read_text().splitlines()[(place.line or 0) - 1]
-    assert not Path("W.fmu").exists() or "None" in message or "odd" in message
+    assert not Path("fmus/W.fmu").exists() or "None" in message or "odd" in message
 
 
 def test_a_file_of_an_earlier_build_is_not_taken_for_the_new_one(
@@ -114,11 +114,11 @@ def test_the_host_adds_the_record_that_tells_stale_fmus(
 ) -> None:
     host = load(make_plugin)
     assert build(host, model).result is not None
-    record = read_record(Path("W.fmu"))
+    record = read_record(Path("fmus/W.fmu"))
     assert record is not None
     assert (record["class"], record["compiler"]) == ("W", "mine 1")
     assert build(host, model).result is None
-    assert sorted(p.name for p in model.parent.glob("*W*")) == ["W.fmu", "W.mo"]
+    assert [p.name for p in (model.parent / "fmus").iterdir()] == ["W.fmu"]
     model.write_text("model W\n  Real x;\nend W;\n")
     assert build(host, model).result is not None
 

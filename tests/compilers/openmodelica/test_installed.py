@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fmident.api.builds import build as build_class
-from fmident.api.builds import find_library
+from fmident.api.model_sources import find_library
 from fmident.compilers.base import BuildResult
 from fmident.compilers.libraries import own_source
 from fmident.compilers.openmodelica.advice import to_diagnostic
@@ -181,7 +181,7 @@ def test_a_class_of_an_installed_library(
     found = find_library("Modelica.Pendulum", [empty])
     assert found.sources[0] == home / "Modelica 4.1.0+maint.om"
     built = build_class(load_plugins(), "Modelica.Pendulum", compiler="openmodelica")
-    assert built.fmu.resolve() == empty / "Modelica.Pendulum.fmu"
+    assert built.fmu.resolve() == empty / "fmus" / "Modelica.Pendulum.fmu"
     assert built.result is not None
     notes = [d for d in built.result.diagnostics if d.rule == "library-version"]
     assert ["version 4.1.0" in d.message for d in notes] == [True]

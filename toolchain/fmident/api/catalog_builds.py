@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fmident.api.builds import expand, with_libraries
+from fmident.api.model_sources import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.platforms import platform_names

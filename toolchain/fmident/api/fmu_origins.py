@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.api.builds import find_library
+from fmident.api.model_sources import find_library
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import read_record

@@ -110,8 +110,7 @@ def write_study(folder: str | Path, example: str | None = None) -> tuple[Path, .
         )
     _refuse_used(folder, "" if example is None else f"--example {example} ")
     written = []
-    # FMUs are built into it: 'fmident build' without -o looks for this folder.
-    (folder / "fmus").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for file in chosen.files():
         target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,11 @@ What a file of your own uses is found as OpenModelica finds it: beside it, in
 MODELICAPATH, in OPENMODELICALIBRARY, in ~/.openmodelica/libraries. Without --class,
 a file with several models lists them. --all builds the
 catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU that is up to
-date is left alone."""
+date is left alone.
+
+Without -o, an FMU goes into fmus/ of the project: of the folder that holds the source in
+modelica/; else of the nearest folder, here or above, with modelica/ or fmus/catalog.toml;
+else of this folder. fmus/ is made when it is not there."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="the FMU; by default fmus/CLASS.fmu where there is a folder fmus, else CLASS.fmu; "
+        help="the FMU; by default fmus/CLASS.fmu of the project, see below; "
         "with --all a folder, by default that of the catalogue",
     )
     parser.add_argument(
@@ -170,7 +174,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
         if named is not None:
             raise UsageError(f"--class requires a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
-    from fmident.api.builds import shipped_library
+    from fmident.api.model_sources import shipped_library
     from fmident.compilers.libraries import buildable_classes, own_source
 
     shipped = shipped_library()
@@ -178,8 +182,10 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
     tell_all(own.notes)
     if named is None:
         known = buildable_classes(own.sources[0], path)
+        # A file inside a package holds one model; one beside it may be 'within' it all the same.
         of_one_file = own.sources[0].is_dir() and path.suffix == ".mo" and len(known) == 1
-        if len(known) != 1 or (known != own.classes and not of_one_file):
+        single = tuple(name.rpartition(".")[2] for name in known) == own.classes
+        if len(known) != 1 or not (single or of_one_file):
             raise UsageError(f"'{target}' holds {_listed(known)}", hint=_choice(known))
         named = known[0]
     return named, (own.sources[0], *arguments.source)

@@ -19,6 +19,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn, Protocol
 
+from fmident._known_fmus import advice
 from fmident.errors import Code, FmuError, Location
 
 DESCRIPTION = "modelDescription.xml"
@@ -211,8 +212,7 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
 def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
     """Return the zip's directory."""
     if not path.exists():
-        advice = "check the path, or build it with 'fmident build'"
-        refuse("there is no such FMU", advice, Code.UNKNOWN_NAME)
+        refuse("there is no such FMU", advice(path), Code.UNKNOWN_NAME)
     if not path.is_file():
         refuse("this is a folder, not an FMU file" if path.is_dir() else "this is not a file")
     try:

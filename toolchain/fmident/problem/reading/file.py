@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fmident._known_fmus import advice
 from fmident.data import Reader
 from fmident.data.in_memory import InMemory
 from fmident.errors import (
@@ -274,11 +275,10 @@ def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Pat
         raise model.error(f"'{key}' requires 'class', not 'fmu'", key)
     path: Path = base / name
     if not path.exists():
-        near = [p.name for p in path.parent.glob("*.fmu")] if path.parent.is_dir() else []
         raise model.error(
             f"there is no FMU '{path}'",
             "fmu",
-            hint=did_you_mean(path.name, near, kind="FMU") if near else "build it: fmident build",
+            hint=advice(path, base),
             code=Code.UNKNOWN_NAME,
         )
     return path
