@@ -85,7 +85,7 @@ def test_one_address_everywhere() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert citation["repository-code"] == REPOSITORY
     assert citation["license"] == project["license"]
-    assert "repo_url: " + REPOSITORY in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f'"url": "{REPOSITORY}"' in (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
     for name in ("CONTRIBUTING.md", "SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml"):
         found = re.findall(r"https://github\.com/[\w.-]+/[\w.-]+", (ROOT / name).read_text())
         assert set(found) == {REPOSITORY}, name

@@ -1,10 +1,12 @@
-"""Hook of MkDocs: tables of options and of error codes, from their declarations."""
+"""Tables of options and of error codes, from their declarations."""
 
 from __future__ import annotations
 
 import functools
 import re
 from typing import Any
+
+from sphinx.application import Sphinx
 
 from fmident.errors import Code
 from fmident.plugins import load_plugins
@@ -15,12 +17,22 @@ CODES = "<!-- error codes -->"
 ONE = re.compile(r"<!-- options of (\S+) -->")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Fill in the tables when a page is read."""
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _fill(app: Sphinx, page: str, source: list[str]) -> None:
+    source[0] = with_tables(source[0])
+
+
+def with_tables(text: str) -> str:
     """Put tables in the place of the marks: of all options, of one estimator or cost, of codes."""
-    markdown = markdown.replace(CODES, codes())
-    if ALL in markdown:
-        markdown = markdown.replace(ALL, tables())
-    return ONE.sub(lambda mark: _table(_items()[mark.group(1)][1]), markdown)
+    text = text.replace(CODES, codes())
+    if ALL in text:
+        text = text.replace(ALL, tables())
+    return ONE.sub(lambda mark: _table(_items()[mark.group(1)][1]), text)
 
 
 def codes() -> str:
