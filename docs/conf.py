@@ -42,7 +42,8 @@ nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
+python_maximum_signature_line_length = 80
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 

@@ -1,4 +1,4 @@
-"""What a name that is no FMU may have meant: the FMUs at hand, and those of the catalogue."""
+"""What a name without an FMU may have meant: the FMUs at hand, and those of the catalogue."""
 
 from __future__ import annotations
 
