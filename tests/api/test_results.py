@@ -77,6 +77,14 @@ def test_an_estimation_comes_back(
             Generation.of(np.full((2, 3), 3.0), np.array([math.inf, 1.5]), "all"),
         ),
     )
+    result = conftest.with_everything(result)
+    invisible = dataclasses.replace(
+        result.sensitivities[0],
+        moves=np.array([math.inf, math.nan, 0.5]),
+        shares=np.array([0.0, 0.4, 0.5]),
+        stage="all",
+    )
+    result = dataclasses.replace(result, sensitivities=(invisible, *result.sensitivities[1:]))
     folder = written(result, problem, tmp_path / "result")
     for place in (folder, str(folder), folder / "result.json"):
         found = fmident.load_result(place)

@@ -46,6 +46,7 @@ def test_finds_the_parameters(study: Study, solver: str, capsys: Capture) -> Non
     files = {p.name for p in (study.folder / "out").iterdir()}
     assert files == {
         "result.json", "parameters.csv", "fit.csv", "history.csv", "report.html", "problem.toml",
+        "inputs.csv", "sensitivities.csv",
     }  # fmt: skip
     shown = capsys.readouterr()
     assert shown.out.startswith("\nThe estimation converged")

@@ -25,11 +25,15 @@ class Seen:
 
     def chart(self, number: int) -> Any:
         """Return a chart once it is drawn."""
-        figure = self.page.locator("figure.chart").nth(number)
+        return self._drawn(self.page.locator("figure.chart").nth(number))
+
+    def chart_of(self, label: str) -> Any:
+        """Return the chart whose label begins with a text, once it is drawn."""
+        return self._drawn(self.page.locator(f'figure.chart[aria-label^="{label}"]'))
+
+    def _drawn(self, figure: Any) -> Any:
         figure.evaluate("e => e.scrollIntoView()")
-        self.page.wait_for_function(
-            "k => document.querySelectorAll('figure.chart')[k].dataset.drawn", arg=number
-        )
+        self.page.wait_for_function("e => e.dataset.drawn", arg=figure.element_handle())
         return figure
 
     def violations(self) -> list[str]:

@@ -15,10 +15,13 @@ from fmident.estimation.contract import Iteration
 from fmident.estimation.result import (
     EstimationResult,
     Identifiability,
+    InputSignal,
     OutputFit,
+    OutputSensitivity,
     ParameterEstimate,
 )
 from fmident.problem.model import EstimatorSettings, Parameter, Problem
+from fmident.statistics.identifiability import WeakDirection
 
 
 def _estimate(name: str, value: float, error: float, **changes: Any) -> ParameterEstimate:
@@ -99,6 +102,43 @@ def make_result() -> Callable[..., EstimationResult]:
         return replace(result, **changes)
 
     return make
+
+
+def with_everything(result: EstimationResult) -> EstimationResult:
+    """Return a result with inputs, sensitivities and directions."""
+    names = tuple(e.name for e in result.estimates if e.searched)
+    rng = np.random.default_rng(11)
+    inputs, sensitivities = [], []
+    every = [*result.fits, *(result.validation.fits if result.validation is not None else ())]
+    for experiment in dict.fromkeys(f.experiment for f in every):
+        (times, *_) = (f.times for f in every if f.experiment == experiment)
+        fitted = any(f.experiment == experiment for f in result.fits)
+        for name, wave in (("u", np.sin(times)), ("valve", np.sign(np.sin(0.3 * times)))):
+            inputs.append(
+                InputSignal(experiment, name, "V", times, wave, held=name == "valve", fitted=fitted)
+            )
+    whole = [
+        rng.standard_normal(len(names)) * np.sin(np.outer(f.times, np.arange(1.0, len(names) + 1)))
+        for f in result.fits
+    ]
+    length = np.sqrt(sum(np.sum(w**2, axis=0) for w in whole))
+    for fit, one in zip(result.fits, whole, strict=True):
+        values = one / length
+        shares = np.sum(values**2, axis=0)
+        sensitivities.append(
+            OutputSensitivity(
+                fit.experiment, fit.name, names, fit.times, values, 0.01 / length, shares
+            )
+        )
+    size = np.sqrt(np.arange(1.0, len(names) + 1))
+    shares = dict(zip(names, (size / np.linalg.norm(size)).tolist(), strict=True))
+    judged = replace(
+        result.identifiability or Identifiability(np.array([1.0]), 1, "identifiable"),
+        weakest=(WeakDirection(0.0, False, shares), WeakDirection(0.02, True, shares)),
+    )
+    return replace(
+        result, inputs=tuple(inputs), sensitivities=tuple(sensitivities), identifiability=judged
+    )
 
 
 @pytest.fixture

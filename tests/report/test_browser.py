@@ -13,6 +13,7 @@ from fmident.report.numbers import plain
 from fmident.report.page import render
 
 from .browser import Seen, opened
+from .conftest import with_everything
 
 pytestmark = pytest.mark.slow  # each starts a browser
 
@@ -76,9 +77,9 @@ def picture(seen: Seen, figure: Any) -> bytes:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_is_asked_for_and_the_policy_is_kept(
-    report: Callable[..., Path], scheme: str, width: int
+    report: Callable[..., Path], make_result: MakeResult, scheme: str, width: int
 ) -> None:
-    path = report()
+    path = report(with_everything(make_result()))
     size = {"width": width, "height": 900}
     with opened(path, color_scheme=scheme, viewport=size) as seen:
         for number in range(seen.page.locator("figure.chart").count()):
@@ -117,6 +118,53 @@ def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
         assert picture(seen, second) != before
         first.get_by_role("button", name="whole").click()
         assert {tuple(s) for s in spans(seen)} == {(0.0, 62.278)}
+
+
+def test_inputs_and_sensitivities_are_zoomed_with_the_outputs(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    with opened(report(with_everything(make_result()))) as seen:
+        others = ["Inputs of cycle", "Sensitivities of tau[1]", "Sensitivities of tau[2]"]
+        before = [spans_in(seen, seen.chart_of(name)) for name in others]
+        assert {tuple(s) for chart in before for s in chart} == {(0.0, 62.278)}
+        assert [len(chart) for chart in before] == [2, 1, 1]
+        first = seen.chart_of("tau[1] of cycle")
+        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        every = TIME.replace(".find", ".filter")
+        seen.page.wait_for_function(f"() => {every}.some(f => f.x_range.start > 1)")
+        (zoomed,) = {tuple(s) for s in spans_in(seen, first)}
+        for name in others:
+            chart = seen.chart_of(name)
+            seen.page.wait_for_function(
+                f"([low]) => {every}.filter(f => f.x_range.start === low).length >= 4", arg=zoomed
+            )
+            assert {tuple(s) for s in spans_in(seen, chart)} == {zoomed}
+        assert seen.complaints == []
+
+
+def test_hidden_lines_are_shown_by_their_names(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    result = with_everything(make_result())
+    (one, *_) = result.sensitivities
+    names = tuple(f"p{k}" for k in range(10))
+    wide = replace(
+        one,
+        parameters=names,
+        values=np.repeat(one.values[:, :1], 10, axis=1) * np.arange(1, 11),
+        moves=np.ones(10),
+        shares=np.arange(1.0, 11.0) / 100.0,
+    )
+    with opened(report(replace(result, sensitivities=(wide,)))) as seen:
+        chart = seen.chart_of("Sensitivities of tau[1]")
+        pressed = [
+            chart.get_by_role("button", name=n, exact=True).get_attribute("aria-pressed")
+            for n in names
+        ]
+        assert pressed == 2 * ["false"] + 8 * ["true"]
+        before = picture(seen, chart)
+        chart.get_by_role("button", name="p0", exact=True).click()
+        assert picture(seen, chart) != before
 
 
 def test_the_pointer_tells_the_sample_of_every_output(

@@ -14,16 +14,26 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Iteration
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, Identifiability, OutputFit
-from fmident.report.charts import Axis, Chart, Dots, Line, Panel
+from fmident.estimation.result import (
+    EstimationResult,
+    Identifiability,
+    InputSignal,
+    OutputFit,
+    OutputSensitivity,
+)
+from fmident.report.charts import Axis, Chart, Dots, Line, Panel, Segments
 from fmident.report.charts.columns import column_json
 from fmident.report.charts.search.iterations import cost_chart, path_chart, searches, starts_chart
 from fmident.report.charts.search.population import generations_chart, pairs_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.charts.signals.histogram import histogram_chart
+from fmident.report.charts.signals.inputs import inputs_chart
 from fmident.report.charts.signals.series import series_chart
 from fmident.report.charts.uncertainty.forest import forest_chart
+from fmident.report.charts.uncertainty.identifiability import identifiability_chart
+from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
+from fmident.statistics.identifiability import WeakDirection
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -306,11 +316,50 @@ def test_an_estimate_of_zero_has_no_relative_interval(make_result: MakeResult) -
     assert forest_chart(make_result(estimates=zero)) is None
 
 
-def test_combinations_that_the_data_do_not_determine_stand_out(make_result: MakeResult) -> None:
-    judged = Identifiability(np.array([3.0, 1.0, 1e-9]), 2, "2 of 3")
-    chart = forest_chart(make_result(identifiability=judged))
+def test_combinations_that_the_data_do_not_determine_stand_out() -> None:
+    shares = {"a": 0.8, "b": -0.6, "c": 0.01}
+    weakest = tuple(WeakDirection(value, value > 1e-6, shares) for value in (1e-9, 0.02, 0.7))
+    judged = Identifiability(np.array([3.0, 1.0, 1e-9]), 2, "2 of 3", weakest=weakest)
+    chart = identifiability_chart(judged)
     assert chart is not None
-    marks = marks_of(chart, 2)
+    marks = marks_of(chart, 0)
     assert marks["determined"].y.tolist() == [3.0, 1.0]
     assert marks["not determined"].x.tolist() == [3.0]
-    assert chart.panels[2].y.log
+    assert chart.panels[0].y.log
+    # What is known as well as each parameter alone needs no look.
+    assert [p.title for p in chart.panels[1:]] == ["Not determined", "Singular value 0.02"]
+    bars = chart.panels[1].marks[0]
+    assert isinstance(bars, Segments)
+    assert bars.x1.tolist() == [0.8, -0.6]
+    assert [label for _, label in chart.panels[1].y.ticks] == ["a", "b"]
+    json.dumps(chart.json(), allow_nan=False)
+    assert identifiability_chart(Identifiability(np.array([1.0]), 1, "one")) is None
+
+
+def test_of_many_parameters_few_sensitivities_are_seen_at_first() -> None:
+    times = np.linspace(0.0, 1.0, 50)
+    names = tuple(f"p{k}" for k in range(40))
+    shares = np.linspace(0.0, 0.9, 40)
+    values = np.sqrt(shares / 50) * np.ones((50, 1))
+    one = OutputSensitivity("cycle", "y", names, times, values, np.ones(40), shares)
+    chart = sensitivity_chart(one)
+    assert chart is not None
+    lines = [m for m in chart.panels[0].marks if isinstance(m, Line)]
+    assert [m.name for m in lines] == [*names[1:]], "the first one is invisible"
+    assert [m.name for m in lines if not m.hidden] == [*names[32:]]
+    hidden = [m.get("hidden") for m in chart.json()["panels"][0]["marks"]]
+    assert hidden.count(True) == 31
+    nothing = replace(one, shares=np.zeros(40), values=np.zeros((50, 40)))
+    assert sensitivity_chart(nothing) is None
+
+
+def test_held_inputs_are_steps() -> None:
+    times, values = np.array([0.0, 1.0, 3.0]), np.array([5.0, 7.0, 2.0])
+    held = InputSignal("cycle", "u", "V", times, values, held=True)
+    chart = inputs_chart([held, replace(held, name="v", held=False)])
+    steps, line = (p.marks[0] for p in chart.panels)
+    assert isinstance(steps, Line)
+    assert isinstance(line, Line)
+    assert np.asarray(steps.x).tolist() == [0.0, 1.0, 1.0, 3.0, 3.0]
+    assert np.asarray(steps.y).tolist() == [5.0, 5.0, 7.0, 7.0, 2.0]
+    assert np.asarray(line.y).tolist() == [5.0, 7.0, 2.0]

@@ -18,13 +18,16 @@ import pytest
 
 from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
-from fmident.estimation.result import EstimationResult, Validation
+from fmident.estimation.result import EstimationResult, InputSignal, Validation
 from fmident.report import page as page_module
 from fmident.report.charts.search.iterations import searches
+from fmident.report.numbers import percent
 from fmident.report.page import HtmlReporter, render
 from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram
 from fmident.report.sections import Section, Text
 from fmident.report.sections.html import fragment
+
+from .conftest import with_everything
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -277,12 +280,12 @@ def test_residuals_of_what_was_not_fitted_are_compared_with_its_own_inputs(
     result = make_result()
     later = replace(result.fits[0], experiment="later")
     result = replace(result, validation=Validation((later,), None))
-    times, wave = later.times, np.sin(later.times)
-    problem: Any = SimpleNamespace(
-        experiments=[SimpleNamespace(name="cycle", times=times, inputs={"u": wave})],
-        validation=[SimpleNamespace(name="later", times=times, inputs={"v": wave})],
+    wave = np.sin(later.times)
+    inputs = (
+        InputSignal("cycle", "u", None, later.times, wave),
+        InputSignal("later", "v", None, later.times, wave, fitted=False),
     )
-    html = render(result, title="x", version="1", problem=problem)
+    html = render(replace(result, inputs=inputs), title="x", version="1")
     assert "later, not fitted" in html.split("<h2>Residuals of each output</h2>")[1]
     titles = [[p["title"] for p in chart["panels"]] for chart in charts(html)]
     assert [t[-1] for t in titles if t[0] == "Histogram"] == [
@@ -290,3 +293,38 @@ def test_residuals_of_what_was_not_fitted_are_compared_with_its_own_inputs(
         "With the input u",
         "With the input v",
     ]
+
+
+def test_what_the_samples_tell_is_shown_with_a_sentence(make_result: MakeResult) -> None:
+    result = with_everything(make_result())
+    html = page(result)
+    section = html.split("<h2>Sensitivities over time</h2>")[1].split("</section>")[0]
+    assert "the standard error that it would have if all others were known" in section
+    for one in result.sensitivities:
+        assert f"<code>{one.name}</code>" in section
+        for share in one.shares:
+            assert percent(share) in section
+    links = [
+        [p["x"]["link"] for p in chart["panels"]]
+        for chart in charts(html)
+        if chart["panels"][0]["y"]["label"] == "change / σ"
+    ]
+    assert links == [["time of cycle"], ["time of cycle"]]
+
+
+def test_a_run_without_derivatives_says_that_there_are_no_sensitivities(
+    make_result: MakeResult,
+) -> None:
+    html = page(make_result(identifiability=None))
+    section = html.split("<h2>Sensitivities over time</h2>")[1].split("</section>")[0]
+    assert "None: the run computed no derivatives" in section
+    older = page(make_result())
+    assert "None: the result does not hold them" in older
+
+
+def test_inputs_share_the_time_axis_of_the_outputs(make_result: MakeResult) -> None:
+    result = with_everything(make_result())
+    (chart,) = [c for c in charts(page(result)) if c["panels"][0]["title"] == "u (V)"]
+    assert [p["title"] for p in chart["panels"]] == ["u (V)", "valve (V)"]
+    assert {p["x"]["link"] for p in chart["panels"]} == {"time of cycle"}
+    assert "<h2>Inputs</h2>" not in page(make_result())

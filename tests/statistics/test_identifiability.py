@@ -135,3 +135,49 @@ def test_a_column_that_is_mostly_error_takes_no_part_in_combinations() -> None:
         )
         assert found.rank == 1
         assert found.without_influence.tolist() == [False, True]
+
+
+def test_the_weakest_direction_of_two_similar_columns_is_their_difference(
+    basis: np.ndarray,
+) -> None:
+    first, second, other = np.linalg.qr(basis)[0][:, :3].T
+    angle = 1e-3
+    jacobian = np.column_stack(
+        [5.0 * first, 0.2 * (np.cos(angle) * first + np.sin(angle) * second), 3.0 * other]
+    )
+    weakest, *rest = statistics(jacobian, ["a", "b", "c"]).identifiability.weakest
+    assert [d.determined for d in (weakest, *rest)] == [True, True, True]
+    # Two unit vectors with an angle between them: sqrt(1 - cos) and sqrt(1 + cos).
+    assert weakest.singular_value == pytest.approx(np.sqrt(1.0 - np.cos(angle)), rel=1e-6)
+    half = np.sqrt(0.5)
+    assert abs(weakest.shares["a"]) == pytest.approx(half)
+    assert weakest.shares["b"] == pytest.approx(-weakest.shares["a"])
+    assert weakest.shares["c"] == pytest.approx(0.0, abs=1e-9)
+    assert max(weakest.shares.values()) == pytest.approx(half)
+    assert [d.singular_value for d in rest] == sorted(d.singular_value for d in rest)
+
+
+def test_of_what_is_not_determined_each_pair_has_a_direction_of_its_own(
+    basis: np.ndarray,
+) -> None:
+    a, c = basis[:, 0], basis[:, 1]
+    jacobian = np.column_stack([a, 2.0 * a, c, -4.0 * c, basis[:, 2], np.zeros(200)])
+    judged = statistics(jacobian, ["a", "b", "c", "d", "e", "f"]).identifiability
+    assert judged.rank == 3
+    nulls = [d for d in judged.weakest if not d.determined]
+    involved = {frozenset(n for n, s in d.shares.items() if abs(s) > 1e-6) for d in nulls}
+    assert involved == {frozenset("ab"), frozenset("cd"), frozenset("f")}
+    for d in nulls:
+        assert sum(s**2 for s in d.shares.values()) == pytest.approx(1.0)
+        assert d.singular_value == pytest.approx(0.0, abs=1e-12)
+        # In units of 1 over the lengths of the columns, the step changes nothing.
+        lengths = np.linalg.norm(jacobian, axis=0)
+        step = np.array(list(d.shares.values())) / np.where(lengths > 0.0, lengths, 1.0)
+        np.testing.assert_allclose(jacobian @ step, 0.0, atol=1e-12)
+
+
+def test_parameters_on_a_bound_have_no_share(basis: np.ndarray) -> None:
+    judged = statistics(
+        basis, ["a", "b", "c", "d"], at_bound=np.array([False, True, False, False])
+    ).identifiability
+    assert {frozenset(d.shares) for d in judged.weakest} == {frozenset("acd")}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fmident.estimation.run import FmuIdentity
     from fmident.evaluation import Evaluator, Executor, ExecutorReport
     from fmident.evaluation.journal import Workspace
+    from fmident.fmu.model_description.description import ModelDescription
     from fmident.plugins import Host
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
@@ -114,7 +115,6 @@ def estimate(
         FMU that cannot be simulated at the initial parameters, a parameter without effect.
     """
     from fmident.checking import quick_findings, refuse
-    from fmident.estimation.assumed_units import assumed_units
     from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.choices import suited
     from fmident.estimation.run import FmuIdentity, run_estimation
@@ -167,7 +167,7 @@ def estimate(
         result = _estimate_in_stages(
             problem, host, (*observers, events), identity, executor_of, look
         )
-        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+        result = _with_data(result, problem, about)
         result = validated(problem, result, executor_of)
         events.finished(result)
         return result
@@ -185,7 +185,7 @@ def estimate(
             problem, evaluator, estimator, observers=(*observers, events), fmu=identity
         )
         result = _with_executor(result, problem, executor.report())
-        result = dataclasses.replace(result, assumed_units=assumed_units(problem))
+        result = _with_data(result, problem, about)
     result = validated(problem, result, executor_of)
     events.finished(result)
     return result
@@ -259,6 +259,18 @@ def _look_at_stages(
         refuse([dataclasses.replace(d, message=named + d.message) for d in found])
         tell(found)
     return look
+
+
+def _with_data(
+    result: EstimationResult, problem: Problem, about: ModelDescription
+) -> EstimationResult:
+    """Add what is known of the data: the inputs, and units that were assumed."""
+    from fmident.estimation.assumed_units import assumed_units
+    from fmident.estimation.inputs import input_signals
+
+    return dataclasses.replace(
+        result, assumed_units=assumed_units(problem), inputs=input_signals(problem, about)
+    )
 
 
 def _with_executor(

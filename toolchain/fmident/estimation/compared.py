@@ -115,3 +115,64 @@ class Validation:
     fits: tuple[OutputFit, ...]
     residuals: ResidualCheck | None = None
     failures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class InputSignal:
+    """An input of one experiment.
+
+    Parameters
+    ----------
+    experiment, name, unit
+        Which input.
+    times, values
+        Shape (n,), s and in `unit`.
+    held
+        Whether the FMU was given each value until the next; else straight lines.
+    fitted
+        Whether the experiment was fitted, not only compared.
+    """
+
+    experiment: str
+    name: str
+    unit: str | None
+    times: F64
+    values: F64
+    held: bool = False
+    fitted: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class OutputSensitivity:
+    """How one output of one experiment answers to the parameters, at the estimate.
+
+    Parameters
+    ----------
+    experiment, name
+        Which output.
+    parameters
+        Names, length n.
+    times
+        Of the samples, s, shape (k,); of many, two for each part of the time.
+    values
+        By how much of its noise the output changes when a parameter moves by its entry in `moves`,
+        shape (k, n). The squares of a parameter over all samples of all outputs add up to 1, unless
+        it is invisible. In parts of the time, the smallest and the largest.
+    moves
+        Standard error that each parameter would have if all others were known, shape (n,);
+        infinite where it is invisible, NaN where the size of the noise is not known.
+    shares
+        Part of what all samples say about each parameter: the sum of these squares over all samples of
+        this output, shape (n,).
+    stage
+        In which these parameters were found; empty without stages.
+    """
+
+    experiment: str
+    name: str
+    parameters: tuple[str, ...]
+    times: F64
+    values: F64
+    moves: F64
+    shares: F64
+    stage: str = ""

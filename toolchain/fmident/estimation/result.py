@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.compared import OutputFit, ResidualCheck, UnmodelledDelay, Validation
+from fmident.estimation.compared import (
+    InputSignal,
+    OutputFit,
+    OutputSensitivity,
+    ResidualCheck,
+    UnmodelledDelay,
+    Validation,
+)
 from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.drawable import Drawable
 from fmident.estimation.online.series import TimeSeriesEstimate
@@ -27,7 +34,9 @@ __all__ = [
     "DerivativeCheck",
     "EstimationResult",
     "Identifiability",
+    "InputSignal",
     "OutputFit",
+    "OutputSensitivity",
     "ParameterEstimate",
     "ResidualCheck",
     "StageResult",
@@ -337,6 +346,10 @@ class EstimationResult(Drawable):
         At the estimate; of the last stage, where there are stages.
     validation
         On experiments that were not fitted; ``None`` without any.
+    inputs
+        Of all experiments.
+    sensitivities
+        Which samples determine which parameter, one per output and experiment; empty without standard errors.
     """
 
     status: Status
@@ -371,6 +384,8 @@ class EstimationResult(Drawable):
     derivative_origins: Mapping[str, Origin] = field(default_factory=dict)
     constraints: tuple[ConstraintCheck, ...] = ()
     validation: Validation | None = None
+    inputs: tuple[InputSignal, ...] = ()
+    sensitivities: tuple[OutputSensitivity, ...] = ()
 
     @property
     def derivatives_by(self) -> str:

@@ -16,6 +16,7 @@ from fmident.errors import Code, EstimationError, FmidentError, Location, Proble
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.choices import refuse_cost
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
+from fmident.estimation.diagnostics.sensitivities import output_sensitivities
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
@@ -191,6 +192,9 @@ def run_with_statistics(
         cost_options=problem.cost.options(),
         generations=monitor.generations,
         constraints=summary.constraints,
+        sensitivities=()
+        if summary.statistics is None
+        else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
     )
     return Run(result, summary.statistics, estimate.residual_weights)
 

@@ -19,10 +19,13 @@ from fmident.report.sections.search.population import population_section
 from fmident.report.sections.search.stages import stages_section
 from fmident.report.sections.signals.diagnostics import diagnostics_section
 from fmident.report.sections.signals.fits import fits_section
+from fmident.report.sections.signals.inputs import inputs_section
 from fmident.report.sections.signals.residuals import residuals_section
 from fmident.report.sections.signals.series import series_section
 from fmident.report.sections.signals.validation import validation_section
 from fmident.report.sections.uncertainty.correlation import correlation_section
+from fmident.report.sections.uncertainty.identifiability import identifiability_section
+from fmident.report.sections.uncertainty.sensitivities import sensitivities_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
 
@@ -65,7 +68,6 @@ class HtmlReporter(Reporter, TakesSections):
             version=__version__,
             sections=self._sections,
             failed=failed,
-            problem=problem,
         )
         (folder / FILE_NAME).write_text(page, encoding="utf-8")
         for name, error in failed.items():
@@ -84,7 +86,6 @@ def render(
     source: str = "",
     sections: Sequence[Section] = (),
     failed: dict[str, Exception] | None = None,
-    problem: Problem | None = None,
 ) -> str:
     """Return the page.
 
@@ -103,8 +104,6 @@ def render(
     failed
         Takes the exception of each section that could not be made, by its name; the page then
         says so in its place. Without it, the first exception is raised.
-    problem
-        What was asked; its inputs are compared with the residuals.
     """
     judged = verdict(result)
     facts = [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
@@ -120,8 +119,11 @@ def render(
         ("population", lambda: population_section(result)),
         ("fits", lambda: fits_section(result)),
         ("validation", lambda: validation_section(result)),
+        ("inputs", lambda: inputs_section(result)),
         ("residuals", lambda: residuals_section(result)),
-        ("residuals of each output", lambda: diagnostics_section(result, problem)),
+        ("residuals of each output", lambda: diagnostics_section(result)),
+        ("sensitivities", lambda: sensitivities_section(result)),
+        ("identifiability", lambda: identifiability_section(result)),
         ("iterations", lambda: iterations_section(result)),
         ("starts", lambda: starts_section(result)),
         *((section.title, section.html) for section in sections),

@@ -19,7 +19,13 @@ import numpy as np
 from fmident.report.contract import Reporter
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputFit, ResidualCheck, StageResult
+    from fmident.estimation.result import (
+        EstimationResult,
+        OutputFit,
+        OutputSensitivity,
+        ResidualCheck,
+        StageResult,
+    )
     from fmident.problem.model import Problem
 
 FILE_NAME = "result.json"
@@ -99,6 +105,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "jumps": list(result.identifiability.jumps),
             "withheld": list(result.identifiability.withheld),
             "rank_known": result.identifiability.rank_known,
+            "weakest": [dataclasses.asdict(d) for d in result.identifiability.weakest],
         },
         "derivatives": None
         if result.derivatives is None
@@ -114,6 +121,17 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "residuals": _residuals(result.validation.residuals),
             "failures": result.validation.failures,
         },
+        "inputs": [
+            {
+                "experiment": u.experiment,
+                "name": u.name,
+                "unit": u.unit,
+                "held": u.held,
+                "fitted": u.fitted,
+            }
+            for u in result.inputs
+        ],
+        "sensitivities": [_sensitivity(s) for s in result.sensitivities],
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if e.searched],
@@ -134,6 +152,16 @@ def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:
         "autocorrelation": check.autocorrelation,
         "delays": [dataclasses.asdict(d) for d in check.delays],
         "hiding_bounds": list(check.hiding_bounds),
+    }
+
+
+def _sensitivity(one: OutputSensitivity) -> dict[str, Any]:
+    parameters = zip(one.parameters, one.shares, one.moves, strict=True)
+    return {
+        "experiment": one.experiment,
+        "output": one.name,
+        "stage": one.stage,
+        "parameters": {n: {"share": share, "moved_by": move} for n, share, move in parameters},
     }
 
 

@@ -28,6 +28,8 @@ the length of the others, it would take part in their combinations."""
 _NEGLIGIBLE = 1e-4
 """Share of a parameter in a unit null vector below which it counts as not involved."""
 
+_MOST_DIRECTIONS = 6
+
 
 @dataclass(frozen=True)
 class DeterminedCombination:
@@ -43,6 +45,27 @@ class DeterminedCombination:
 
     text: str
     coefficients: F64
+
+
+@dataclass(frozen=True)
+class WeakDirection:
+    """A direction of the parameters along which the residuals change little.
+
+    Parameters
+    ----------
+    singular_value
+        Length of the change of the whitened residuals for one unit of it: how many times worse the
+        parameters are known along it than each would be if all others were known, inverted.
+    determined
+        Whether the data tell it from no change at all.
+    shares
+        Of each parameter that is not held at a bound, in units of the standard error that it would
+        have if all others were known; their squares add up to 1, and the largest is positive.
+    """
+
+    singular_value: float
+    determined: bool
+    shares: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,8 @@ class Identifiability:
         standard error.
     rank_known
         Whether the rank says what the data determine; not where the cost jumps.
+    weakest
+        Directions that the data determine least, six at most, the weakest first.
     """
 
     singular_values: F64
@@ -80,6 +105,7 @@ class Identifiability:
     jumps: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
     rank_known: bool = True
+    weakest: tuple[WeakDirection, ...] = ()
 
     @property
     def full_rank(self) -> bool:
@@ -249,6 +275,35 @@ def determined_combinations(
             text = format_combination(coefficients, [names[i] for i in index])
         combinations.append(DeterminedCombination(text, full))
     return tuple(combinations)
+
+
+def weakest_directions(analysis: RankAnalysis, names: Sequence[str]) -> tuple[WeakDirection, ...]:
+    """Return the directions that the data determine least, the weakest first.
+
+    Of several that are not determined at all, any combination is not determined either: those that
+    move the fewest parameters are returned.
+
+    Parameters
+    ----------
+    analysis
+        Of the Jacobian with one column per name.
+    names
+        Shape (n,).
+    """
+    null, values = analysis.right[:, analysis.rank :], analysis.singular_values
+    open_ones = []
+    for row in _row_reduce(null.T):
+        vector = row / np.linalg.norm(row)
+        value = float(np.linalg.norm(values[analysis.rank :] * (null.T @ vector)))
+        open_ones.append((value, False, vector))
+    open_ones.sort(key=lambda one: one[0])
+    known = [(float(values[k]), True, analysis.right[:, k]) for k in reversed(range(analysis.rank))]
+    found = []
+    for value, determined, vector in [*open_ones, *known][:_MOST_DIRECTIONS]:
+        sign = 1.0 if vector[np.argmax(np.abs(vector))] > 0.0 else -1.0
+        shares = {n: float(sign * x) for n, x in zip(names, vector, strict=True)}
+        found.append(WeakDirection(value, determined, shares))
+    return tuple(found)
 
 
 def format_combination(coefficients: F64, names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from fmident.statistics.identifiability import (
     analyse_rank,
     describe,
     determined_combinations,
+    weakest_directions,
 )
 from fmident.statistics.linearisation import Linearisation
 from fmident.statistics.precision import ALLOWED, standard_error_doubts
@@ -185,6 +186,7 @@ def parameter_statistics(
         tuple(full),
         tuple(undecided),
         withheld=tuple(withheld),
+        weakest=weakest_directions(analysis, kept_names),
     )
     doubtful = np.zeros(count, dtype=np.bool_)
     doubtful[[names.index(name) for name in undecided]] = True

@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fmident.estimation.contract import Iteration
 from fmident.estimation.diagnostics.dependent import dependent_after_stages
 from fmident.estimation.population import Generation
 from fmident.estimation.result import (
     EstimationResult,
     OutputFit,
+    OutputSensitivity,
     ParameterEstimate,
     StageResult,
 )
@@ -93,7 +96,29 @@ def combined(
             "stages": {d.stage.name: d.result.settings.get("options", {}) for d in done},
         },
         stages=tuple(_stage_result(d) for d in done),
+        sensitivities=_sensitivities(done),
     )
+
+
+def _sensitivities(done: Sequence[StageRun]) -> tuple[OutputSensitivity, ...]:
+    """Return those of each parameter from the last stage that searched it."""
+    last = {name: k for k, one in enumerate(done) for name in one.found}
+    found = []
+    for k, one in enumerate(done):
+        for each in one.result.sensitivities:
+            kept = [j for j, name in enumerate(each.parameters) if last.get(name) == k]
+            if kept:
+                found.append(
+                    dataclasses.replace(
+                        each,
+                        parameters=tuple(each.parameters[j] for j in kept),
+                        values=np.ascontiguousarray(each.values[:, kept]),
+                        moves=each.moves[kept],
+                        shares=each.shares[kept],
+                        stage=one.stage.name,
+                    )
+                )
+    return tuple(found)
 
 
 def _stage_result(one: StageRun) -> StageResult:

@@ -67,7 +67,10 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A line through samples of any number, x ascending; NaN leaves gaps."""
+    """A line through samples of any number, x ascending; NaN leaves gaps.
+
+    One that is `hidden` is shown by a click on its name in the legend.
+    """
 
     x: F64
     y: Values
@@ -75,6 +78,7 @@ class Line:
     name: str = ""
     width: float = 1.2
     dashed: bool = False
+    hidden: bool = False
     kind: ClassVar[str] = "line"
 
 
@@ -273,7 +277,7 @@ def _panel(panel: Panel, stored: _Stored) -> dict[str, Any]:
 
 def _mark(mark: Mark, stored: _Stored) -> dict[str, Any]:
     said: dict[str, Any] = {"kind": mark.kind, "color": mark.color, "name": mark.name}
-    for key in ("width", "value", "axis", "alpha", "size", "marker", "hollow"):
+    for key in ("width", "value", "axis", "alpha", "size", "marker", "hollow", "hidden"):
         if hasattr(mark, key):
             said[key] = getattr(mark, key)
     if getattr(mark, "dashed", False):

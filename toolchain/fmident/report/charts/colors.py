@@ -10,3 +10,8 @@ SPREAD = "#cfe0f2"
 RESULT = "#d1242f"
 THRESHOLD = "#b93434"
 END = "#2b8a4b"
+
+SERIES = (
+    "#0b5cad", "#d98a3d", "#2b8a4b", "#b93434", "#7b5ea7", "#8c6d4f", "#c95fa0", "#4d8f9e",
+)  # fmt: skip
+"""Of lines that are none of these."""

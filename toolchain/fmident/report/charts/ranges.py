@@ -33,3 +33,8 @@ def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bo
 def with_unit(name: str, unit: str | None) -> str:
     """Return the label of an axis."""
     return f"{name} ({unit})" if unit else name
+
+
+def time_link(experiment: str) -> str:
+    """Return the link of the time axes of an experiment: they move together in all sections."""
+    return f"time of {experiment}"

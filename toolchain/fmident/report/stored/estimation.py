@@ -18,7 +18,9 @@ from fmident.estimation.result import (
     DerivativeCheck,
     EstimationResult,
     Identifiability,
+    InputSignal,
     OutputFit,
+    OutputSensitivity,
     ParameterEstimate,
     ResidualCheck,
     StageResult,
@@ -29,6 +31,7 @@ from fmident.estimation.result import (
 from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
+from fmident.statistics.identifiability import WeakDirection
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def _result(content: JsonTable) -> EstimationResult:
             jumps=judged.texts("jumps", []),
             withheld=judged.texts("withheld", []),
             rank_known=judged.flag("rank_known", True),
+            weakest=tuple(judged.each("weakest", _direction, [])),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),
@@ -130,6 +134,46 @@ def _result(content: JsonTable) -> EstimationResult:
         derivative_origins=_origins(content.table("derivative_origins", {})),
         residuals=None if seen is None else _residuals(seen),
         validation=None if validated is None else _validation(validated),
+        inputs=tuple(content.each("inputs", _input, [])),
+        sensitivities=tuple(content.each("sensitivities", _sensitivity, [])),
+    )
+
+
+def _direction(stored: JsonTable) -> WeakDirection:
+    return WeakDirection(
+        stored.number("singular_value"), stored.flag("determined"), stored.named_numbers("shares")
+    )
+
+
+def _input(stored: JsonTable) -> InputSignal:
+    nothing: F64 = np.empty(0)
+    return InputSignal(
+        stored.text("experiment"),
+        stored.text("name"),
+        stored.maybe_text("unit"),
+        nothing,
+        nothing,
+        stored.flag("held"),
+        stored.flag("fitted"),
+    )
+
+
+def _sensitivity(stored: JsonTable) -> OutputSensitivity:
+    parameters = stored.table("parameters")
+    names = parameters.keys()
+    each = [parameters.table(name) for name in names]
+    shares = [one.number("share") for one in each]
+    # JSON has one null for both: what is invisible moves without end.
+    missing = [math.inf if share == 0.0 else math.nan for share in shares]
+    return OutputSensitivity(
+        stored.text("experiment"),
+        stored.text("output"),
+        tuple(names),
+        np.empty(0),
+        np.empty((0, len(names))),
+        np.array([one.number("moved_by", m) for one, m in zip(each, missing, strict=True)]),
+        np.array(shares),
+        stored.text("stage"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Signals, iterations, populations and series of a result folder, from its tables."""
+"""Signals, iterations, populations, series and the like of a result folder, from its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.arrays import F64
-    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.estimation.result import (
+        EstimationResult,
+        InputSignal,
+        OutputFit,
+        OutputSensitivity,
+    )
 
 _Read = TypeVar("_Read")
 
@@ -64,6 +69,11 @@ def with_signals(
         history=history or (),
         generations=_read(folder / "population.csv", lambda t: _generations(t, names)) or (),
         series=_read(folder / "series.csv", lambda t: _series(t, result)) or (),
+        inputs=_read(folder / "inputs.csv", lambda t: _inputs(t, result.inputs)) or (),
+        sensitivities=_read(
+            folder / "sensitivities.csv", lambda t: _sensitivities(t, result.sensitivities)
+        )
+        or result.sensitivities,
     )
 
 
@@ -114,6 +124,32 @@ def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ..
                 sigma=_column(rows, "sigma"),
             )
         )
+    return tuple(found)
+
+
+def _inputs(table: pd.DataFrame, inputs: Sequence[InputSignal]) -> tuple[InputSignal, ...]:
+    groups = dict(iter(table.groupby("experiment", sort=False)))
+    return tuple(
+        dataclasses.replace(
+            one,
+            times=_column(groups[one.experiment], "time"),
+            values=_column(groups[one.experiment], f"u:{one.name}"),
+        )
+        for one in inputs
+    )
+
+
+def _sensitivities(
+    table: pd.DataFrame, sensitivities: Sequence[OutputSensitivity]
+) -> tuple[OutputSensitivity, ...]:
+    if "stage" not in table:
+        table["stage"] = ""
+    groups = dict(iter(table.groupby(["stage", "experiment", "output"], sort=False)))
+    found = []
+    for one in sensitivities:
+        rows = groups[one.stage, one.experiment, one.name]
+        values = _points(rows, one.parameters)
+        found.append(dataclasses.replace(one, times=_column(rows, "time"), values=values))
     return tuple(found)
 
 

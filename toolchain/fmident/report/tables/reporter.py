@@ -1,4 +1,4 @@
-"""The result for spreadsheets: parameters, fit, validation, history, series, population as CSV."""
+"""The result for spreadsheets, as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 from fmident.estimation.result import parameter_columns
 from fmident.report.contract import Reporter
 from fmident.report.tables.csv_file import Columns, write_csv
+from fmident.report.tables.inputs import inputs_table
 from fmident.report.tables.population import population_table
+from fmident.report.tables.sensitivities import sensitivities_table
 from fmident.report.tables.series import series_table
 
 if TYPE_CHECKING:
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
 
 
 class CsvReporter(Reporter):
-    """Writes the tables; series of online estimators and populations where there are any."""
+    """Writes the tables; all but parameters, fit and history where there is something in them."""
 
-    summary = "parameters.csv, fit.csv, history.csv and, if any, validation, series, population"
+    summary = (
+        "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, sensitivities,"
+        " series, population"
+    )
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
@@ -40,6 +45,8 @@ class CsvReporter(Reporter):
         for file, parts, digits in (
             ("series.csv", series_table(result.series), 9),
             ("population.csv", population_table(result.generations, names), 12),
+            ("inputs.csv", inputs_table(result.inputs), 9),
+            ("sensitivities.csv", sensitivities_table(result.sensitivities), 9),
         ):
             if parts:
                 columns = list(dict.fromkeys(name for part in parts for name in part))

@@ -141,6 +141,20 @@
     return String(Number(value.toPrecision(digits)));
   }
 
+  // Places 1, 2, 5, 10, ... where there are enough of them; null where straight steps tell more.
+  function logTicks(low, high) {
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+      for (const m of [1, 2, 5]) {
+        const value = Number(`${m}e${power}`);
+        if (value >= low && value <= high) found.push(value);
+      }
+    }
+    const tens = found.filter(v => String(v.toExponential()).startsWith("1e"));
+    if (tens.length >= 4) return tens.filter((_, k) => k % Math.ceil(tens.length / 8) === 0);
+    return found.length >= 3 ? found : null;
+  }
+
   function element(tag, kind, text) {
     const made = document.createElement(tag);
     if (kind) made.className = kind;
@@ -201,6 +215,8 @@
       fig.toolbar.logo = null;
       this.dress(fig.below, said.x);
       this.dress(fig.left, said.y);
+      this.tick(fig.below, said.x, this.x);
+      this.tick(fig.left, said.y, this.y);
       for (const grid of fig.center) grid.grid_line_color = GRID;
       for (const mark of said.marks) this.mark(fig, mark);
       if (this.lines.length) this.follow(fig);
@@ -227,6 +243,20 @@
           axis.major_label_overrides = new Map(said.ticks);
         }
         if (said.whole) axis.ticker.mantissas = [1, 2, 5], axis.ticker.min_interval = 1;
+      }
+    }
+
+    tick(axes, said, range) { // those of the library leave the small values of a decade without
+      if (!said.log || said.ticks) return;
+      for (const axis of axes) {
+        const own = axis.ticker, fixed = new Bokeh.FixedTicker();
+        const choose = () => {
+          const ticks = logTicks(range.start, range.end);
+          if (ticks) fixed.ticks = ticks;
+          axis.ticker = ticks ? fixed : own;
+        };
+        range.change.connect(choose);
+        choose();
       }
     }
 
@@ -404,7 +434,8 @@
         const button = element("button");
         button.type = "button";
         button.title = "show or hide";
-        button.setAttribute("aria-pressed", "true");
+        button.setAttribute("aria-pressed", String(!mark.hidden));
+        if (mark.hidden) this.hidden.add(mark.name);
         const swatch = element("span", `swatch ${mark.kind}`);
         swatch.style.color = mark.color;
         if (mark.dash) swatch.classList.add("dashed");

@@ -9,7 +9,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Panel
-from fmident.report.charts.ranges import with_unit
+from fmident.report.charts.ranges import time_link, with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate
@@ -53,7 +53,7 @@ def _panel(series: TimeSeriesEstimate, times: F64, j: int, final: float, last: b
     low, high = series_range(series, j, final) or (final - 1.0, final + 1.0)
     begin, end = float(times[0]), float(times[-1])
     return Panel(
-        Axis(begin, end, "time (s)" if last else "", link=f"time of {series.experiment}"),
+        Axis(begin, end, "time (s)" if last else "", link=time_link(series.experiment)),
         Axis(low, high, with_unit(series.names[j], series.units[j])),
         [
             Band(times[::every], middle - margin, middle + margin, colors.SPREAD, "95 % interval"),

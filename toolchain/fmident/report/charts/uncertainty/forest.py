@@ -1,4 +1,4 @@
-"""Intervals of all parameters beside each other, and how many combinations the data determine."""
+"""Intervals of all parameters beside each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Chart, Dots, Level, Mark, Panel, Segments
-from fmident.report.charts.ranges import log_range, padded
+from fmident.report.charts.ranges import padded
 from fmident.report.numbers import plain
 from fmident.report.terminal import unit_text
 
@@ -47,9 +47,6 @@ def forest_chart(result: EstimationResult) -> Chart | None:
         Panel(Axis(-reach, reach, label), down, marks, height, "As far as the intervals"),
         Panel(Axis(*wide, label), down, marks, height, "As far as initial values and bounds"),
     ]
-    values = _singular_values(result)
-    if values is not None:
-        panels.append(values)
     words = "Intervals, initial values and bounds of the parameters in relation to the estimates"
     return Chart(panels, words, side_by_side=True)
 
@@ -110,34 +107,3 @@ def _ends(pair: tuple[float, float]) -> str:
     words = ["n/a" if np.isnan(v) else "∞" if v == np.inf else "-∞" if v == -np.inf else plain(v)
              for v in pair]  # fmt: skip
     return f"{words[0]} … {words[1]}"
-
-
-def _singular_values(result: EstimationResult) -> Panel | None:
-    judged = result.identifiability
-    if judged is None or len(judged.singular_values) < 2:
-        return None
-    values = np.asarray(judged.singular_values, dtype=np.float64)
-    numbers = np.arange(1.0, values.size + 1.0)
-    shown = np.isfinite(values) & (values > 0.0)
-    if not shown.any():
-        return None
-    ends, log = log_range(values[shown])
-    marks: list[Mark] = []
-    for which, color, name in (
-        (numbers <= judged.rank, colors.FITTED, "determined"),
-        (numbers > judged.rank, colors.THRESHOLD, "not determined"),
-    ):
-        if np.any(which & shown):
-            marks.append(
-                Dots(
-                    numbers[which & shown], values[which & shown], color, name, 8.0,
-                    hover=[("combination", "x"), ("singular value", "y")],
-                )
-            )  # fmt: skip
-    return Panel(
-        Axis(*padded(1.0, float(numbers[-1]), 0.06), "combination of parameters", whole=True),
-        Axis(*ends, "singular value of the scaled Jacobian", log=log),
-        marks,
-        250,
-        "What the data determine",
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fmident.report.charts.ranges import time_link
 from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.numbers import percent, plain
 from fmident.report.sections.html import fragment
@@ -45,7 +46,7 @@ def _plot(fit: OutputFit) -> _Plot:
         experiment=fit.experiment,
         name=fit.name,
         # The time axes of one experiment move together, whatever the output.
-        chart=fit_chart(fit, link=f"time of {fit.experiment}").html(),
+        chart=fit_chart(fit, link=time_link(fit.experiment)).html(),
         rms_initial=plain(fit.rms_initial, 4) + unit,
         rms=plain(fit.rms, 4) + unit,
         relative_error=percent(fit.relative_error),

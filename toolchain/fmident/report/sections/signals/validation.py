@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fmident.report.charts.ranges import time_link
 from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import VALIDATION_HEADER, residual_facts, validation_rows
@@ -26,8 +27,7 @@ def validation_section(result: EstimationResult) -> str:
         facts=residual_facts(result),
         failures=result.validation.failures,
         plots=[
-            (f.experiment, f.name, fit_chart(f, link=f"time of {f.experiment}").html())
-            for f in drawn
+            (f.experiment, f.name, fit_chart(f, link=time_link(f.experiment)).html()) for f in drawn
         ],
         left_out=len(result.validation.fits) - len(drawn),
     )

@@ -1,0 +1,70 @@
+"""Which samples determine which parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
+from fmident.report.numbers import percent
+from fmident.report.sections.html import fragment
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
+
+_MOST_OUTPUTS = 24
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str
+    color: str
+
+
+def sensitivities_section(result: EstimationResult) -> str:
+    """Return what each output says about each parameter, and its sensitivities over time.
+
+    A sentence where there are none; empty where the run ended before any fit.
+    """
+    every = result.sensitivities
+    if not every:
+        return "" if not result.fits else fragment("no-sensitivities", reason=_reason(result))
+    columns = [_title(s.name, s.experiment, s.stage) for s in every]
+    names = list(dict.fromkeys(name for s in every for name in s.parameters))
+    rows = [
+        (name, [_cell(_share(s.parameters, s.shares.tolist(), name)) for s in every])
+        for name in names
+    ]
+    charts = [(s, sensitivity_chart(s)) for s in every[:_MOST_OUTPUTS]]
+    plots = [
+        (s.name, ", ".join(filter(None, (s.experiment, s.stage))), chart.html())
+        for s, chart in charts
+        if chart is not None
+    ]
+    return fragment(
+        "sensitivities",
+        columns=columns,
+        rows=rows,
+        plots=plots,
+        left_out=max(0, len(every) - _MOST_OUTPUTS),
+    )
+
+
+def _reason(result: EstimationResult) -> str:
+    if result.identifiability is None:
+        return "the run computed no derivatives of the samples at its end"
+    return "the result does not hold them"
+
+
+def _title(name: str, experiment: str, stage: str) -> tuple[str, str]:
+    return name, ", ".join(filter(None, (experiment, stage)))
+
+
+def _share(parameters: tuple[str, ...], shares: list[float], name: str) -> float | None:
+    return shares[parameters.index(name)] if name in parameters else None
+
+
+def _cell(share: float | None) -> _Cell | None:
+    if share is None:
+        return None
+    return _Cell(percent(share), f"rgba(11,92,173,{0.55 * min(share, 1.0):.2f})")
