@@ -83,7 +83,7 @@ def test_the_policy_names_each_script_that_runs_by_its_hash(make_result: MakeRes
 
 def test_a_page_without_charts_runs_nothing(make_result: MakeResult) -> None:
     zero = tuple(replace(e, value=0.0) for e in make_result().estimates)
-    html = page(make_result(fits=(), history=(), estimates=zero))
+    html = page(make_result(fits=(), history=(), estimates=zero, identifiability=None))
     assert "<script" not in html
     assert "script-src" not in html
 

@@ -162,7 +162,7 @@ class OutputSensitivity:
         Standard error that each parameter would have if all others were known, shape (n,);
         infinite where it is invisible, NaN where the size of the noise is not known.
     shares
-        Part of what all samples say about each parameter: the sum of these squares over all samples of
+        Part of the information about each parameter: the sum of these squares over all samples of
         this output, shape (n,).
     stage
         In which these parameters were found; empty without stages.

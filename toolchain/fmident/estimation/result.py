@@ -349,7 +349,8 @@ class EstimationResult(Drawable):
     inputs
         Of all experiments.
     sensitivities
-        Which samples determine which parameter, one per output and experiment; empty without standard errors.
+        Which samples determine which parameter, one per output and experiment; empty without
+        standard errors.
     """
 
     status: Status

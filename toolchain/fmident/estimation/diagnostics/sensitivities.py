@@ -1,4 +1,4 @@
-"""Which samples determine which parameter: how each output answers to the parameters, sample by sample."""
+"""Which samples determine which parameter: derivatives of each output, sample by sample."""
 
 from __future__ import annotations
 
