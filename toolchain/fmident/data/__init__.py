@@ -1,6 +1,6 @@
 """Measured data: from files to :class:`Experiment`."""
 
-from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.data.experiment import Exclusion, Experiment, Measurement, NumberOrParameter
 from fmident.data.filters import (
     Decimation,
     apply_decimation,
@@ -13,6 +13,7 @@ from fmident.data.time import merge, time_axis, time_column
 
 __all__ = [
     "Decimation",
+    "Exclusion",
     "Experiment",
     "Layout",
     "Measurement",

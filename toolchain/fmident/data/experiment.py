@@ -14,10 +14,32 @@ from fmident.arrays import F64
 from fmident.data.filters import Decimation, kept_samples, low_pass_for
 from fmident.errors import Diagnostic
 
-__all__ = ["Decimation", "Experiment", "Measurement", "NumberOrParameter"]
+__all__ = ["Decimation", "Exclusion", "Experiment", "Measurement", "NumberOrParameter"]
 
 NumberOrParameter: TypeAlias = float | str
 """A fixed number, or the name of a parameter of the problem that takes its place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusion:
+    """Samples of an output that do not count, for one reason.
+
+    Parameters
+    ----------
+    reason
+        Condition or filter, in words.
+    samples
+        Indices into the instants of the experiment, increasing, shape (k,).
+    values
+        As measured, in the unit of the output, shape (k,).
+    replaced
+        Whether a filter has put other values in their place, which do count.
+    """
+
+    reason: str
+    samples: npt.NDArray[np.intp]
+    values: F64
+    replaced: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +76,8 @@ class Measurement:
     unit_given
         Whether the data or the problem say in which unit the column is; without, it is taken
         in the FMU's.
+    exclusions
+        Samples that were measured, but are missing in `values` or replaced there.
     """
 
     name: str
@@ -69,6 +93,7 @@ class Measurement:
     decimation: Decimation | None = None
     unit: str | None = None
     unit_given: bool = True
+    exclusions: tuple[Exclusion, ...] = ()
 
     @property
     def references(self) -> tuple[str, ...]:

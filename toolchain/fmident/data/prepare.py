@@ -1,4 +1,4 @@
-"""Motion from measured positions: zero-phase low-pass, then differentiation.
+"""What is made of columns before they are used: outliers, zero-phase low-pass, derivatives.
 
 What a measured position lacks for inverse dynamics are speed and acceleration. Noise grows
 with each differentiation, so that the position is filtered first, without shifting it in
@@ -15,6 +15,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
+from fmident.data.hampel import Hampel, Outliers, find_outliers
 from fmident.data.table import Table
 from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean
 
@@ -176,12 +177,15 @@ class Preparation:
         be taken of an earlier one.
     padding
         As in :class:`LowPass`, for a filter given by its edges.
+    hampel
+        Removes outliers before anything else is done; ``None`` if there is no such filter.
     """
 
     columns: tuple[str, ...] = ()
     low_pass: LowPass | Edges | Automatic | None = None
     derivatives: Mapping[str, str] = field(default_factory=dict)
     padding: int | None = None
+    hampel: Hampel | None = None
 
 
 def prepare(
@@ -204,9 +208,15 @@ def prepare(
         Columns that are not there, are there already or have gaps; samples at uneven steps; a
         filter that the sampling does not allow.
     """
+    place = Location(str(table.path))
+    flat: list[Diagnostic] = []
+    if preparation.hampel is not None:
+        table = _without_outliers(table, times, preparation)
+        flat = [_note_on_flat(n, o, place) for n, o in table.outliers.items() if o.flat]
+    if preparation.low_pass is None and not preparation.derivatives:
+        return table, tuple(flat)
     step = check_equidistant(times, "filtering or differentiating")
     columns, units = dict(table.columns), dict(table.units)
-    place = Location(str(table.path))
     design = preparation.low_pass
     if isinstance(design, Edges):
         design = design.low_pass(step, preparation.padding)
@@ -239,7 +249,45 @@ def prepare(
         units[new] = None if units[source] is None else f"{units[source]}/s"
     notes = tuple(Diagnostic("note", text, place) for text in texts)
     warnings = _warnings(preparation, design, step, place)
-    return replace(table, columns=columns, units=units), (*notes, *warnings)
+    return replace(table, columns=columns, units=units), (*flat, *notes, *warnings)
+
+
+def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Table:
+    """Return the table with outliers replaced or missing."""
+    hampel = preparation.hampel
+    assert hampel is not None
+    unbroken = {*preparation.columns, *preparation.derivatives.values()}
+    columns = dict(table.columns)
+    found: dict[str, Outliers] = {}
+    for name in hampel.columns:
+        values = table.column(name)
+        outliers = find_outliers(values, times, hampel)
+        if not outliers.rows.size:
+            continue
+        if name in unbroken and not hampel.replace:
+            raise DataError(
+                f"column '{name}' has {outliers.rows.size} outlier"
+                f"{'' if outliers.rows.size == 1 else 's'}, which the Hampel filter excludes, but"
+                " a low-pass or a derivative takes a signal without gaps",
+                location=table.where(int(outliers.rows[0])),
+                hint="write replace = true in 'hampel', which puts the median in their place",
+            )
+        values = values.copy()
+        values[outliers.rows] = outliers.medians if hampel.replace else np.nan
+        columns[name], found[name] = values, outliers
+    return replace(table, columns=columns, outliers=found)
+
+
+def _note_on_flat(name: str, outliers: Outliers, place: Location) -> Diagnostic:
+    return Diagnostic(
+        "note",
+        f"'{name}': {outliers.flat} of {outliers.rows.size} outliers lie where more than half of"
+        " the window is one value, so that any other value counts as an outlier",
+        place,
+        hint="make the window of the Hampel filter longer if these are good samples of a quantised"
+        " signal",
+        rule="outliers-in-flat-windows",
+    )
 
 
 def _warnings(

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.data.hampel import Outliers
 from fmident.data.in_memory import InMemory, shown_name
 from fmident.data.reading.csv_text import read_csv_text, read_numbers
 from fmident.data.reading.layout import Form, Layout
@@ -60,6 +61,8 @@ class Table:
         How a CSV file is written; ``None`` for other formats.
     notes
         One note of what was found out about the file, where that is more than usual.
+    outliers
+        Column to the samples that a filter has removed from it or replaced.
     """
 
     path: Path
@@ -70,6 +73,7 @@ class Table:
     origins: Mapping[str, Origin] = field(default_factory=dict)
     form: Form | None = None
     notes: tuple[Diagnostic, ...] = ()
+    outliers: Mapping[str, Outliers] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> pd.DataFrame:

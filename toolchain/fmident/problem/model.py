@@ -238,6 +238,7 @@ class Problem:
         outputs: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
         time: str | None = None,
+        prepare: Mapping[str, Any] | None = None,
         experiments: Mapping[str, Mapping[str, Any]] | None = None,
         model: Mapping[str, Any] | None = None,
         constraints: Mapping[str, str] | None = None,
@@ -270,6 +271,8 @@ class Problem:
             experiments. The ``data`` of an output may be a frame, too.
         time
             Name of the time column, where it is not ``time`` or ``t``.
+        prepare
+            What is made of the data of all experiments: ``hampel``, ``exclude``, filters.
         experiments
             Further keys of single experiments, by name: ``window``, ``start_values``, or inputs and
             outputs of their own. The only experiment is called ``"data"`` unless `data` names it.
@@ -292,7 +295,7 @@ class Problem:
         fmident.errors.FmidentError
             Anything that is wrong in the arguments, the data or the FMU.
         """
-        shared = {"time": time, "inputs": inputs, "outputs": outputs}
+        shared = {"time": time, "prepare": prepare, "inputs": inputs, "outputs": outputs}
         tables = {
             "parameters": parameters,
             "constraints": constraints,

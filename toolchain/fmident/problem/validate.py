@@ -62,6 +62,7 @@ def validate_problem(
         check_experiment(
             experiment, description, lambda *keys, i=position: where("experiments", i, *keys)
         )
+    _refuse_too_few(problem, where)
     chosen = description.with_interface(problem.evaluation.interface)
     if problem.evaluation.interpolation == "linear" and not chosen.can_interpolate_inputs:
         raise ProblemError(
@@ -69,6 +70,20 @@ def validate_problem(
             location=where("evaluation", "interpolation"),
             hint='use interpolation = "auto", "hold" or "mean"',
             code=Code.NOT_SUPPORTED,
+        )
+
+
+def _refuse_too_few(problem: Problem, where: Where) -> None:
+    """Refuse exclusions that leave fewer samples than there are parameters to search."""
+    measurements = [m for e in problem.experiments for m in e.measurements]
+    left = sum(m.rows.size for m in measurements)
+    out = sum(e.samples.size for m in measurements for e in m.exclusions if not e.replaced)
+    if out and left < len(problem.free):
+        raise ProblemError(
+            f"{out} samples are excluded; the {left} that {'is' if left == 1 else 'are'} left"
+            f" cannot determine {len(problem.free)} parameters",
+            location=where("experiments"),
+            hint="narrow the condition, or raise the threshold of the Hampel filter",
         )
 
 

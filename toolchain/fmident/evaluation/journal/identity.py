@@ -106,7 +106,7 @@ def _plain(value: Any) -> Any:
         return {
             f.name: _plain(getattr(value, f.name))
             for f in dataclasses.fields(value)
-            if f.name not in ("source", "notes")
+            if f.name not in ("source", "notes", "exclusions")  # values say what counts
         }
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -14,6 +14,7 @@ from fmident.data import Experiment, Reader
 from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.balance import balanced
+from fmident.problem.reading.exclusions import excluded, note_on_exclusions
 from fmident.problem.reading.outputs import (
     OutputDraft,
     measurements_of,
@@ -143,13 +144,14 @@ def _experiment(
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
     refuse_partial_sigma(outputs, drafts)
     times = grid.times
-    inputs, as_is = _inputs(section, description, main, times, held)
+    inputs, units, as_is = _inputs(section, description, main, times, held)
     as_is += [d.note for d in drafts if d.note is not None]
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
-    measurements = measurements_of(drafts, grid)
+    measurements = excluded(section, measurements_of(drafts, grid), inputs, units, grid)
     section.finish()
     assumed = _assumed_units(section, description, main, drafts)
-    notes = (*main.notes, *grid.notes, *_notes_on_units(section, main, assumed), *as_is)
+    left_out = note_on_exclusions(section, name, measurements)
+    notes = (*main.notes, *grid.notes, *_notes_on_units(section, main, assumed), *as_is, *left_out)
     return Experiment(
         name,
         times,
@@ -204,11 +206,12 @@ def _notes_on_units(
 
 def _inputs(
     section: Section, description: ModelDescription, main: Sampled, times: F64, held: bool
-) -> tuple[dict[str, F64], list[Diagnostic]]:
-    """Return the inputs by name, and notes on those that stay in a unit that is not SI."""
+) -> tuple[dict[str, F64], dict[str, str | None], list[Diagnostic]]:
+    """Return inputs and units by name, and notes on those that stay in a unit that is not SI."""
     fill = section.choice("fill_inputs", ("linear",), None)
     table = section.table("inputs", {})
     inputs: dict[str, F64] = {}
+    units: dict[str, str | None] = {}
     notes: list[Diagnostic | None] = []
     for name, column in table.items():
         unit, inner = None, None
@@ -242,7 +245,8 @@ def _inputs(
         line = f'{quoted(name)} = {{ column = "{column}", ... }}'
         notes.append(note_as_is(what, unit, variable, place, line))
         inputs[name] = _without_gaps(values, column, main, times, fill, held)
-    return inputs, [n for n in notes if n is not None]
+        units[name] = unit if variable.unit is None else variable.unit
+    return inputs, units, [n for n in notes if n is not None]
 
 
 def _without_gaps(
@@ -259,7 +263,10 @@ def _without_gaps(
             f"input column '{column}' has a gap{main.table.in_row(row)}",
             location=main.table.where(row),
             hint='inputs need a value at every instant; fill_inputs = "linear" in [[experiments]]'
-            " interpolates",
+            " interpolates"
+            + (
+                "; replace = true in 'hampel' puts medians" if column in main.table.outliers else ""
+            ),
         )
     if good.all() and times.size == main.times.size:
         return np.ascontiguousarray(values)

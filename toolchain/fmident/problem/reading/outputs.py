@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data import Decimation, Measurement, NumberOrParameter
+from fmident.data import Decimation, Exclusion, Measurement, NumberOrParameter
+from fmident.data.hampel import Outliers
 from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import why_not_compared
@@ -39,6 +40,8 @@ class OutputDraft:
     offset: NumberOrParameter
     delay: NumberOrParameter
     decimation: Decimation | None
+    outliers: F64
+    filter: Outliers | None
 
 
 def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
@@ -83,9 +86,20 @@ def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurem
                 decimation=d.decimation,
                 unit=d.unit,
                 unit_given=d.unit_given,
+                exclusions=_exclusions(d, grid),
             )
         )
     return tuple(measurements)
+
+
+def _exclusions(draft: OutputDraft, grid: Grid) -> tuple[Exclusion, ...]:
+    """Return the samples that a filter took for outliers."""
+    outliers = grid.on_grid(draft.file, draft.outliers)
+    samples = np.flatnonzero(np.isfinite(outliers))
+    if draft.filter is None or not samples.size:
+        return ()
+    reason, replaced = draft.filter.reason, draft.filter.replaced
+    return (Exclusion(reason, samples, outliers[samples], replaced),)
 
 
 def read_output(
@@ -143,15 +157,20 @@ def read_output(
         wanted = unit  # the gain turns the FMU's unit into the column's
     what = f"column '{column}'"
     values = to_unit(sampled.values(column), unit, wanted, what, place)
+    outliers = to_unit(sampled.outliers(column), unit, wanted, what, place)
     note = None
     if not section.has("gain"):  # a gain says how the two units go together
         line = f'{quoted(key)} = {{ column = "{column}", ... }}'
         note = note_as_is(what, unit, variable, place, line)
     if not np.isfinite(values).any():
+        left_out = bool(np.isfinite(outliers).any())
         raise section.error(
             f"column '{column}' of '{sampled.table.path}' has no values"
+            + (" but outliers" if left_out else "")
             + (" in this window" if sampled.rows.size < sampled.table.rows else ""),
-            hint="leave the output out, or choose the column that was measured",
+            hint="raise 'threshold' of the Hampel filter, or make its window longer"
+            if left_out
+            else "leave the output out, or choose the column that was measured",
         )
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
@@ -176,7 +195,10 @@ def read_output(
         offset=_number_or_parameter(section, "offset", 0.0),
         delay=_number_or_parameter(section, "delay", 0.0),
         decimation=_decimation(section, values, grid, path),
+        outliers=outliers,
+        filter=sampled.table.outliers.get(column),
     )
+    section.has("exclude")  # read when all signals are known
     if draft.sigma is not None and section.has("weight"):
         raise section.error(
             "'sigma' and 'weight' together: a weight would change the standard errors, but says"
@@ -245,7 +267,9 @@ def _decimation(section: Section, values: F64, grid: Grid, path: Path | None) ->
     inner.finish()
     if not np.isfinite(values).all() or path is not None:
         raise section.error(
-            "an output with gaps, or from a file of its own, cannot be decimated", "decimate"
+            "an output with gaps, or from a file of its own, cannot be decimated",
+            "decimate",
+            hint="write replace = true in 'hampel'" if grid.main.table.outliers else None,
         )
     steps = np.diff(grid.times)
     if np.ptp(steps) > 0.01 * steps.mean():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fmident.arrays import F64
 from fmident.data import Table
+from fmident.data.hampel import Hampel
 from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
 from fmident.errors import DataError, Diagnostic
 from fmident.toml_file import Section
@@ -44,7 +45,8 @@ def read_preparation(section: Section) -> Preparation:
         ``[experiments.prepare]``: ``columns`` with either ``cutoff`` (a number or ``"auto"``,
         and ``order``) or
         ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
-        ``derivatives``.
+        ``derivatives``; ``hampel`` (columns, or a table with ``columns``, ``window`` or
+        ``samples``, ``threshold``, ``replace``); ``exclude``.
 
     Raises
     ------
@@ -88,12 +90,42 @@ def read_preparation(section: Section) -> Preparation:
             else f"{section.title} has 'columns' to filter but no filter",
             hint="give 'columns' and 'cutoff' (Hz), or 'columns', 'passband' and 'stopband'",
         )
-    if not columns and not pairs:
+    hampel = _hampel(section)
+    # Which samples it excludes is found out when all signals are known.
+    if not columns and not pairs and hampel is None and not section.has("exclude"):
         raise section.error(
-            f"{section.title} does nothing", hint="give 'columns' and 'cutoff', or 'derivatives'"
+            f"{section.title} does nothing",
+            hint="give 'columns' and 'cutoff', 'derivatives', 'hampel' or 'exclude'",
         )
     section.finish()
-    return Preparation(columns, design, pairs, padding)
+    return Preparation(columns, design, pairs, padding, hampel)
+
+
+def _hampel(section: Section) -> Hampel | None:
+    """Read ``hampel``: names of columns, or a table with them."""
+    if not section.has("hampel"):
+        return None
+    given = section.raw("hampel")
+    if isinstance(given, list):
+        names = section.words("hampel")
+        return Hampel(names or ())
+    inner = section.table("hampel")
+    inner.raw("columns")
+    if inner.has("window") and inner.has("samples"):
+        raise inner.error(
+            f"{inner.title} has both 'window' (s) and 'samples'", "samples", hint="give one of them"
+        )
+    samples = _whole(inner, "samples", Hampel.samples)
+    replace = inner.flag("replace", Hampel.replace)
+    found = Hampel(
+        inner.words("columns") or (),
+        inner.number("window", None),
+        Hampel.samples if samples is None else samples,
+        inner.number("threshold", Hampel.threshold),
+        replace,
+    )
+    inner.finish()
+    return found
 
 
 def _whole(section: Section, key: str, default: int | None) -> int | None:

@@ -47,6 +47,14 @@ class Sampled:
         """Return a column at the rows in use, shape (n,)."""
         return self.table.column(column)[self.rows]
 
+    def outliers(self, column: str) -> F64:
+        """Return what a filter took for outliers in the rows in use, shape (n,); else NaN."""
+        found = np.full(self.table.rows, np.nan)
+        if column in self.table.outliers:
+            outliers = self.table.outliers[column]
+            found[outliers.rows] = outliers.values
+        return found[self.rows]
+
 
 def read_sampled(section: Section, path: Path, reader: Reader | None, time: str | None) -> Sampled:
     """Read a data file and cut it to what ``window`` and ``every`` of the experiment ask for.
@@ -120,6 +128,11 @@ class Grid:
         self._layouts: dict[Path, Layout] = {}
         # Each file's instants as they are in `times`, to the bit.
         self._stamps: dict[Path | None, F64] = {None: main.times}
+
+    @property
+    def main(self) -> Sampled:
+        """The experiment's data file."""
+        return self._files[None]
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from fmident.errors import Code, ProblemError, did_you_mean, shown
@@ -82,7 +82,7 @@ def read_expression(text: str) -> Node:
     ExpressionError
         It cannot be read, or is a relation between two expressions.
     """
-    reader = _Reader(text, tokens(text))
+    reader = TreeReader(text, tokens(text))
     found = reader.sum(0)
     here = reader.here
     if here is not None and here.text in RELATIONS:
@@ -125,7 +125,7 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
     ExpressionError
         It cannot be read, or has no relation.
     """
-    reader = _Reader(text, tokens(text))
+    reader = TreeReader(text, tokens(text))
     sides, relations = [reader.sum(0)], []
     while reader.here is not None:
         relations.append(reader.relation())
@@ -147,8 +147,15 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
     return tuple(sides), tuple(relations)
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str, words: Container[str] = ()) -> list[Token]:
     """Return the tokens of an expression.
+
+    Parameters
+    ----------
+    text
+        The expression.
+    words
+        That are no units, even behind a number.
 
     Raises
     ------
@@ -163,7 +170,7 @@ def tokens(text: str) -> list[Token]:
         if text[position].isspace():
             position += 1
             continue
-        token, position = _token(text, position)
+        token, position = _token(text, position, words)
         found.append(token)
     if len(found) > _MOST_TOKENS:
         raise ExpressionError(
@@ -175,9 +182,11 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def _token(text: str, position: int) -> tuple[Token, int]:
+def _token(text: str, position: int, words: Container[str]) -> tuple[Token, int]:
     if number := _NUMBER.match(text, position):
         unit, bare, end = _unit_after(text, number.end())
+        if bare and unit in words:
+            unit, bare, end = None, False, number.end()
         if not math.isfinite(float(number[0])):
             raise ExpressionError(f"the number {number[0]} is beyond all numbers", text, position)
         value = Number(float(number[0]), unit, bare, position)
@@ -226,7 +235,7 @@ def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
     return text[position:end], True, end
 
 
-class _Reader:
+class TreeReader:
     """Recursive descent over the tokens of one expression."""
 
     def __init__(self, text: str, found: Sequence[Token]) -> None:
@@ -234,23 +243,32 @@ class _Reader:
 
     @property
     def here(self) -> Token | None:
+        """The next token; ``None`` at the end."""
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
+    @property
+    def rest(self) -> Sequence[Token]:
+        """Tokens that are still to be read."""
+        return self._tokens[self._next :]
+
     def error(self, what: str, hint: str | None = None) -> ExpressionError:
+        """Return an error at the next token."""
         here = self.here
         position = len(self._text) if here is None else here.position
         return ExpressionError(
             f"'{shown(self._text)}' cannot be read: {what}", self._text, position, hint=hint
         )
 
-    def take(self, *operators: str) -> Token | None:
+    def take(self, *words: str, kind: str = "operator") -> Token | None:
+        """Return the next token, and go on, where it is one of these."""
         here = self.here
-        if here is not None and here.kind == "operator" and here.text in operators:
+        if here is not None and here.kind == kind and here.text in words:
             self._next += 1
             return here
         return None
 
     def end(self) -> None:
+        """Refuse what is left over."""
         here = self.here
         if here is None:
             return
@@ -264,6 +282,7 @@ class _Reader:
         raise self.error(f"unexpected '{shown(here.text)}'", hint)
 
     def relation(self) -> str:
+        """Return what stands between two sides of a constraint."""
         here = self.here
         if here is not None and here.text in RELATIONS:
             self._next += 1
@@ -278,23 +297,29 @@ class _Reader:
         self.end()
         raise AssertionError("unreachable")
 
-    def sum(self, depth: int) -> Node:
+    def refuse_depth(self, depth: int) -> None:
+        """Refuse what is nested more deeply than anybody writes."""
         if depth > _DEEPEST:
             raise self.error("it is nested too deeply")
+
+    def sum(self, depth: int) -> Node:
+        """Return terms that are added."""
+        self.refuse_depth(depth)
         found = self.product(depth)
         while token := self.take("+", "-"):
             found = Binary(token.text, found, self.product(depth), token.position)
         return found
 
     def product(self, depth: int) -> Node:
+        """Return factors that are multiplied."""
         found = self.signed(depth)
         while token := self.take("*", "/"):
             found = Binary(token.text, found, self.signed(depth), token.position)
         return found
 
     def signed(self, depth: int) -> Node:
-        if depth > _DEEPEST:
-            raise self.error("it is nested too deeply")
+        """Return a power with its sign."""
+        self.refuse_depth(depth)
         if token := self.take("-"):
             return Negative(self.signed(depth + 1), token.position)
         if self.take("+"):
@@ -302,6 +327,7 @@ class _Reader:
         return self.power(depth)
 
     def power(self, depth: int) -> Node:
+        """Return an atom, or a power of it."""
         bare = self.here is not None and self.here.number is not None
         base = self.atom(depth)
         here = self.here
@@ -317,6 +343,7 @@ class _Reader:
         return Binary("^", base, self.signed(depth + 1), token.position)
 
     def atom(self, depth: int) -> Node:
+        """Return a number, a name, a call, or what is in parentheses."""
         here = self.here
         if here is None:
             raise self.error("something is missing at its end")
@@ -330,7 +357,7 @@ class _Reader:
             return Name(here.text, here.position)
         if self.take("("):
             inner = self.sum(depth + 1)
-            self._closed()
+            self.closed()
             return inner
         raise self.error(f"unexpected '{here.text}'")
 
@@ -347,9 +374,10 @@ class _Reader:
         inner = self.sum(depth + 1)
         if self.here is not None and self.here.text == ",":
             raise self.error(f"'{name.text}' takes one argument")
-        self._closed()
+        self.closed()
         return Call(name.text, inner, name.position)
 
-    def _closed(self) -> None:
+    def closed(self) -> None:
+        """Go past a closing parenthesis."""
         if not self.take(")"):
             raise self.error("a ')' is missing")

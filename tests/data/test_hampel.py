@@ -1,0 +1,112 @@
+"""Hampel's identifier of outliers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fmident.data.hampel import Hampel, find_outliers
+from fmident.errors import DataError
+
+TIMES = np.arange(200) * 0.01
+NOISE = np.random.default_rng(3).normal(scale=0.01, size=TIMES.size)
+WAVE = np.sin(2.0 * np.pi * TIMES) + NOISE
+
+
+def by_definition(values: np.ndarray, half: int, threshold: float) -> list[int]:
+    """One sample after the other, as the filter is defined."""
+    found = []
+    for k, value in enumerate(values):
+        window = values[max(0, k - half) : k + half + 1]
+        window = window[np.isfinite(window)]
+        if not np.isfinite(value) or window.size < 3:
+            continue
+        median = np.median(window)
+        spread = 1.4826 * np.median(np.abs(window - median))
+        if abs(value - median) > threshold * spread:
+            found.append(k)
+    return found
+
+
+@pytest.mark.parametrize(("samples", "threshold"), [(3, 3.0), (7, 3.0), (7, 2.0), (21, 4.0)])
+@pytest.mark.parametrize("gaps", [(), (0, 5, 6, 7, 8, 9, 10, 199)])
+def test_it_finds_what_its_definition_says(
+    samples: int, threshold: float, gaps: tuple[int, ...]
+) -> None:
+    values = WAVE.copy()
+    values[[20, 21, 90, 198]] += [5.0, -4.0, 1.0, 9.0]
+    values[list(gaps)] = np.nan
+    found = find_outliers(values, TIMES, Hampel(("x",), samples=samples, threshold=threshold))
+    assert found.rows.tolist() == by_definition(values, samples // 2, threshold)
+    assert np.array_equal(found.values, values[found.rows])
+
+
+def test_the_median_is_that_of_the_good_neighbours() -> None:
+    values = TIMES.copy()
+    values[100] = 50.0
+    found = find_outliers(values, TIMES, Hampel(("x",)))
+    assert found.rows.tolist() == [100]
+    # The window holds 0.97 ... 1.03 but for 1.00, and 50: the fourth of seven is 1.01.
+    assert found.medians == pytest.approx([1.01])
+
+
+def test_a_window_in_seconds_is_one_in_samples_where_these_are_equidistant() -> None:
+    values = WAVE.copy()
+    values[[50, 120]] += 3.0
+    in_samples = find_outliers(values, TIMES, Hampel(("x",), samples=9))
+    in_seconds = find_outliers(values, TIMES, Hampel(("x",), window=0.08))
+    assert in_seconds.rows.tolist() == in_samples.rows.tolist()
+    assert np.array_equal(in_seconds.medians, in_samples.medians)
+
+
+def test_a_window_in_seconds_takes_uneven_steps_as_they_are() -> None:
+    times = np.concatenate([np.arange(50) * 0.01, 10.0 + np.arange(50) * 0.1])
+    values = np.sin(times)
+    values[[25, 75]] = 40.0
+    found = find_outliers(values, times, Hampel(("x",), window=0.5, threshold=5.0))
+    assert found.rows.tolist() == [25, 75]
+
+
+def test_long_records_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = find_outliers(WAVE, TIMES, Hampel(("x",), threshold=1.5))
+    assert whole.rows.size > 3
+    monkeypatch.setattr("fmident.data.hampel._AT_ONCE", 50)
+    parts = find_outliers(WAVE, TIMES, Hampel(("x",), threshold=1.5))
+    assert np.array_equal(parts.rows, whole.rows)
+    assert np.array_equal(parts.medians, whole.medians)
+
+
+def test_flat_windows_are_counted() -> None:
+    values = np.zeros(40)
+    values[[10, 30]] = 0.1
+    found = find_outliers(values, TIMES[:40], Hampel(("x",)))
+    assert (found.rows.tolist(), found.flat) == ([10, 30], 2)
+
+
+def test_the_share_of_good_samples_taken_for_outliers_is_that_of_the_normal_law() -> None:
+    noise = np.random.default_rng(0).normal(size=200_000)
+    times = np.arange(noise.size) * 1e-3
+    found = find_outliers(noise, times, Hampel(("x",), samples=401, threshold=3.0))
+    # 0.27 % beyond three standard deviations; the estimate of these from 401 samples adds to it.
+    assert 0.0026 < found.rows.size / noise.size < 0.0032
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"columns": ()}, "names of columns"),
+        ({"window": 0.0}, "positive"),
+        ({"window": float("inf")}, "positive"),
+        ({"samples": 4}, "odd"),
+        ({"samples": 1}, "odd"),
+        ({"threshold": -1.0}, "at least 0"),
+    ],
+)
+def test_values_out_of_range_are_refused(keys: dict[str, object], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        Hampel(**{"columns": ("x",), **keys})
+
+
+def test_a_window_without_neighbours_is_refused() -> None:
+    with pytest.raises(DataError, match=r"fewer than 3 samples, which come every 0\.01 s"):
+        find_outliers(WAVE, TIMES, Hampel(("x",), window=0.011))

@@ -1,0 +1,187 @@
+"""Outliers by Hampel's identifier: samples far from the median of their neighbours.
+
+Pearson, Neuvo, Astola and Gabbouj, Generalized Hampel Filters, EURASIP Journal on Advances in
+Signal Processing, 2016. Windows are cut off at both ends of the record.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.errors import DataError
+
+_TO_SIGMA = 1.4826
+"""Standard deviation of normal samples over the median of their absolute deviations."""
+
+_LEAST = 3
+_AT_ONCE = 4_000_000
+"""Samples in windows that are sorted at once, which bounds the memory."""
+
+_SLACK = 1e-6
+"""Part of a window by which a time stamp may miss its end and still be in it."""
+
+
+@dataclass(frozen=True)
+class Hampel:
+    """Which samples of which columns are outliers, and what becomes of them.
+
+    Parameters
+    ----------
+    columns
+        Names.
+    window
+        Width of the window about each sample, s; ``None``: it is given in samples.
+    samples
+        Width in samples, the one in the middle included; odd.
+    threshold
+        Distance from the median of the window beyond which a sample is an outlier, in standard
+        deviations estimated as 1.4826 times the median absolute deviation.
+    replace
+        Whether the median takes the place of an outlier; else it is a missing sample.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        A value out of its range.
+    """
+
+    columns: tuple[str, ...]
+    window: float | None = None
+    samples: int = 7
+    threshold: float = 3.0
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        for name, good, wanted in (
+            ("columns", bool(self.columns), "names of columns"),
+            (
+                "window",
+                self.window is None or (self.window > 0.0 and math.isfinite(self.window)),
+                "positive, in s",
+            ),
+            (
+                "samples",
+                self.samples >= _LEAST and self.samples % 2 == 1,
+                f"an odd number of at least {_LEAST}, the sample in the middle included",
+            ),
+            (
+                "threshold",
+                self.threshold >= 0.0 and math.isfinite(self.threshold),
+                "at least 0",
+            ),
+        ):
+            if not good:
+                raise DataError(
+                    f"Hampel filter: '{name}' must be {wanted}, not {getattr(self, name)!r}"
+                )
+
+    def __str__(self) -> str:
+        """Return the filter in words."""
+        width = f"{self.samples} samples" if self.window is None else f"{self.window:g} s"
+        return f"Hampel filter, {width}, {self.threshold:g} sigma"
+
+
+@dataclass(frozen=True, eq=False)
+class Outliers:
+    """Samples of a column that a filter has found.
+
+    Parameters
+    ----------
+    reason
+        In words.
+    rows
+        Of the table, increasing, shape (k,).
+    values
+        As measured, shape (k,).
+    medians
+        Of their windows, shape (k,).
+    flat
+        How many are in windows of which more than half is one value, so that any other counts as
+        an outlier.
+    replaced
+        Whether the medians have taken their place.
+    """
+
+    reason: str
+    rows: npt.NDArray[np.intp]
+    values: F64
+    medians: F64
+    flat: int = 0
+    replaced: bool = False
+
+
+def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
+    """Return the outliers of a column.
+
+    Parameters
+    ----------
+    values
+        Shape (n,); NaN marks a missing sample, which is neither judged nor counted.
+    times
+        Shape (n,), s, increasing.
+    hampel
+        The filter.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        The window is too short to hold three samples.
+    """
+    low, high = _windows(times, hampel)
+    widest = int((high - low).max(initial=0))
+    if widest < _LEAST:
+        raise DataError(
+            f"a window of {hampel.window:g} s holds fewer than {_LEAST} samples, which come every"
+            f" {float(np.median(np.diff(times))):.4g} s",
+            hint="make 'window' longer, or give its width in 'samples'",
+        )
+    medians, spreads = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
+    rows = max(_AT_ONCE // widest, 1)
+    for begin in range(0, values.size, rows):
+        part = slice(begin, begin + rows)
+        places = low[part, None] + np.arange(widest)
+        inside = places < high[part, None]
+        window = np.where(inside, values[np.minimum(places, values.size - 1)], np.nan)
+        window[~np.isfinite(window)] = np.nan
+        medians[part] = _row_medians(window)
+        spreads[part] = _row_medians(np.abs(window - medians[part, None]))
+    distance = np.abs(values - medians)
+    with np.errstate(invalid="ignore"):
+        beyond = distance > hampel.threshold * _TO_SIGMA * spreads
+    found = np.flatnonzero(beyond)
+    return Outliers(
+        str(hampel),
+        found,
+        values[found],
+        medians[found],
+        int(np.count_nonzero(spreads[found] == 0.0)),
+        hampel.replace,
+    )
+
+
+def _windows(times: F64, hampel: Hampel) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first row of each sample's window, and the one after the last."""
+    if hampel.window is None:
+        rows, half = np.arange(times.size, dtype=np.intp), hampel.samples // 2
+        return np.maximum(rows - half, 0), np.minimum(rows + half + 1, times.size)
+    reach = 0.5 * hampel.window * (1.0 + _SLACK)
+    return (
+        np.searchsorted(times, times - reach, side="left"),
+        np.searchsorted(times, times + reach, side="right"),
+    )
+
+
+def _row_medians(rows: F64) -> F64:
+    """Return the median of the finite values of each row, shape (n,); NaN for fewer than three."""
+    ordered = np.sort(rows, axis=1)  # NaN comes last
+    count = np.count_nonzero(np.isfinite(rows), axis=1)
+    enough = count >= _LEAST
+    lower, upper = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, rows.shape[1] - 1)
+    each = np.arange(rows.shape[0])
+    found: F64 = np.where(enough, 0.5 * (ordered[each, lower] + ordered[each, upper]), np.nan)
+    return found
