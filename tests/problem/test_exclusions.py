@@ -161,6 +161,13 @@ def spike(measured: Case) -> Case:
 
 
 @pytest.mark.usefixtures("spike")
+def test_a_filter_and_a_condition_go_together(load: Callable[..., Problem]) -> None:
+    problem = load('hampel = ["position"]\nexclude = "time < 0.12"')
+    reasons = problem.experiments[0].measurements[0].exclusions
+    assert [e.samples.tolist() for e in reasons] == [[10], [0, 1, 2]]
+
+
+@pytest.mark.usefixtures("spike")
 @pytest.mark.parametrize(
     ("keys", "words", "remedy"),
     [

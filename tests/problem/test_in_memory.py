@@ -310,3 +310,31 @@ def test_a_document_says_what_was_given() -> None:
         "stages": [{"parameters": {"m": {"initial": 1.0}}}],
     }
     assert loads(document(content)) == content
+
+
+def test_what_is_excluded_is_written_back(case: Case, tmp_path: Path) -> None:
+    long = {name: np.tile(values, 5) for name, values in columns().items()}
+    long["t [s]"] = 0.1 * np.arange(20)
+    long["position [m]"] = 0.1 * np.arange(20.0) ** 2
+    long["position [m]"][11] = 500.0
+    problem = make(
+        case,
+        pd.DataFrame(long),
+        prepare={"hampel": {"columns": ["position"], "window": 0.6}, "exclude": ["time < 0.15"]},
+        outputs={"x": {"column": "position", "sigma": 0.01, "exclude": "F > 2.4"}},
+    )
+    (measurement,) = problem.experiments[0].measurements
+    found = [(e.reason, e.samples.tolist()) for e in measurement.exclusions]
+    assert found == [
+        ("Hampel filter, 0.6 s, 3 sigma", [11]),
+        ("time < 0.15", [0, 1]),
+        ("F > 2.4", [3, 7, 15, 19]),
+    ]
+    problem.to_toml(tmp_path / "study" / "problem.toml", data=True)
+    again = Case(tmp_path / "study").load()
+    assert identity_of(again) == identity_of(problem)
+    (same,) = again.experiments[0].measurements
+    assert [(e.reason, e.samples.tolist()) for e in same.exclusions] == found
+    with pytest.raises(FmidentError, match="no signal 'G'") as caught:
+        make(case, prepare={"exclude": "G > 1"})
+    assert str(caught.value.location) == "prepare.exclude"

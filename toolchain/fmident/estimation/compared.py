@@ -5,7 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from fmident.arrays import F64
+
+
+@dataclass(frozen=True)
+class ExcludedSamples:
+    """Samples of an output that were measured, but do not count.
+
+    Parameters
+    ----------
+    reason
+        Condition or filter, in words.
+    count
+        How many.
+    replaced
+        Whether medians have taken their place, which do count.
+    times, values
+        Shape (count,); empty where only their number is known.
+    """
+
+    reason: str
+    count: int
+    replaced: bool = False
+    times: F64 = field(default_factory=lambda: np.empty(0))
+    values: F64 = field(default_factory=lambda: np.empty(0))
+
+    def __str__(self) -> str:
+        """Return number and reason."""
+        how = "replaced by the median" if self.replaced else "excluded"
+        return f"{self.count} {how} ({self.reason})"
 
 
 @dataclass(frozen=True)
@@ -31,6 +61,8 @@ class OutputFit:
         a model that gives their mean. NaN where they are constant.
     vaf
         Variance accounted for: ``1 - var(measured - fitted) / var(measured)``; NaN likewise.
+    excluded
+        Samples that do not count, one item for each reason.
     """
 
     experiment: str
@@ -46,6 +78,7 @@ class OutputFit:
     relative_error: float
     nrmse: float = float("nan")
     vaf: float = float("nan")
+    excluded: tuple[ExcludedSamples, ...] = ()
 
 
 @dataclass(frozen=True)

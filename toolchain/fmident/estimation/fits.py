@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.result import OutputFit, ResidualCheck
+from fmident.estimation.result import ExcludedSamples, OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
 from fmident.problem.residuals import (
     compared_sigma,
@@ -267,6 +267,10 @@ def _fit(
     fitted: F64,
     residual_scale: float,
 ) -> OutputFit:
+    excluded = tuple(
+        ExcludedSamples(e.reason, e.samples.size, e.replaced, times[e.samples], e.values)
+        for e in measurement.exclusions
+    )
     times = compared_times(measurement, times)
     measured = compared_values(measurement)
     known = compared_sigma(measurement)
@@ -290,6 +294,7 @@ def _fit(
         relative_error=_root_sum(residual) / size if size > 0.0 else float("nan"),
         nrmse=_rms(residual) / float(np.sqrt(spread)),
         vaf=1.0 - float(np.var(residual[there])) / spread if varies else float("nan"),
+        excluded=excluded,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.compared import (
+    ExcludedSamples,
     InputSignal,
     OutputFit,
     OutputSensitivity,
@@ -33,6 +34,7 @@ __all__ = [
     "ConstraintCheck",
     "DerivativeCheck",
     "EstimationResult",
+    "ExcludedSamples",
     "Identifiability",
     "InputSignal",
     "OutputFit",

@@ -208,6 +208,10 @@ def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:
             "relative_error": fit.relative_error,
             "nrmse": fit.nrmse,
             "vaf": fit.vaf,
+            "excluded": [
+                {"reason": e.reason, "samples": e.count, "replaced": e.replaced}
+                for e in fit.excluded
+            ],
         }
     return list(found.values())
 

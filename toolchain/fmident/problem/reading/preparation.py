@@ -91,8 +91,8 @@ def read_preparation(section: Section) -> Preparation:
             hint="give 'columns' and 'cutoff' (Hz), or 'columns', 'passband' and 'stopband'",
         )
     hampel = _hampel(section)
-    # Which samples it excludes is found out when all signals are known.
-    if not columns and not pairs and hampel is None and not section.has("exclude"):
+    excludes = section.has("exclude")  # which samples is found out when all signals are known
+    if not columns and not pairs and hampel is None and not excludes:
         raise section.error(
             f"{section.title} does nothing",
             hint="give 'columns' and 'cutoff', 'derivatives', 'hampel' or 'exclude'",

@@ -155,7 +155,7 @@ def tokens(text: str, words: Container[str] = ()) -> list[Token]:
     text
         The expression.
     words
-        That are no units, even behind a number.
+        Not taken for units, even behind a number.
 
     Raises
     ------

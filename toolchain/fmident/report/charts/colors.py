@@ -10,6 +10,7 @@ SPREAD = "#cfe0f2"
 RESULT = "#d1242f"
 THRESHOLD = "#b93434"
 END = "#2b8a4b"
+EXCLUDED = "#b4458f"
 
 SERIES = (
     "#0b5cad", "#d98a3d", "#2b8a4b", "#b93434", "#7b5ea7", "#8c6d4f", "#c95fa0", "#4d8f9e",

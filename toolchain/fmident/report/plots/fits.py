@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from fmident.arrays import F64
 from fmident.report.charts.ranges import with_unit
 from fmident.report.charts.search.iterations import searches
-from fmident.report.charts.signals.fits import excerpt, focus
+from fmident.report.charts.signals.fits import excerpt, excluded_marks, focus
 from fmident.report.charts.signals.histogram import whitened
 from fmident.report.numbers import plain
 from fmident.report.plots import style
@@ -69,7 +69,7 @@ def fit_plot(fit: OutputFit, strips: int = 900, *, with_excerpt: bool = True) ->
         bottom.sharex(top)
         top.tick_params(labelbottom=False)
         draw_signals(top, fit, strips, _WIDE)
-        top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+        top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1)
         draw_residual(bottom, fit, strips)
         if part is not None:
             begin, end = float(fit.times[part][0]), float(fit.times[part][-1])
@@ -224,6 +224,17 @@ def draw_signals(axes: Axes, fit: OutputFit, strips: int = 900, wide: float = _W
     _line(axes, fit.times, fit.measured, strips, style.MEASURED, "measured", width=wide)
     _line(axes, fit.times, fit.initial, strips, style.INITIAL, "initial", width=0.9, dashed=True)
     _line(axes, fit.times, fit.fitted, strips, style.FITTED, "fitted", width=1.1)
+    gone = excluded_marks(fit)
+    if gone.times.size:
+        axes.plot(
+            gone.times,
+            gone.values,
+            "x",
+            color=style.EXCLUDED,
+            markersize=5.0,
+            label=gone.name,
+            zorder=4,
+        )
     axes.set_ylim(*focus(fit))
     axes.set_ylabel(with_unit(fit.name, fit.unit), parse_math=False)
     if fit.times.size > 1:

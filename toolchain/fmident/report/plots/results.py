@@ -48,7 +48,13 @@ def plot_fit(
         _title(axes, fit, fits)
         axes.set_xlabel("time (s)")
     if panels.size:
-        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1)
+    for axes, fit in list(zip(panels, fits, strict=True))[1:]:
+        if any(e.times.size for e in fit.excluded):  # what the first panel's legend may not name
+            marks = axes.get_lines()[-1:]
+            axes.legend(
+                handles=marks, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1
+            )
     return panels
 
 

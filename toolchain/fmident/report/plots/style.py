@@ -14,9 +14,19 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from fmident.report.charts.colors import FITTED, INITIAL, MEASURED, RESIDUAL
+from fmident.report.charts.colors import EXCLUDED, FITTED, INITIAL, MEASURED, RESIDUAL
 
-__all__ = ["FITTED", "INITIAL", "MEASURED", "RESIDUAL", "STYLE", "svg_of", "write", "written_as"]
+__all__ = [
+    "EXCLUDED",
+    "FITTED",
+    "INITIAL",
+    "MEASURED",
+    "RESIDUAL",
+    "STYLE",
+    "svg_of",
+    "write",
+    "written_as",
+]
 
 _FORM: ContextVar[str] = ContextVar("form of pictures", default="svg")
 

@@ -17,6 +17,7 @@ from fmident.estimation.result import (
     ConstraintCheck,
     DerivativeCheck,
     EstimationResult,
+    ExcludedSamples,
     Identifiability,
     InputSignal,
     OutputFit,
@@ -342,6 +343,13 @@ def _fit(experiment: str, name: str, stored: JsonTable) -> OutputFit:
         # Results of earlier versions have neither.
         nrmse=stored.number("nrmse") if "nrmse" in stored.keys() else math.nan,  # noqa: SIM118
         vaf=stored.number("vaf") if "vaf" in stored.keys() else math.nan,  # noqa: SIM118
+        excluded=tuple(stored.each("excluded", _excluded, [])),
+    )
+
+
+def _excluded(stored: JsonTable) -> ExcludedSamples:
+    return ExcludedSamples(
+        stored.text("reason"), stored.count("samples"), stored.flag("replaced", False)
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 
-_TEXTS = ("experiment", "output", "stage", "flag")
+_TEXTS = ("experiment", "output", "stage", "flag", "reason")
 """Columns that hold no numbers."""
 
 _COUNTS = ("iteration", "stage", "cost", "simulations", "jacobians", "seconds")
@@ -62,10 +62,12 @@ def with_signals(
         own = held_out.fits
         found = _read(folder / "validation.csv", lambda t: _fits(t, own), required=required)
         held_out = held_out if found is None else dataclasses.replace(held_out, fits=found)
+    whole = dataclasses.replace(
+        result, fits=result.fits if fits is None else fits, validation=held_out
+    )
+    out = _read(folder / "excluded.csv", lambda t: _with_excluded(whole, t))
     return dataclasses.replace(
-        result,
-        fits=result.fits if fits is None else fits,
-        validation=held_out,
+        whole if out is None else out,
         history=history or (),
         generations=_read(folder / "population.csv", lambda t: _generations(t, names)) or (),
         series=_read(folder / "series.csv", lambda t: _series(t, result)) or (),
@@ -151,6 +153,29 @@ def _sensitivities(
         values = _points(rows, one.parameters)
         found.append(dataclasses.replace(one, times=_column(rows, "time"), values=values))
     return tuple(found)
+
+
+def _with_excluded(result: EstimationResult, table: pd.DataFrame) -> EstimationResult:
+    groups = dict(iter(table.groupby(["experiment", "output", "reason"], sort=False)))
+
+    def filled(fit: OutputFit) -> OutputFit:
+        found = []
+        for e in fit.excluded:
+            # A reason that stands twice has samples the first time.
+            rows = groups.pop((fit.experiment, fit.name, e.reason)) if e.count else None
+            found.append(
+                e
+                if rows is None
+                else dataclasses.replace(
+                    e, times=_column(rows, "time"), values=_column(rows, "measured")
+                )
+            )
+        return dataclasses.replace(fit, excluded=tuple(found))
+
+    held_out = result.validation
+    if held_out is not None:
+        held_out = dataclasses.replace(held_out, fits=tuple(map(filled, held_out.fits)))
+    return dataclasses.replace(result, fits=tuple(map(filled, result.fits)), validation=held_out)
 
 
 def _history(table: pd.DataFrame, names: Sequence[str]) -> tuple[Iteration, ...]:

@@ -28,8 +28,8 @@ class CsvReporter(Reporter):
     """Writes the tables; all but parameters, fit and history where there is something in them."""
 
     summary = (
-        "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, sensitivities,"
-        " series, population"
+        "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, excluded,"
+        " sensitivities, series, population"
     )
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
@@ -39,6 +39,7 @@ class CsvReporter(Reporter):
         _write_fits(folder / "fit.csv", result.fits)
         if result.validation is not None:
             _write_fits(folder / "validation.csv", result.validation.fits)
+        _write_excluded(folder / "excluded.csv", result)
         names = [e.name for e in result.estimates if e.searched]
         history = history_columns(result.history, names)
         write_csv(folder / "history.csv", [*history], [history])
@@ -57,6 +58,25 @@ def _write_fits(path: Path, fits: Iterable[OutputFit]) -> None:
     """Write one row per sample."""
     header = ("experiment", "output", "time", "measured", "initial", "fitted", "sigma")
     write_csv(path, header, (_fit_columns(fit) for fit in fits), digits=9)
+
+
+def _write_excluded(path: Path, result: EstimationResult) -> None:
+    """Write one row per sample that does not count, if there are any."""
+    held_out = () if result.validation is None else result.validation.fits
+    parts: list[Columns] = [
+        {
+            "experiment": [fit.experiment] * e.times.size,
+            "output": [fit.name] * e.times.size,
+            "reason": [e.reason] * e.times.size,
+            "time": e.times.tolist(),
+            "measured": e.values.tolist(),
+        }
+        for fit in (*result.fits, *held_out)
+        for e in fit.excluded
+        if e.times.size
+    ]
+    if parts:
+        write_csv(path, [*parts[0]], parts, digits=9)
 
 
 def fit_table(fits: Iterable[OutputFit]) -> pd.DataFrame:

@@ -9,7 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from fmident.data import Exclusion
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, OnlineEstimator, build_options
 from fmident.estimation.online.estimator import collect
@@ -43,6 +45,24 @@ def check_missing_samples(subject: Subject) -> None:
     """Leave out a few samples: they were not measured."""
     times = subject.bench.times
     _check_truth(subject, subject.bench.problem(missing=(times.size // 3, times.size // 3 + 1)))
+
+
+def check_excluded_samples(subject: Subject) -> None:
+    """Exclude a few samples: what was measured there changes nothing, however wrong it is."""
+    third = subject.bench.times.size // 3
+    out = np.array([third, third + 1])
+    results = [
+        subject.run(_excluding(subject.bench.problem(missing=out), out, wrong))
+        for wrong in (0.0, 1e6 * subject.bench.sigma)
+    ]
+    expect(
+        results[0].values == results[1].values,
+        "values that were measured at excluded samples change the estimate",
+    )
+    expect(
+        all(f.excluded[0].count == 2 for r in results for f in r.fits),
+        "the fits do not say which samples are excluded",
+    )
 
 
 def check_log_scaling(subject: Subject) -> None:
@@ -208,6 +228,19 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
         expected is None or (isinstance(expected, int) and expected > 0),
         f"expected_simulations returned {expected!r}: return an int above zero, or None",
     )
+
+
+def _excluding(problem: Problem, samples: npt.NDArray[np.intp], wrong: float) -> Problem:
+    """Return a problem that remembers what was measured at samples that it excludes."""
+    gone = Exclusion("a condition", samples, np.full(samples.size, wrong))
+    experiments = tuple(
+        dataclasses.replace(
+            e,
+            measurements=tuple(dataclasses.replace(m, exclusions=(gone,)) for m in e.measurements),
+        )
+        for e in problem.experiments
+    )
+    return dataclasses.replace(problem, experiments=experiments)
 
 
 def _with(problem: Problem, name: str, **changes: Any) -> Problem:

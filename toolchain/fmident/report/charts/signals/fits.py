@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Mark, Panel, Values
+from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel, Values
 from fmident.report.charts.ranges import with_unit
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _SIGNALS, _RESIDUALS, _LOWER = 250, 130, 60
 _EXCERPT_SHARE, _LONG = 0.06, 1000
 _BAND_SAMPLES = 2000
+_MOST_DOTS = 2000
 
 
 def fit_chart(fit: OutputFit, *, link: str) -> Chart:
@@ -39,6 +42,7 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
     known = bool(np.all(np.isfinite(fit.fitted)))
     measured: Values = (fit.fitted, residual) if known else fit.measured
     low, high = focus(fit)
+    gone = excluded_marks(fit)
     time = Axis(begin, end, "time (s)", link=link)
     part = excerpt(fit)
     jumps = [] if part is None else [("where the fit moved it most", *_ends(times, part))]
@@ -51,6 +55,7 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
                     Line(times, measured, colors.MEASURED, "measured", width=3.0),
                     Line(times, fit.initial, colors.INITIAL, "initial", width=1.1, dashed=True),
                     Line(times, fit.fitted, colors.FITTED, "fitted", width=1.3),
+                    *([_dots(gone)] if gone.times.size else []),
                 ],
                 _SIGNALS,
             ),
@@ -70,6 +75,70 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class ExcludedMarks:
+    """Where samples that do not count are drawn.
+
+    Parameters
+    ----------
+    times, values
+        Shape (n,); of very many only the extremes of narrow strips.
+    reasons
+        Why each does not count, n of them.
+    name
+        In the legend; it says how many lie beyond the vertical axis.
+    """
+
+    times: F64
+    values: F64
+    reasons: tuple[str, ...]
+    name: str
+
+
+def excluded_marks(fit: OutputFit) -> ExcludedMarks:
+    """Return the samples that do not count as they are drawn."""
+    known = [e for e in fit.excluded if e.times.size]
+    times = np.concatenate([np.empty(0), *(e.times for e in known)])
+    values = np.concatenate([np.empty(0), *(e.values for e in known)])
+    words = [f"{e.reason}, replaced by the median" if e.replaced else e.reason for e in known]
+    which = np.repeat(np.arange(len(known)), [e.times.size for e in known])
+    low, high = focus(fit)
+    beyond = int(np.count_nonzero((values < low) | (values > high)))
+    shown = _extremes(times, values)
+    return ExcludedMarks(
+        times[shown],
+        values[shown],
+        tuple(words[k] for k in which[shown]),
+        f"excluded, {beyond} beyond the axis" if beyond else "excluded",
+    )
+
+
+def _extremes(times: F64, values: F64) -> npt.NDArray[np.intp]:
+    """Return the indices of all samples, or of the smallest and largest of narrow strips."""
+    order = np.argsort(times, kind="stable")
+    if order.size <= _MOST_DOTS:
+        return order
+    ends = [
+        part[[np.argmin(values[part]), np.argmax(values[part])]]
+        for part in np.array_split(order, _MOST_DOTS // 2)
+    ]
+    return np.unique(np.concatenate(ends))
+
+
+def _dots(gone: ExcludedMarks) -> Dots:
+    return Dots(
+        gone.times,
+        gone.values,
+        colors.EXCLUDED,
+        gone.name,
+        size=7.0,
+        marker="x",
+        hollow=True,
+        hover=(("excluded", "reason"), ("time (s)", "x"), ("measured", "y")),
+        extra={"reason": gone.reasons},
+    )
+
+
 def excerpt(fit: OutputFit) -> slice | None:
     """Return the stretch of a long signal in which initial and fitted differ most."""
     count = fit.times.size
@@ -84,18 +153,22 @@ def excerpt(fit: OutputFit) -> slice | None:
 
 
 def focus(fit: OutputFit) -> tuple[float, float]:
-    """Return limits within which a wild initial simulation does not flatten what was measured."""
+    """Return limits within which what is wild does not flatten what counts.
+
+    Wild may be the initial simulation, and the samples that are excluded.
+    """
     shown = np.concatenate([fit.measured, fit.fitted])
     shown = shown[np.isfinite(shown)]
     if shown.size == 0:
         return 0.0, 1.0
     low, high = float(np.min(shown)), float(np.max(shown))
     margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1e-12)
-    initial = fit.initial[np.isfinite(fit.initial)]
-    if initial.size:
+    wild = np.concatenate([fit.initial, *(e.values for e in fit.excluded)])
+    wild = wild[np.isfinite(wild)]
+    if wild.size:
         reach = 1.0 * (high - low)
-        low = max(min(low, float(np.min(initial))), low - reach)
-        high = min(max(high, float(np.max(initial))), high + reach)
+        low = max(min(low, float(np.min(wild))), low - reach)
+        high = min(max(high, float(np.max(wild))), high + reach)
     return low - margin, high + margin
 
 

@@ -27,6 +27,7 @@ class _Plot:
     rms_initial: str
     rms: str
     relative_error: str
+    excluded: str
 
 
 def fits_section(result: EstimationResult) -> str:
@@ -50,4 +51,5 @@ def _plot(fit: OutputFit) -> _Plot:
         rms_initial=plain(fit.rms_initial, 4) + unit,
         rms=plain(fit.rms, 4) + unit,
         relative_error=percent(fit.relative_error),
+        excluded=", ".join(str(e) for e in fit.excluded),
     )

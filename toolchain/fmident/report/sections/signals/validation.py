@@ -27,7 +27,13 @@ def validation_section(result: EstimationResult) -> str:
         facts=residual_facts(result),
         failures=result.validation.failures,
         plots=[
-            (f.experiment, f.name, fit_chart(f, link=time_link(f.experiment)).html()) for f in drawn
+            (
+                f.experiment,
+                f.name,
+                ", ".join(str(e) for e in f.excluded),
+                fit_chart(f, link=time_link(f.experiment)).html(),
+            )
+            for f in drawn
         ],
         left_out=len(result.validation.fits) - len(drawn),
     )
