@@ -213,14 +213,19 @@ def test_what_cannot_be_done_is_refused(
 
 
 @pytest.mark.parametrize(
-    "keys", [{"prepare": 'exclude = "x > 1 & F < 2"'}, {"x": ', exclude = "x > 1 & F < 2"'}]
+    "keys",
+    [
+        {"prepare": 'exclude = "x > 1 & F < 2"'},
+        {"x": ', exclude = "x > 1 & F < 2"'},
+        {"prepare": 'exclude = [\n  "x > 1",\n  "x > 2 & F < 2",  # second\n]'},
+    ],
 )
 def test_the_place_of_a_mistake_is_its_column(
     refusal: Callable[..., FmidentError], measured: Case, keys: dict[str, str]
 ) -> None:
     error = refusal(**keys)
     lines = (measured.folder / "problem.toml").read_text().split("\n")
-    line = next(k for k, text in enumerate(lines, 1) if "exclude" in text)
+    line = next(k for k, text in enumerate(lines, 1) if "&" in text)
     column = lines[line - 1].index("&") + 1
     assert error.location is not None
     assert (error.location.line, error.location.column) == (line, column)

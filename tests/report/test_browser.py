@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.estimation.result import EstimationResult, OutputFit
+from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputFit
 from fmident.report.numbers import plain
 from fmident.report.page import render
 
@@ -277,3 +277,33 @@ def test_an_output_that_nobody_saw_follows_once_it_is_seen(
         seen.page.wait_for_function(f"() => {every}.filter(f => f.x_range.start > 1).length >= 4")
         assert {tuple(span) for span in spans_in(seen, last)} == {zoomed}
         assert {tuple(span) for span in spans(seen)} <= {zoomed, whole}
+
+
+def test_an_excluded_sample_says_why(report: Callable[..., Path], make_result: MakeResult) -> None:
+    result = make_result()
+    gone = ExcludedSamples("abs(v) < 0.01", 1, False, np.array([20.0]), np.array([11.0]))
+    fits = (replace(result.fits[0], excluded=(gone,)), *result.fits[1:])
+    with opened(report(replace(result, fits=fits))) as seen:
+        chart = seen.page.locator(".plot figure.chart").first
+        chart.evaluate("e => e.scrollIntoView()")
+        seen.page.wait_for_function(
+            "() => document.querySelector('.plot figure.chart').dataset.drawn"
+        )
+        place: list[float] = seen.page.evaluate(
+            """() => {
+              const roots = Bokeh.documents.flatMap(d => d.roots())
+              const has = f => f.renderers.some(r => r.data_source.data.reason)
+              const figure = roots.find(f => f.renderers && has(f))
+              const view = Bokeh.index.find_one(figure)
+              const canvas = view.el.getBoundingClientRect()
+              const frame = view.frame
+              return [canvas.x + frame.x_scale.compute(20), canvas.y + frame.y_scale.compute(11)]
+            }"""
+        )
+        seen.page.mouse.move(*place)
+        seen.page.get_by_text("abs(v) < 0.01", exact=True).first.wait_for()
+        toggle = chart.get_by_role("button", name="excluded")
+        before = picture(seen, chart)
+        toggle.click()
+        assert picture(seen, chart) != before
+        assert seen.complaints == []

@@ -133,7 +133,7 @@ def _output(subject: Subject, i: int, e: Experiment, m: Measurement) -> list[Dia
                 "note",
                 "many-samples-missing",
                 f"only {known.size} of {m.values.size} samples of '{m.name}' in experiment"
-                f" '{e.name}' are measured",
+                f" '{e.name}' are {'left' if m.exclusions else 'measured'}",
                 None,
                 *place,
             )

@@ -114,7 +114,7 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
             return Estimate(
                 problem.initial,
                 "failed",
-                f"there is no estimate{of}: {_why_not(series)}",
+                f"there is no estimate{of}: {_why_not(problem, series)}",
                 series=series,
             )
         values = np.clip(joined(found), problem.lower, problem.upper)
@@ -236,11 +236,16 @@ def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Mon
     )
 
 
-def _why_not(series: tuple[TimeSeriesEstimate, ...]) -> str:
+def _why_not(problem: Problem, series: tuple[TimeSeriesEstimate, ...]) -> str:
     flags = np.concatenate([s.flags for s in series])
     worst = np.bincount(flags, minlength=len(Flag))
     if worst[Flag.SINGULAR]:
         return "the data do not determine the parameters anywhere (too little excitation)"
     if worst[Flag.MISSING]:
-        return "no stretch without missing samples is long enough"
+        out = any(m.exclusions for e in problem.experiments for m in e.measurements)
+        return "no stretch without missing samples is long enough" + (
+            "; excluded samples are missing, and replace = true of the Hampel filter keeps them"
+            if out
+            else ""
+        )
     return "the experiments are shorter than the window"

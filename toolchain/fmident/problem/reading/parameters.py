@@ -87,10 +87,12 @@ def in_expression(section: Section, key: str, error: ProblemError) -> FmidentErr
     located = section.at_key(error, key)
     place = located.location
     if isinstance(error, ExpressionError) and place is not None and place.line is not None:
-        lines = section.source.text.split("\n")
-        start = lines[place.line - 1].find(error.text)
-        if error.text and start >= 0:
-            located.location = replace(place, column=start + error.position + 1)
+        for line, text in enumerate(section.source.text.split("\n")[place.line - 1 :], place.line):
+            start = text.find(error.text) if error.text else -1
+            if start >= 0:  # of several in a list, each may have a line of its own
+                column = start + error.position + 1
+                located.location = replace(place, line=line, column=column)
+                break
     return located
 
 
