@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from fmident.data.hampel import Hampel, find_outliers
+from fmident.data import Table
+from fmident.data.hampel import Hampel, find_outliers, share_of_noise
+from fmident.data.prepare import Preparation, prepare
 from fmident.errors import DataError
 
 TIMES = np.arange(200) * 0.01
@@ -105,6 +109,26 @@ def test_the_share_of_good_samples_taken_for_outliers_is_that_of_the_normal_law(
 def test_values_out_of_range_are_refused(keys: dict[str, object], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Hampel(**{"columns": ("x",), **keys})
+
+
+def test_what_noise_alone_gives_is_known() -> None:
+    noise = np.random.default_rng(5).normal(size=300_000)
+    times = np.arange(noise.size) * 0.002
+    for hampel in (Hampel(("x",)), Hampel(("x",), samples=21), Hampel(("x",), window=0.0401)):
+        found = find_outliers(noise, times, hampel)
+        assert found.width == (7 if hampel.samples == 7 and hampel.window is None else 21)
+        assert share_of_noise(hampel, found.width) == pytest.approx(found.share, rel=0.1)
+
+
+@pytest.mark.parametrize(("outliers", "noted"), [(0, True), (200, False)])
+def test_good_samples_among_the_outliers_are_noted(outliers: int, noted: bool) -> None:
+    values = np.random.default_rng(2).normal(size=1000)
+    values[5 : 5 * outliers : 5] += 100.0
+    times = np.arange(1000) * 0.01
+    read = Table(Path("data.csv"), {"time": times, "x": values}, {"time": "s", "x": None}, None)
+    _, notes = prepare(read, times, Preparation(hampel=Hampel(("x",))))
+    rules = [n.rule for n in notes]
+    assert ("good-samples-taken-for-outliers" in rules) == noted
 
 
 def test_a_window_without_neighbours_is_refused() -> None:

@@ -7,7 +7,7 @@ Signal Processing, 2016. Windows are cut off at both ends of the record.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ _TO_SIGMA = 1.4826
 _LEAST = 3
 _AT_ONCE = 4_000_000
 """Samples in windows that are sorted at once, which bounds the memory."""
+
+_TRIAL = 20_000
+"""Samples of noise that tell how many good ones a filter takes for outliers."""
 
 _SLACK = 1e-6
 """Part of a window by which a time stamp may miss its end and still be in it."""
@@ -105,6 +108,10 @@ class Outliers:
         an outlier.
     replaced
         Whether the medians have taken their place.
+    share
+        Part of the samples that they are.
+    width
+        Samples in a window, as most of them are.
     """
 
     reason: str
@@ -113,6 +120,8 @@ class Outliers:
     medians: F64
     flat: int = 0
     replaced: bool = False
+    share: float = 0.0
+    width: int = 0
 
 
 def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
@@ -161,7 +170,24 @@ def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
         medians[found],
         int(np.count_nonzero(spreads[found] == 0.0)),
         hampel.replace,
+        found.size / max(int(np.count_nonzero(np.isfinite(values))), 1),
+        int(np.median(high - low)),
     )
+
+
+def share_of_noise(hampel: Hampel, width: int) -> float:
+    """Return which part of independent normal noise a filter takes for outliers.
+
+    Parameters
+    ----------
+    hampel
+        The filter.
+    width
+        Samples in a window.
+    """
+    noise = np.random.default_rng(0).normal(size=_TRIAL)
+    alike = replace(hampel, window=None, samples=max(width - 1 + width % 2, _LEAST))
+    return find_outliers(noise, np.arange(_TRIAL, dtype=np.float64), alike).share
 
 
 def _windows(times: F64, hampel: Hampel) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -15,12 +15,16 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
-from fmident.data.hampel import Hampel, Outliers, find_outliers
+from fmident.data.hampel import Hampel, Outliers, find_outliers, share_of_noise
 from fmident.data.table import Table
 from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean
 
 _LOSS = 0.05
 """Part of a frequency that central differences may lose at the cut-off without a warning."""
+
+_MANY, _LIKE_NOISE = 0.01, 3.0
+"""Share of outliers from which it is compared with that of mere noise, and how many times the
+latter it must be to be more than that."""
 
 
 @dataclass(frozen=True)
@@ -209,12 +213,13 @@ def prepare(
         filter that the sampling does not allow.
     """
     place = Location(str(table.path))
-    flat: list[Diagnostic] = []
+    found_out: list[Diagnostic] = []
     if preparation.hampel is not None:
         table = _without_outliers(table, times, preparation)
-        flat = [_note_on_flat(n, o, place) for n, o in table.outliers.items() if o.flat]
+        for name, found in table.outliers.items():
+            found_out += _notes_on_outliers(name, found, preparation.hampel, place)
     if preparation.low_pass is None and not preparation.derivatives:
-        return table, tuple(flat)
+        return table, tuple(found_out)
     step = check_equidistant(times, "filtering or differentiating")
     columns, units = dict(table.columns), dict(table.units)
     design = preparation.low_pass
@@ -249,7 +254,7 @@ def prepare(
         units[new] = None if units[source] is None else f"{units[source]}/s"
     notes = tuple(Diagnostic("note", text, place) for text in texts)
     warnings = _warnings(preparation, design, step, place)
-    return replace(table, columns=columns, units=units), (*flat, *notes, *warnings)
+    return replace(table, columns=columns, units=units), (*found_out, *notes, *warnings)
 
 
 def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Table:
@@ -276,6 +281,27 @@ def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Tab
         values[outliers.rows] = outliers.medians if hampel.replace else np.nan
         columns[name], found[name] = values, outliers
     return replace(table, columns=columns, outliers=found)
+
+
+def _notes_on_outliers(
+    name: str, outliers: Outliers, hampel: Hampel, place: Location
+) -> list[Diagnostic]:
+    """Say where good samples are likely to be among the outliers."""
+    notes = []
+    if outliers.share > _MANY:
+        by_chance = share_of_noise(hampel, outliers.width)
+        if outliers.share < _LIKE_NOISE * by_chance:
+            notes.append(
+                Diagnostic(
+                    "note",
+                    f"'{name}': the Hampel filter takes {outliers.share:.1%} of the samples for"
+                    f" outliers; of normal noise without any, it takes {by_chance:.1%}",
+                    place,
+                    hint="a longer window and a higher threshold leave more of the good samples",
+                    rule="good-samples-taken-for-outliers",
+                )
+            )
+    return [*notes, *([_note_on_flat(name, outliers, place)] if outliers.flat else [])]
 
 
 def _note_on_flat(name: str, outliers: Outliers, place: Location) -> Diagnostic:

@@ -87,9 +87,9 @@ def excluded(
             place = own if own is not None and of_one else shared
             key = ("exclude",) if place is not None and place.has("exclude") else ()
             raise (section if place is None else place).error(
-                f"no sample of output '{measurement.name}' is left: "
-                + ", ".join(f"'{e.reason}'" for e in left.exclusions)
-                + " excludes all of them",
+                f"no sample of output '{measurement.name}' is left after the exclusion"
+                f"{'' if len(left.exclusions) == 1 else 's'} "
+                + ", ".join(f"'{e.reason}'" for e in left.exclusions),
                 *key,
                 hint="conditions are in the units of the problem; narrow the condition, or leave"
                 " the output out",
