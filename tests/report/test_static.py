@@ -17,10 +17,13 @@ from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.estimation.result import EstimationResult, Validation
 from fmident.report.result_json import JsonReporter
+from fmident.report.sections import Figure, Section, Text
 from fmident.report.static import write_pictures
 from fmident.report.stored import read_result
 from fmident.report.stored.samples import with_signals
 from fmident.report.tables.reporter import CsvReporter
+
+from .conftest import with_everything
 
 pytestmark = [pytest.mark.slow, pytest.mark.draws]
 
@@ -46,6 +49,7 @@ def stored(make_result: MakeResult, tmp_path: Path) -> EstimationResult:
     ]
     held_out = Validation((replace(result.fits[1], experiment="later"),), None)
     result = replace(result, series=(series,), generations=tuple(generations), validation=held_out)
+    result = with_everything(result)
     problem: Any = SimpleNamespace(source=None, fmu=Path("delta.fmu"))
     for reporter in (JsonReporter(), CsvReporter()):
         reporter.write(result, problem, tmp_path)
@@ -76,7 +80,10 @@ def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form:
         f"{name}.{form}"
         for name in (
             "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "validation-1-later-tau-2", "residuals",
-            "cost", "series-1-cycle", "generations", "population",
+            "cost", "series-1-cycle", "generations", "population", "intervals",
+            "inputs-1-cycle", "inputs-2-later", "residuals-1-cycle-tau-1",
+            "residuals-2-cycle-tau-2", "residuals-3-later-tau-2", "sensitivities-1-cycle-tau-1",
+            "sensitivities-2-cycle-tau-2", "identifiability", "parameters",
         )
     ]  # fmt: skip
     for file in files:
@@ -85,6 +92,34 @@ def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form:
             assert content.startswith(b"%PDF-")
         else:
             ElementTree.fromstring(content)
+
+
+def test_words_of_a_picture_are_those_of_the_page(stored: EstimationResult, tmp_path: Path) -> None:
+    write_pictures(read_result(tmp_path).result, tmp_path, "svg")
+
+    def words(name: str) -> list[str]:
+        tree = ElementTree.parse(tmp_path / "figures" / f"{name}.svg")
+        return ["".join(e.itertext()).strip() for e in tree.iter() if e.tag.endswith("text")]
+
+    assert {"mass", "friction", "offset", "change / σ", "time (s)"} <= {
+        *words("sensitivities-1-cycle-tau-1")
+    }
+    assert {"u (V)", "valve (V)"} <= {*words("inputs-1-cycle")}
+    assert {"Not determined", "Singular value 0.02", "share"} <= {*words("identifiability")}
+    assert {"Histogram", "Quantiles", "Autocorrelation", "With the input u"} <= {
+        *words("residuals-1-cycle-tau-1")
+    }
+
+
+def test_figures_of_plugins_are_written_as_they_are(
+    stored: EstimationResult, tmp_path: Path
+) -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    section = Section("Bearing: wear", [Text("words"), Figure(svg), Figure(svg)])
+    files = write_pictures(read_result(tmp_path).result, tmp_path, "pdf", [section])
+    own = [f for f in files if f.suffix == ".svg"]
+    assert [f.name for f in own] == ["section-Bearing-wear-1.svg", "section-Bearing-wear-2.svg"]
+    assert own[0].read_bytes() == svg
 
 
 def test_the_command_writes_them(
@@ -115,10 +150,8 @@ def test_open_shows_the_page_in_the_browser(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda url: not shown.append(url))
-    assert main(["report", str(tmp_path), "--open"]) == 2
-    assert "there is no 'report.html'" in capsys.readouterr().err
-    (tmp_path / "report.html").touch()
     assert main(["report", str(tmp_path), "--open"]) == 0
+    assert "<h2>Parameters</h2>" in (tmp_path / "report.html").read_text("utf-8")
     assert shown == [(tmp_path / "report.html").resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     assert main(["report", str(tmp_path), "--open"]) == 2

@@ -6,14 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.errors import Code, EstimationError
+from fmident.api.wiring import Report, warn
+from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fmident.estimation.result import EstimationResult
+    from fmident.plugins import Host
     from fmident.profiles import ProfileResult
     from fmident.report.comparison import Comparison
+    from fmident.report.sections.content import Section
 
 
 def compare(
@@ -81,3 +84,43 @@ def load_result(path: str | os.PathLike[str]) -> EstimationResult | ProfileResul
             )
         return read_profiles(file)
     return with_signals(read_result(given).result, folder, required=False)
+
+
+def stored_sections(
+    result: EstimationResult, folder: Path, host: Host, report: Report = warn
+) -> list[Section]:
+    """Return what plugins add to the report of a result that was read from its folder.
+
+    Parameters
+    ----------
+    result
+        With its samples.
+    folder
+        That holds it, and the problem file as it was run.
+    host
+        The plugins. Without one that adds sections, the problem is not read.
+    report
+        Takes what could not be made, and why.
+    """
+    from fmident.api.problems import load_problem
+
+    if not host.callers("fmident_report_sections"):
+        return []
+    try:
+        problem = load_problem(folder / "problem.toml", host=host, report=lambda _: None)
+    except FmidentError as error:
+        report(
+            [
+                Diagnostic(
+                    "warning",
+                    f"the sections of plugins are left out: {error.message}",
+                    error.location,
+                    hint="they need the problem as it was run, with its FMU and its data",
+                    rule="failed-section",
+                )
+            ]
+        )
+        return []
+    sections, failed = host.report_sections(result, problem)
+    report(failed)
+    return sections

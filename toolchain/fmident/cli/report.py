@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, width
+from fmident.cli.console import out, tell_all, width
 from fmident.errors import Code, EstimationError
 
 if TYPE_CHECKING:
-    from fmident.report.stored import StoredResult
+    from fmident.report.sections.content import Section
+    from fmident.report.stored.pages import StoredFolder
 
 HELP = "show a result again"
 EXAMPLE = """\
   fmident report results
   fmident report results --open
+  fmident report results/problem-profiles --again
   fmident report results --static --format pdf"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "result", type=Path, help="result folder of 'fmident estimate', or its result.json"
+        "result",
+        type=Path,
+        help="result folder of 'fmident estimate' or 'fmident profile', or its JSON file",
     )
     parser.add_argument(
-        "--open", action="store_true", help="open report.html in the browser of this machine"
+        "--open", action="store_true", help="open the page in the browser of this machine"
+    )
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="make the page anew from the files of the folder, as one that is missing is made",
     )
     parser.add_argument(
         "--static",
@@ -38,45 +49,106 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the summary of a result folder; open its page, write pictures where asked to."""
-    from fmident.report.stored import read_result
-    from fmident.report.terminal import summary
+    """Print the summary of a result folder; make and open its page, write pictures if asked to."""
+    from fmident.report.stored.pages import stored_folder
 
-    stored = read_result(arguments.result)
-    out(summary(stored.result, width()))
-    if stored.page is not None:
-        out(f"\nplots: {stored.page}")
+    stored = stored_folder(arguments.result)
+    summary, sections, pictures = (
+        _profiles(stored, arguments)
+        if stored.kind == "profiles"
+        else _estimation(stored, arguments)
+    )
+    out(summary)
+    out(f"\n{_page(stored, arguments, sections)}")
     if arguments.static:
-        from fmident.report.static import write_pictures
-
-        path: Path = arguments.result
-        folder = path if path.is_dir() else path.parent
-        for file in write_pictures(stored.result, folder, arguments.format):
+        for file in pictures():
             out(f"picture: {file}")
     if arguments.open:
-        _show(stored)
+        _show(stored.page)
     return 0
 
 
-def _show(stored: StoredResult) -> None:
+_Shown = tuple[str, Callable[[], "list[Section]"], Callable[[], list[Path]]]
+"""Summary, what makes the sections of plugins, what writes the pictures."""
+
+
+def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
+    from fmident.report.stored import read_result
+    from fmident.report.terminal import summary
+
+    result = read_result(stored.folder).result
+
+    @cache
+    def sections() -> list[Section]:
+        from fmident.api.results import stored_sections
+        from fmident.plugins import load_plugins
+        from fmident.report.stored.samples import with_signals
+
+        host = load_plugins(without=arguments.no_plugin)
+        tell_all(host.diagnostics)
+        whole = with_signals(result, stored.folder)
+        return stored_sections(whole, stored.folder, host, tell_all)
+
+    def pictures() -> list[Path]:
+        from fmident.report.static import write_pictures
+
+        return write_pictures(result, stored.folder, arguments.format, sections())
+
+    return summary(result, width()), sections, pictures
+
+
+def _profiles(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
+    from fmident.report.profile_folder import FILE_NAME
+    from fmident.report.profile_text import profile_summary
+    from fmident.report.stored.profiles import read_profiles
+
+    result = read_profiles(stored.folder / FILE_NAME)
+
+    def pictures() -> list[Path]:
+        from fmident.report.static import write_profile_pictures
+
+        return write_profile_pictures(result, stored.folder, arguments.format)
+
+    return profile_summary(result, width()), list, pictures
+
+
+def _page(
+    stored: StoredFolder,
+    arguments: argparse.Namespace,
+    sections: Callable[[], list[Section]],
+) -> str:
+    """Return where the page is, which is made where it is missing or asked for.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        It is asked for, but cannot be made.
+    """
+    if arguments.again or not stored.page.is_file():
+        from fmident.report.stored.pages import make_page
+
+        try:
+            make_page(stored, sections())
+        except EstimationError as error:
+            if arguments.again or arguments.open:
+                raise
+            return f"no plots: {error.message}"
+    return f"plots: {stored.page}"
+
+
+def _show(page: Path) -> None:
     """Open the page.
 
     Raises
     ------
     fmident.errors.EstimationError
-        There is no page, or no browser.
+        There is no browser.
     """
     import webbrowser
 
-    if stored.page is None:
-        raise EstimationError(
-            "there is no 'report.html' beside 'result.json'",
-            hint="give the whole folder that 'fmident estimate' wrote",
-            code=Code.UNKNOWN_NAME,
-        )
-    if not webbrowser.open(stored.page.resolve().as_uri()):
+    if not webbrowser.open(page.resolve().as_uri()):
         raise EstimationError(
             "there is no browser on this machine that could be opened",
-            hint=f"open '{stored.page}' in one yourself",
+            hint=f"open '{page}' in one yourself",
             code=Code.UNUSABLE_FILE,
         )

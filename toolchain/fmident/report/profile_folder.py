@@ -41,16 +41,18 @@ def write_profiles(result: ProfileResult, problem: Problem, folder: Path) -> Non
     """
     from fmident.report.plots.profiles import draw_profiles
 
-    text = json.dumps(profiles_json(result, __version__), indent=2, allow_nan=False)
+    model = problem.fmu.stem
+    text = json.dumps(profiles_json(result, __version__, model), indent=2, allow_nan=False)
     (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
     result.points.to_csv(folder / POINTS, index=False, float_format="%.12g")
     draw_profiles(result, folder / TAU_PICTURE, "tau")
     draw_profiles(result, folder / COST_PICTURE, "rise")
-    page = render_profiles(result, problem, __version__)
+    source = "" if problem.source is None else str(problem.source)
+    page = render_profiles(result, model, __version__, source)
     (folder / PAGE).write_text(page, encoding="utf-8")
 
 
-def profiles_json(result: ProfileResult, version: str) -> dict[str, Any]:
+def profiles_json(result: ProfileResult, version: str, model: str = "") -> dict[str, Any]:
     """Return the content of ``profiles.json``: JSON's own types, no NaN and no infinity.
 
     A ``null`` end of an interval is open where its outcome is ``"bound"`` or ``"reach"``, else not
@@ -62,6 +64,8 @@ def profiles_json(result: ProfileResult, version: str) -> dict[str, Any]:
         The profiles.
     version
         Of fmident.
+    model
+        What was estimated.
     """
     content = {
         "status": result.status,
@@ -80,6 +84,7 @@ def profiles_json(result: ProfileResult, version: str) -> dict[str, Any]:
         "notes": list(result.notes),
         "settings": result.settings,
         "fmident": version,
+        "model": model,
     }
     found: dict[str, Any] = plain_json(content)
     return found
@@ -121,15 +126,27 @@ def _end(end: ProfileEnd) -> dict[str, Any]:
     }
 
 
-def render_profiles(result: ProfileResult, problem: Problem, version: str) -> str:
-    """Return the page, which needs nothing beside it."""
+def render_profiles(result: ProfileResult, title: str, version: str, source: str = "") -> str:
+    """Return the page, which needs nothing beside it.
+
+    Parameters
+    ----------
+    result
+        The profiles.
+    title
+        What was estimated.
+    version
+        Of fmident, by which they were made.
+    source
+        The problem file, if there is one.
+    """
     words = headline(result)
     facts = [percent_text(result.level), f"{result.simulations} simulations"]
-    if problem.source is not None:
-        facts.insert(0, str(problem.source))
+    if source:
+        facts.insert(0, source)
     return document(
         kicker="Profile likelihood",
-        title=problem.fmu.stem,
+        title=title,
         headline=words,
         subtitle=" · ".join(facts),
         sections=[

@@ -31,8 +31,8 @@ def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bo
 
 
 def with_unit(name: str, unit: str | None) -> str:
-    """Return the label of an axis."""
-    return f"{name} ({unit})" if unit else name
+    """Return the label of an axis: name and unit, or one of them."""
+    return f"{name} ({unit})" if name and unit else name or unit or ""
 
 
 def time_link(experiment: str) -> str:

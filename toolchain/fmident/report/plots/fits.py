@@ -179,7 +179,7 @@ def envelope(times: F64, values: F64, strips: int) -> tuple[F64, F64]:
     return times[index], values[index]
 
 
-def _line(
+def draw_line(
     axes: Axes,
     times: F64,
     values: F64,
@@ -190,6 +190,19 @@ def _line(
     width: float,
     dashed: bool = False,
 ) -> None:
+    """Draw a line of any number of samples; a long gap in them is one in the line.
+
+    Parameters
+    ----------
+    axes
+        On which.
+    times, values
+        Shape (n,); NaN where a sample is missing.
+    strips
+        As of :func:`envelope`.
+    color, label, width, dashed
+        How it looks.
+    """
     present = np.isfinite(values)
     where = np.flatnonzero(present)
     if where.size == 0:
@@ -212,7 +225,7 @@ def _line(
 def draw_residual(axes: Axes, fit: OutputFit, strips: int = 900) -> None:
     """Draw the residual over time, and 1.96 standard deviations where they are constant."""
     residual = fit.measured - fit.fitted
-    _line(axes, fit.times, residual, strips, style.RESIDUAL, "residual", width=0.6)
+    draw_line(axes, fit.times, residual, strips, style.RESIDUAL, "residual", width=0.6)
     axes.axhline(0.0, color=style.FITTED, linewidth=0.9, zorder=3)
     _noise_band(axes, fit)
     axes.set_ylabel(with_unit("residual", fit.unit), parse_math=False)
@@ -221,9 +234,11 @@ def draw_residual(axes: Axes, fit: OutputFit, strips: int = 900) -> None:
 def draw_signals(axes: Axes, fit: OutputFit, strips: int = 900, wide: float = _WIDE) -> None:
     """Draw measured, initial and fitted over time."""
     # Wider and paler than the fit, so that it shows on both sides of one that is good.
-    _line(axes, fit.times, fit.measured, strips, style.MEASURED, "measured", width=wide)
-    _line(axes, fit.times, fit.initial, strips, style.INITIAL, "initial", width=0.9, dashed=True)
-    _line(axes, fit.times, fit.fitted, strips, style.FITTED, "fitted", width=1.1)
+    draw_line(axes, fit.times, fit.measured, strips, style.MEASURED, "measured", width=wide)
+    draw_line(
+        axes, fit.times, fit.initial, strips, style.INITIAL, "initial", width=0.9, dashed=True
+    )
+    draw_line(axes, fit.times, fit.fitted, strips, style.FITTED, "fitted", width=1.1)
     gone = excluded_marks(fit)
     if gone.times.size:
         axes.plot(

@@ -45,10 +45,13 @@ class StoredResult:
         What ``result.json`` holds: no time series and no history.
     page
         Its ``report.html``, if there is one.
+    version
+        Of fmident that wrote it; empty where that is not known.
     """
 
     result: EstimationResult
     page: Path | None
+    version: str = ""
 
 
 def read_result(path: Path) -> StoredResult:
@@ -81,11 +84,11 @@ def read_result(path: Path) -> StoredResult:
             f"'{file}' is not JSON: {error}", hint=hint, code=Code.UNUSABLE_FILE
         ) from None
     try:
-        result = _result(JsonTable(content))
+        result, version = _result(JsonTable(content)), JsonTable(content).text("fmident", "")
     except ValueError as error:
         raise EstimationError(f"'{file}' is not a result of fmident: {error}", hint=hint) from None
     page = file.parent / PAGE
-    return StoredResult(result, page if page.is_file() else None)
+    return StoredResult(result, page if page.is_file() else None, version)
 
 
 def _result(content: JsonTable) -> EstimationResult:

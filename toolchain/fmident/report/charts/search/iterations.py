@@ -10,7 +10,8 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.ranges import log_range, padded, with_unit
+from fmident.report.charts.ranges import log_range, padded
+from fmident.report.terminal import unit_text
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
@@ -93,7 +94,7 @@ def path_chart(result: EstimationResult, most: int = 24) -> Chart | None:
         panels.append(
             Panel(
                 Axis(*padded(0.0, numbers[-1], 0.02), "iteration", whole=True, link="iterations"),
-                Axis(*padded(float(seen.min()), float(seen.max()), 0.12), with_unit("", e.unit)),
+                Axis(*padded(float(seen.min()), float(seen.max()), 0.12), unit_text(e.unit)),
                 [
                     Level(e.value, colors.RESULT, "result", width=0.9, dashed=True),
                     Line(numbers, column, colors.FITTED, "best so far", width=1.4),
@@ -143,7 +144,7 @@ def starts_chart(result: EstimationResult, most: int = 24) -> Chart | None:
         panels.append(
             Panel(
                 rank,
-                Axis(*padded(float(seen.min()), float(seen.max()), 0.1), with_unit("", e.unit)),
+                Axis(*padded(float(seen.min()), float(seen.max()), 0.1), unit_text(e.unit)),
                 [
                     Level(e.value, colors.RESULT, width=0.9, dashed=True),
                     Dots(
