@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fmident.api.wiring import Report, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic, EstimationError, FmuError
 
 if TYPE_CHECKING:
-    from fmident.checking import CheckReport
+    from fmident.checking import CheckReport, GlobalMethod
     from fmident.evaluation import ExecutorKind
     from fmident.evaluation.activity import Listener
     from fmident.plugins import Host
@@ -21,6 +21,7 @@ def check(
     *,
     host: Host | None = None,
     quick: bool = False,
+    global_method: GlobalMethod | Literal["sobol", "morris"] | None = None,
     report: Report = warn,
     progress: bool = False,
     listener: Listener | None = None,
@@ -35,6 +36,9 @@ def check(
         Plugins; loaded when not given.
     quick
         Look at the initial point only.
+    global_method
+        Also move all parameters through their bounds, to see which of them matter there: a
+        :class:`fmident.checking.GlobalMethod`, or its name.
     report
         Takes warnings of plugins that cannot be loaded; Python warnings by default.
     progress
@@ -51,20 +55,37 @@ def check(
     Raises
     ------
     fmident.errors.FmidentError
-        The FMU cannot be used at all; an unknown estimator or wrong options.
+        The FMU cannot be used at all; an unknown estimator or wrong options; global
+        sensitivities of parameters that constraints tie, or without the package SALib.
     """
-    from fmident.checking import in_stages
+    from fmident.checking import GlobalMethod, in_stages
 
+    if isinstance(global_method, str):
+        global_method = GlobalMethod(global_method)
     if progress:
         from fmident.progress import watching
 
         with watching() as watch:
-            return check(problem, host=host, quick=quick, report=report, listener=watch.activity)
+            return check(
+                problem,
+                host=host,
+                quick=quick,
+                global_method=global_method,
+                report=report,
+                listener=watch.activity,
+            )
     host = loaded(host, report)
     found = host.check_problem(problem)
     if not problem.stages:
         return _check_one(
-            problem, host, found, ("estimator",), quick=quick, report=report, listener=listener
+            problem,
+            host,
+            found,
+            ("estimator",),
+            quick=quick,
+            global_method=global_method,
+            report=report,
+            listener=listener,
         )
     reports = [
         _check_one(
@@ -73,6 +94,7 @@ def check(
             [] if number else found,
             ("stages", number, "estimator"),
             quick=quick,
+            global_method=global_method,
             report=report,
             whole=problem,
             listener=listener,
@@ -89,6 +111,7 @@ def _check_one(
     table: tuple[str | int, ...],
     *,
     quick: bool,
+    global_method: GlobalMethod | None,
     report: Report,
     whole: Problem | None = None,
     listener: Listener | None = None,
@@ -113,6 +136,7 @@ def _check_one(
             found=found if crash is None else [*found, crash],
             simulate=crash is None,
             quick=quick,
+            global_method=global_method,
             whole=whole,
             listener=listener,
         )

@@ -1,5 +1,6 @@
 """Before any run: whether a problem can be estimated, and what the data will tell."""
 
+from fmident.checking.global_sensitivity import GlobalMethod, GlobalSensitivity, OutputIndices
 from fmident.checking.problem_check import (
     check_problem,
     data_findings,
@@ -17,16 +18,20 @@ from fmident.checking.report import (
     SensitivityCheck,
     in_stages,
 )
-from fmident.checking.text import check_page
+from fmident.checking.text import check_html, check_page
 
 __all__ = [
     "BoundsCheck",
     "CheckReport",
     "EffortCheck",
     "ExperimentCheck",
+    "GlobalMethod",
+    "GlobalSensitivity",
     "OutputCheck",
+    "OutputIndices",
     "ParameterCheck",
     "SensitivityCheck",
+    "check_html",
     "check_page",
     "check_problem",
     "data_findings",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.bounds import bounds_findings, points_to_try, try_bounds
 from fmident.checking.dynamics import (
     FINER,
     most_simulations,
@@ -21,6 +20,11 @@ from fmident.checking.dynamics import (
     with_dynamics,
 )
 from fmident.checking.effort import Stopwatch, effort
+from fmident.checking.global_sensitivity import (
+    GlobalMethod,
+    GlobalSensitivity,
+    global_findings,
+)
 from fmident.checking.inputs import input_findings
 from fmident.checking.magnitudes import magnitude_findings, parameter_findings
 from fmident.checking.report import (
@@ -47,6 +51,13 @@ from fmident.checking.sensitivities import (
 )
 from fmident.checking.settable import fixed_without_influence
 from fmident.checking.shifts import shift_findings
+from fmident.checking.simulations import (
+    bounds_findings,
+    engine_findings,
+    noise_findings,
+    points_to_try,
+    try_bounds,
+)
 from fmident.checking.subject import Subject
 from fmident.checking.time_unit import named_time_findings, time_unit_findings
 from fmident.errors import Diagnostic, ProblemError
@@ -69,9 +80,6 @@ if TYPE_CHECKING:
     from fmident.fmu import ModelDescription
     from fmident.problem.model import Problem
 
-_NOISY = 0.1
-"""Noise of the simulation in units of sigma from which on the data deserve a better one."""
-
 _POINTS_INSIDE = 8
 
 _BUDGET = 20.0
@@ -90,6 +98,7 @@ def check_problem(
     found: Sequence[Diagnostic] = (),
     simulate: bool = True,
     quick: bool = False,
+    global_method: GlobalMethod | None = None,
     whole: Problem | None = None,
     listener: Listener | None = None,
 ) -> CheckReport:
@@ -111,6 +120,8 @@ def check_problem(
         Whether the FMU may be run; without that only the data are looked at.
     quick
         Leave out other points inside the bounds, the finer grid and fixed parameters.
+    global_method
+        Also move all parameters through their bounds, and how.
     whole
         What the problem is a stage of, if it is one.
     listener
@@ -125,7 +136,9 @@ def check_problem(
     # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
     looked_at = replace(problem, cost=TimeDomain())
     subject = Subject(looked_at, description, whole)
-    check = _Check(subject, problem, executor, estimator, options, list(found), quick, begin)
+    check = _Check(
+        subject, problem, executor, estimator, options, list(found), quick, global_method, begin
+    )
     check.evaluator.activities.listener = listener
     return check.run() if simulate else check.data_only()
 
@@ -223,6 +236,7 @@ class _Check:
         options: object,
         found: list[Diagnostic],
         quick: bool,
+        global_method: GlobalMethod | None,
         begin: float,
     ) -> None:
         self.subject = subject
@@ -233,6 +247,7 @@ class _Check:
         self.estimator = estimator
         self.options = options
         self.quick = quick
+        self.global_method = global_method
         self.begin = begin
         self.inert_allowed = estimator is not None and estimator.accepts_inert_parameters
         self.findings = [*found, *self.problem.notes]
@@ -278,8 +293,11 @@ class _Check:
             self.findings += unmoved_findings(self.subject, known)
             self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
-        self.findings += [*self._noise(), *self._engine()]
+        globally = self._globally()
+        self.findings += noise_findings(self.subject, self._simulation_noise())
+        self.findings += engine_findings(self.executor.report())
         return self._report(
+            global_sensitivity=globally,
             parameters=self._parameters(influence, known),
             outputs=self._outputs(predicted, shares),
             experiments=experiments,
@@ -380,41 +398,18 @@ class _Check:
             found.append(filled)
         return tuple(found)
 
+    def _globally(self) -> GlobalSensitivity | None:
+        if self.global_method is None:
+            return None
+        from fmident.checking.global_sensitivity.simulations import global_sensitivity
+
+        found = global_sensitivity(self.evaluator, self.global_method)
+        self.findings += global_findings(found)
+        return found
+
     def _affordable(self, wanted: int, points: float) -> int:
         """Return how many of the wanted things, of so many points each, the time allows."""
         return self.watch.affordable(wanted, points * len(self.problem.experiments), _BUDGET)
-
-    def _noise(self) -> list[Diagnostic]:
-        noise = self._simulation_noise()
-        if not (self.problem.sigma_known and noise > _NOISY):
-            return []
-        tolerance = self.problem.evaluation.tolerance
-        now = "the FMU's own" if tolerance is None else f"{tolerance:g}"
-        return [
-            self.subject.finding(
-                "warning",
-                "simulation-noise",
-                f"the noise of the simulation is {noise:.2g} times sigma: it, not the data, limits"
-                " the estimate",
-                f"tighten evaluation.tolerance (now {now})"
-                + (f" to about {tolerance * _NOISY / noise:.0e}" if tolerance else ""),
-                "evaluation",
-                "tolerance",
-            )
-        ]
-
-    def _engine(self) -> list[Diagnostic]:
-        """Return what the executor noticed: resets that are not clean, crashes, timeouts."""
-        done = self.executor.report()
-        findings = [Diagnostic("warning", t.rstrip("."), rule="engine") for t in done.doubts]
-        findings += [Diagnostic("note", t.rstrip("."), rule="engine") for t in done.notes]
-        for count, what in ((done.crashes, "crashed"), (done.timeouts, "took too long")):
-            if count:
-                runs = f"{count} simulation{'' if count == 1 else 's'}"
-                findings.append(
-                    Diagnostic("warning", f"{runs} {what} inside the bounds", None, None, "engine")
-                )
-        return findings
 
     def _simulation_noise(self) -> float:
         sizes = self.evaluator.step_sizes

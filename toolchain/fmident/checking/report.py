@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident._lazy import above
 from fmident.arrays import F64
+from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
 from fmident.report.numbers import percent
 
@@ -236,6 +237,8 @@ class CheckReport:
         Wall time of the check, s.
     quick
         Whether only the initial point was looked at.
+    global_sensitivity
+        Which parameters matter anywhere in the bounds, where that was asked for.
     stage
         Name of the stage that this is about; empty for a whole problem.
     stages
@@ -260,6 +263,7 @@ class CheckReport:
     simulations: int = 0
     seconds: float = 0.0
     quick: bool = False
+    global_sensitivity: GlobalSensitivity | None = None
     stage: str = ""
     stages: tuple[CheckReport, ...] = ()
 

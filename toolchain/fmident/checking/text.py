@@ -36,6 +36,7 @@ def check_page(report: CheckReport, width: int = 92) -> str:
         _parameters(report),
         _outputs(report),
         _experiments(report),
+        _globally(report),
         _closing(report, width),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -48,7 +49,22 @@ def check_view(report: CheckReport) -> str:
     return embedded(f"Check: {report.problem}", _view_sections(report))
 
 
-def _view_sections(report: CheckReport) -> list[str]:
+def check_html(report: CheckReport) -> str:
+    """Return verdict, findings, tables and pictures as a page that needs nothing beside it."""
+    from fmident.report.sections.html import document
+
+    facts = [report.fmu, f"{report.simulations} simulations", duration(report.seconds)]
+    return document(
+        kicker="Check before the run",
+        title=report.problem,
+        headline=report.headline,
+        subtitle=" · ".join(facts),
+        sections=_view_sections(report, charts=True),
+    )
+
+
+def _view_sections(report: CheckReport, *, charts: bool = False) -> list[str]:
+    from fmident.checking.global_sensitivity.page import global_section
     from fmident.report.sections.content import Section, Table
     from fmident.report.sections.verdict import verdict_section
 
@@ -56,7 +72,10 @@ def _view_sections(report: CheckReport) -> list[str]:
         inner = [
             html
             for one in report.stages
-            for html in (Section(f"Stage '{one.stage}'", []).html(), *_view_sections(one))
+            for html in (
+                Section(f"Stage '{one.stage}'", []).html(),
+                *_view_sections(one, charts=charts),
+            )
         ]
         return [verdict_section(_grade(report), report.headline, [], []), *inner]
     found = [
@@ -65,7 +84,11 @@ def _view_sections(report: CheckReport) -> list[str]:
     promise = [f"Predicted: {report.promise}."] if report.promise else []
     header, rows = _parameter_table(report)
     table = Section("Parameters", [Table(header, rows)]).html() if rows else ""
-    return [verdict_section(_grade(report), report.headline, [*promise, *found], []), table]
+    return [
+        verdict_section(_grade(report), report.headline, [*promise, *found], []),
+        table,
+        global_section(report.global_sensitivity, charts=charts),
+    ]
 
 
 def _grade(report: CheckReport) -> str:
@@ -166,6 +189,22 @@ def _experiments(report: CheckReport) -> str:
     text = table(header, rows, ["<", ">", ">", ">", ">", "<"])
     left = len(report.experiments) - len(rows)
     return f"{text}\n... and {left} more (--json FILE has all)" if left else text
+
+
+def _globally(report: CheckReport) -> str:
+    from fmident.checking.global_sensitivity.page import tables
+
+    found = report.global_sensitivity
+    if found is None or not found.outputs:
+        return ""
+    parts = [
+        f"{o.experiment}: what moves {o.output} over the bounds ({found.method.name})\n\n"
+        + table(header, rows, ["<", ">", ">", ">"])
+        for o, header, rows in tables(found)
+    ]
+    left = len(parts) - _MOST_OUTPUTS
+    more = [f"... and {left} more outputs (--json FILE has all)"] if left > 0 else []
+    return "\n\n".join([*parts[:_MOST_OUTPUTS], *more])
 
 
 def _range(fast: float, slow: float) -> str:

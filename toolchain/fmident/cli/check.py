@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell_all, width
-from fmident.cli.usage import assignments
+from fmident.cli.console import out, say, tell_all, width
+from fmident.cli.usage import UsageError, assignments
+
+if TYPE_CHECKING:
+    from fmident.checking import GlobalMethod
 
 HELP = "look at a problem file before any run: can it be estimated, and how well?"
 EXAMPLE = """\
   fmident check problem.toml
   fmident check problem.toml --quick --json check.json
+  fmident check problem.toml --global sobol --report check.html
 
 Ends with 0 when the problem can be estimated, 1 when something makes that impossible,
 2 when the file, its data or its FMU cannot be used at all."""
@@ -25,6 +30,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--quick",
         action="store_true",
         help="only the initial point: no other points inside the bounds, no finer grid",
+    )
+    parser.add_argument(
+        "--global",
+        dest="method",
+        nargs="?",
+        const="sobol",
+        metavar="METHOD",
+        help="which parameters matter anywhere in their bounds: sobol (default) or morris",
+    )
+    parser.add_argument(
+        "--samples",
+        type=int,
+        metavar="N",
+        help="of --global: N (parameters + 2) simulations of each experiment for sobol "
+        "(default 512), N (parameters + 1) for morris (default 30)",
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of --global (default 1)")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the page with pictures, as HTML"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, too")
     parser.add_argument(
@@ -39,11 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, print the page; 1 when the problem cannot be estimated."""
     from fmident import api
-    from fmident.checking import check_page
+    from fmident.checking import check_html, check_page
     from fmident.plugins import load_plugins
     from fmident.progress import watching
     from fmident.toml_file.overrides import read_value
 
+    method = _method(arguments)
     overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
@@ -55,10 +80,40 @@ def run(arguments: argparse.Namespace) -> int:
         report=lambda found: tell_all(d for d in found if d.rule is None),
     )
     with watching(only_blocks=True, notebook=False) as watch:
-        report = api.check(problem, host=host, quick=arguments.quick, listener=watch.activity)
+        report = api.check(
+            problem,
+            host=host,
+            quick=arguments.quick,
+            global_method=method,
+            listener=watch.activity,
+        )
     out(check_page(report, width()))
     if arguments.json is not None:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+        _write(arguments.json, text + "\n")
+    if arguments.report is not None:
+        _write(arguments.report, check_html(report))
+        say(f"report: {arguments.report}")
     return 0 if report.can_be_estimated else 1
+
+
+def _method(arguments: argparse.Namespace) -> GlobalMethod | None:
+    """Return how global sensitivities are computed, if they are.
+
+    Raises
+    ------
+    UsageError
+        An unknown method; options of one without it.
+    """
+    from fmident.checking import GlobalMethod
+
+    if arguments.method is None:
+        if arguments.samples is not None:
+            raise UsageError("--samples belongs to --global", hint="add --global sobol")
+        return None
+    return GlobalMethod(arguments.method, arguments.samples, arguments.seed)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -136,7 +136,7 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     """
     from scipy.stats import qmc  # here, since it is slow to import and seldom needed
 
-    lower, upper = _box(evaluator)
+    lower, upper = box(evaluator)
     share = qmc.LatinHypercube(lower.size, seed=seed).random(count)
     points: F64 = evaluator.space.to_physical(lower + share * (upper - lower))
     return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
@@ -182,15 +182,15 @@ def _rms(rows: F64) -> F64:
 
 def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:
     """Return values of a parameter at shares of its range, 0 to 1."""
-    lower, upper = _box(evaluator)
+    lower, upper = box(evaluator)
     values = np.tile(lower, (shares.size, 1))
     values[:, index] += shares * (upper - lower)[index]
     found: F64 = evaluator.space.to_physical(values)[:, index]
     return found
 
 
-def _box(evaluator: Evaluator) -> tuple[F64, F64]:
-    """Return finite bounds in the search space, shape (n,) each."""
+def box(evaluator: Evaluator) -> tuple[F64, F64]:
+    """Return finite bounds in the search space, shape (n,) each; see :func:`points_inside`."""
     space = evaluator.space
     z = space.from_physical(evaluator.problem.initial)
     reach = np.where(space.log, np.log(_FAR), np.where(z == 0.0, 1.0, (1.0 - 1.0 / _FAR) * abs(z)))

@@ -1,8 +1,13 @@
-"""Simulations inside the bounds, for an FMU must work wherever an estimator may go."""
+"""What simulations tell beside their outputs.
+
+Whether they work inside the bounds, for an FMU must work wherever an estimator may go; their noise;
+what the engine noticed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +18,13 @@ from fmident.errors import Diagnostic
 from fmident.estimation.checks import points_inside
 from fmident.evaluation import Evaluator, SimulationFailure
 
+if TYPE_CHECKING:
+    from fmident.evaluation.executors.base import ExecutorReport
+
 _CORNERS = 4
 _MANY = 0.5
+_NOISY = 0.1
+"""Noise of the simulation in units of sigma from which on the data deserve a better one."""
 
 
 def points_to_try(evaluator: Evaluator, inside: int) -> F64:
@@ -60,6 +70,48 @@ def bounds_findings(subject: Subject, check: BoundsCheck) -> list[Diagnostic]:
             "parameters",
         )
     ]
+
+
+def noise_findings(subject: Subject, noise: float) -> list[Diagnostic]:
+    """Return that the noise of the simulation counts beside that of the data.
+
+    Parameters
+    ----------
+    subject
+        What is checked.
+    noise
+        Root mean square per whitened residual; NaN where unknown.
+    """
+    problem = subject.problem
+    if not (problem.sigma_known and noise > _NOISY):
+        return []
+    tolerance = problem.evaluation.tolerance
+    now = "the FMU's own" if tolerance is None else f"{tolerance:g}"
+    return [
+        subject.finding(
+            "warning",
+            "simulation-noise",
+            f"the noise of the simulation is {noise:.2g} times sigma: it, not the data, limits"
+            " the estimate",
+            f"tighten evaluation.tolerance (now {now})"
+            + (f" to about {tolerance * _NOISY / noise:.0e}" if tolerance else ""),
+            "evaluation",
+            "tolerance",
+        )
+    ]
+
+
+def engine_findings(done: ExecutorReport) -> list[Diagnostic]:
+    """Return what the executor noticed: resets that are not clean, crashes, timeouts."""
+    findings = [Diagnostic("warning", t.rstrip("."), rule="engine") for t in done.doubts]
+    findings += [Diagnostic("note", t.rstrip("."), rule="engine") for t in done.notes]
+    for count, what in ((done.crashes, "crashed"), (done.timeouts, "took too long")):
+        if count:
+            runs = f"{count} simulation{'' if count == 1 else 's'}"
+            findings.append(
+                Diagnostic("warning", f"{runs} {what} inside the bounds", None, None, "engine")
+            )
+    return findings
 
 
 def _reason(failure: SimulationFailure) -> str:
