@@ -154,6 +154,21 @@ class SolvesEquationsOfItsOwn(GaussNewton):
         return Estimate(p, "converged", "solved")
 
 
+class ForgetsThePriors(GaussNewton):
+    """It takes the residuals of the data alone."""
+
+    def estimate(self, problem, evaluator, options, monitor):
+        monitor.iteration(problem.initial, evaluator.cost(problem.initial))
+        count = problem.experiments[0].times.size
+
+        def misfit(p):
+            return evaluator.residuals(p)[:count]
+
+        p = least_squares(misfit, problem.initial, bounds=(problem.lower, problem.upper)).x
+        monitor.iteration(p, evaluator.cost(p))
+        return Estimate(p, "converged", "solved")
+
+
 class DependsOnTheOrder(GaussNewton):
     """It looks at how often it was simulated when the answers came."""
 
@@ -251,6 +266,7 @@ WRONG = {
     ChangesTheData: "nothing_that_was_handed_over_is_changed",
     KeepsTheModel: "the_estimate_can_be_kept",
     SolvesEquationsOfItsOwn: "other_costs_are_minimised_or_refused",
+    ForgetsThePriors: "priors_count_or_are_refused",
     DependsOnTheOrder: "it_does_not_matter_who_simulates",
     HasOptionsThatCanChange: "options",
     SaysNotWhatItIs: "name_and_summary",

@@ -14,6 +14,7 @@ from fmident.estimation.searches import agreeing
 from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
+from fmident.problem.priors.rows import Priors
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.candidates import MOST_SEARCHES, search_with_candidates
 from fmident_estimators.least_squares.events import breaks_at_start, past_events
@@ -42,11 +43,12 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
-        """Refuse several starts, or candidates, where parameters have no finite bounds."""
+        """Refuse starts and candidates without finite bounds, robust losses with priors."""
         if options.starts > 1:
             _refuse_open_bounds(problem, f"starts = {options.starts}")
         if options.candidates:
             _refuse_open_bounds(problem, f"candidates = {options.candidates}")
+        _refuse_bounded_priors(problem, options)
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the steps of the differences and some iterations per start."""
@@ -76,11 +78,13 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         Raises
         ------
         fmident.errors.ProblemError
-            Several starts are asked for, but a parameter has no finite bounds.
+            Several starts are asked for, but a parameter has no finite bounds; a robust loss and
+            priors.
         fmident.evaluation.JacobianError
             From a single start: the Jacobian cannot be computed, since all simulations nearby
             fail.
         """
+        _refuse_bounded_priors(problem, options)
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor, options.starts)
         points = starting_points(problem, evaluator, options)
@@ -186,6 +190,15 @@ def hypercube(
     points = space.to_physical(space.lower + unit * (space.upper - space.lower))
     inside: F64 = np.clip(points, problem.lower, problem.upper)
     return inside
+
+
+def _refuse_bounded_priors(problem: Problem, options: LeastSquaresOptions) -> None:
+    if options.loss != "linear" and Priors.of(problem).count:
+        raise ProblemError(
+            f"the loss '{options.loss}' would also bound what priors count",
+            hint='use loss = "linear", or remove the priors',
+            code=Code.NOT_SUPPORTED,
+        )
 
 
 def _refuse_open_bounds(problem: Problem, option: str) -> None:

@@ -16,11 +16,14 @@ from fmident.checking.factors import confused_unit, unit_factor
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
-from fmident.problem.residuals import compared_values
+from fmident.problem.priors.rows import Priors
+from fmident.problem.residuals import compared_values, parameter_values
 
 _ENOUGH = 10
 _SAME_SHAPE = 0.95
 _HUGE = 300.0
+_FAR = 5.0
+"""Standard deviations of its prior that an initial value may be away unsaid."""
 _FREEZING = 273.15
 
 
@@ -161,3 +164,26 @@ def _judge(
             *place,
         )
     return None
+
+
+def prior_findings(subject: Subject) -> list[Diagnostic]:
+    """Return initial values that lie far out in the priors of their parameters."""
+    problem = subject.problem
+    values = parameter_values(problem, problem.initial)
+    findings = []
+    for name, prior in Priors.of(problem).terms:
+        far = abs(prior.deviation(values[name]))
+        if far > _FAR:
+            findings.append(
+                subject.finding(
+                    "note",
+                    "initial-far-from-prior",
+                    f"the initial value {values[name]:.4g} of '{name}' lies {far:.3g} standard"
+                    f" deviations from its prior ({prior})",
+                    "leave 'initial' out, and the search starts at the prior",
+                    "parameters",
+                    name,
+                    "prior",
+                )
+            )
+    return findings

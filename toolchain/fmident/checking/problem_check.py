@@ -26,7 +26,7 @@ from fmident.checking.global_sensitivity import (
     global_findings,
 )
 from fmident.checking.inputs import input_findings
-from fmident.checking.magnitudes import magnitude_findings, parameter_findings
+from fmident.checking.magnitudes import magnitude_findings, parameter_findings, prior_findings
 from fmident.checking.report import (
     CheckReport,
     EffortCheck,
@@ -43,6 +43,7 @@ from fmident.checking.sensitivities import (
     identifiability_findings,
     output_shares,
     predicted_errors,
+    prior_parts,
     sensitivities,
     sensitivities_elsewhere,
     sensitivity_check,
@@ -216,6 +217,7 @@ def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]
         *sample_findings(subject),
         *input_findings(subject),
         *parameter_findings(subject),
+        *prior_findings(subject),
     ]
     if inert_allowed:  # a regression keeps what it cannot determine
         found = [
@@ -302,6 +304,7 @@ class _Check:
             outputs=self._outputs(predicted, shares),
             experiments=experiments,
             sensitivities=checked,
+            priors={} if known is None else prior_parts(self.problem, known),
             effort=self._effort(),
             bounds=bounds,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -224,6 +224,9 @@ class CheckReport:
         One item each.
     sensitivities, effort, bounds
         ``None`` where it did not come to that.
+    priors
+        By the name of the parameter, what is known of it before the data, and the share of all
+        priors in the predicted variance.
     cost, intervals
         Name of the cost, and whether it gives standard errors. If not, everything is still
         predicted for squares of the differences in the time domain.
@@ -256,6 +259,7 @@ class CheckReport:
     sensitivities: SensitivityCheck | None = None
     effort: EffortCheck | None = None
     bounds: BoundsCheck | None = None
+    priors: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     cost: str = "time-domain"
     intervals: bool = True
     simulation_noise: float = math.nan

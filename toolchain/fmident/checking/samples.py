@@ -9,6 +9,7 @@ from fmident.checking.report import ExperimentCheck
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
+from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import residual_layout
 
 _REGULAR = 0.01
@@ -45,7 +46,7 @@ def sample_findings(subject: Subject) -> list[Diagnostic]:
 def _too_few(subject: Subject) -> list[Diagnostic]:
     problem = subject.problem
     count, free = residual_layout(problem).size, len(problem.free)
-    if count < free:
+    if count + Priors.of(problem).count < free:
         return [
             subject.finding(
                 "error",

@@ -17,6 +17,7 @@ from fmident.estimation.diagnostics.dependent import dependent_uncertainty
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.result import integration_advice
 from fmident.evaluation import Evaluator, JacobianError
+from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import residual_layout
 from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
@@ -102,8 +103,8 @@ def _sensitivities_at(
     sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
     errors = evaluator.column_errors(p)
     return Sensitivities(
-        statistics.linearisation.jacobian,
-        evaluator.residuals(p),
+        statistics.linearisation.data_jacobian,
+        evaluator.data_residuals(p),
         statistics,
         sizes,
         np.zeros(p.size) if errors is None else errors,
@@ -122,6 +123,19 @@ def predicted_errors(problem: Problem, known: Sensitivities | None) -> dict[str,
         name: float("inf") if np.isinf(interval).all() else error
         for name, (error, interval) in found.items()
     }
+
+
+def prior_parts(problem: Problem, known: Sensitivities) -> dict[str, tuple[str, float]]:
+    """Return each prior in words, and the share of all priors in the predicted variance.
+
+    By the name of the parameter; the share is NaN where there is no variance.
+    """
+    found = known.statistics.prior
+    if found is None:
+        return {}
+    shares = {q.name: float(s) for q, s in zip(problem.free, found.shares, strict=True)}
+    terms = Priors.of(problem).terms
+    return {name: (str(prior), shares.get(name, math.nan)) for name, prior in terms}
 
 
 def sensitivity_check(
@@ -437,8 +451,8 @@ def sensitivities_elsewhere(
 
 
 def _at(p: F64, known: Sensitivities) -> PointSensitivity:
-    rank = known.statistics.identifiability.rank
-    return PointSensitivity(p, known.jacobian, known.column_errors, rank)
+    rank, jacobian = known.statistics.identifiability.rank, known.statistics.linearisation.jacobian
+    return PointSensitivity(p, jacobian, known.column_errors, rank)
 
 
 def _without_rank(check: SensitivityCheck, *, undecided: bool = False) -> str:

@@ -224,6 +224,13 @@ def _closing(report: CheckReport, width: int) -> str:
         lines.append(f"Singular values of the scaled sensitivities: {values}.")
         if known.rank == len(known.names) > 1:
             lines.append(f"Collinearity index {known.collinearity:.3g} (critical from 15 on).")
+        if report.priors:
+            shown = [
+                f"{name} ({prior}" + ("" if math.isnan(part) else f", {percent(part)}") + ")"
+                for name, (prior, part) in report.priors.items()
+            ]
+            text = ", ".join(shown)
+            lines.append(f"The prediction counts priors, with their share in the variance: {text}.")
         if not report.intervals:
             lines.append(
                 "All this holds for plain squares in the time domain, such as those of a last"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fmident.errors import Code, Location, PluginError, ProblemError
 from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
+from fmident.problem.priors.rows import Priors
 from fmident.problem.relations.elimination import simplified
+from fmident.problem.residuals import residual_layout
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -118,6 +120,51 @@ def refuse_cost(
         )
 
 
+def refuse_priors(
+    problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
+) -> None:
+    """Refuse priors that the estimator would not look at, or that no cost can be weighed with.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        At `location`.
+    """
+    priors = Priors.of(problem)
+    if not priors.count:
+        return
+    names = ", ".join(f"'{name}'" for name in priors.names)
+    has = f"{names} {'has a prior' if priors.count == 1 else 'have priors'}"
+    location = problem.where("parameters", priors.names[0], "prior") or location
+    if not problem.cost.gives_intervals:
+        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
+        cost = f"'{problem.cost.name}'" + (f" with {options}" if options else "")
+        raise ProblemError(
+            f"{has}, but the cost {cost} is not a likelihood: how much a standard deviation of a"
+            " prior counts beside the data is not known",
+            location=location,
+            hint="use the time-domain cost as it is by default, or remove the priors",
+            code=Code.NOT_SUPPORTED,
+        )
+    if not (estimator.any_cost if estimator.takes_priors is None else estimator.takes_priors):
+        raise ProblemError(
+            f"{has}, but the estimator '{estimator.name}' solves equations of its own, in which"
+            " priors do not count",
+            location=location,
+            hint="choose an estimator that minimises the cost, such as least-squares, or remove"
+            " the priors",
+            code=Code.NOT_SUPPORTED,
+        )
+    samples, free = residual_layout(problem).size, len(problem.free)
+    if not problem.sigma_known and samples <= free:
+        raise ProblemError(
+            f"{has}, but how much it counts beside the data is not known: nothing is known of the"
+            f" noise, and {samples} samples cannot tell it together with {free} parameters",
+            location=location,
+            hint="give each output its sigma, or more samples",
+        )
+
+
 def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> None:
     """Refuse unknown estimators, wrong options and costs that do not fit, also of stages.
 
@@ -140,6 +187,7 @@ def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> 
     if not problem.stages:
         suited(problem, estimator, capable, where)
         refuse_cost(problem, estimator, problem.where("cost"))
+        refuse_priors(problem, estimator, None)
     for position, stage in enumerate(problem.stages):
         own: Keys = () if stage.separate else ("stages", position)
         solved = stage.problem
@@ -149,6 +197,7 @@ def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> 
         suited(solved, estimator, capable, where)
         table = () if solved.cost is problem.cost else own
         refuse_cost(solved, estimator, solved.where(*table, "cost"))
+        refuse_priors(solved, estimator, None)
 
 
 def _check_estimator(

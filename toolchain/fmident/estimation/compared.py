@@ -1,4 +1,4 @@
-"""Measured against simulated, as parts of a result."""
+"""Measured against simulated, and data against priors, as parts of a result."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fmident.arrays import F64
+
+CONFLICT = 0.01
+"""Probability below which prior and data are said to contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -209,3 +212,80 @@ class OutputSensitivity:
     moves: F64
     shares: F64
     stage: str = ""
+
+
+@dataclass(frozen=True)
+class PriorCheck:
+    """What one prior contributed.
+
+    Parameters
+    ----------
+    name, unit
+        Of the parameter.
+    prior
+        In words, such as ``"normal, 2 +- 0.05"``.
+    share
+        Share of all priors in the variance of the estimate, 0 to 1; NaN where it has none.
+    data_value, data_error
+        What the data alone say, to first order at the estimate, and its standard error; NaN where
+        they leave it open.
+    deviation
+        Distance of the prior from what data and other priors say, in standard deviations of the
+        difference: positive where the prior is lower. NaN where they say nothing of it.
+    p_value
+        Probability of a larger one; NaN likewise.
+    alone
+        Whether the parameter is determined by its prior alone.
+    """
+
+    name: str
+    unit: str | None
+    prior: str
+    share: float
+    data_value: float
+    data_error: float
+    deviation: float
+    p_value: float
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class PriorKnowledge:
+    """What priors contributed to an estimate, and whether they fit the data.
+
+    Parameters
+    ----------
+    checks
+        One per prior that counts; uniform ones are bounds.
+    shares
+        Share of the priors in the variance of each searched parameter, by name.
+    distance
+        Squared Mahalanobis distance between the priors and what the data alone say.
+    compared
+        Its degrees of freedom; 0 where there is nothing to compare.
+    p_value
+        Probability of a larger one; NaN where there is nothing to compare.
+    left_open
+        Parameters that the data alone do not determine.
+    """
+
+    checks: tuple[PriorCheck, ...]
+    shares: Mapping[str, float] = field(default_factory=dict)
+    distance: float = float("nan")
+    compared: int = 0
+    p_value: float = float("nan")
+    left_open: tuple[str, ...] = ()
+
+    @property
+    def conflict(self) -> tuple[PriorCheck, ...]:
+        """The priors that contradict the data, the worst first; empty where none does."""
+        known = [c for c in self.checks if c.p_value == c.p_value]
+        if not known:
+            return ()
+        by_size = sorted(known, key=lambda c: c.p_value)
+        # Without a joint test, as many comparisons as there are priors.
+        joint = self.p_value if self.compared else len(known) * by_size[0].p_value
+        if not joint < CONFLICT:
+            return ()
+        found = tuple(c for c in by_size if c.p_value < CONFLICT)
+        return found or (by_size[0],)

@@ -184,6 +184,10 @@ class Estimator(ABC, Generic[Options]):
         Whether it minimises the residuals or costs that the evaluator gives, whatever the
         problem's cost makes of the data. One that solves equations of its own does not, and is
         refused together with another cost than ``time-domain``.
+    takes_priors
+        Whether priors of the parameters count in what it finds. They are rows of the residuals and
+        parts of the cost that the evaluator gives, so that ``None``, the default, means the same as
+        `any_cost`; a problem with priors is refused otherwise.
     keeps_constraints
         Whether it keeps the constraints of the problem (:meth:`~fmident.problem.Constraints.of`),
         equalities and inequalities. For one that does not, bounds and dependent parameters take the
@@ -206,6 +210,7 @@ class Estimator(ABC, Generic[Options]):
     accepts_inert_parameters: ClassVar[bool] = False
     options_type: ClassVar[type[Any]]
     any_cost: ClassVar[bool] = True
+    takes_priors: ClassVar[bool | None] = None
     keeps_constraints: ClassVar[bool] = False
     descends: ClassVar[bool] = False
     needs: ClassVar[str] = ""

@@ -15,6 +15,8 @@ from fmident.estimation.compared import (
     InputSignal,
     OutputFit,
     OutputSensitivity,
+    PriorCheck,
+    PriorKnowledge,
     ResidualCheck,
     UnmodelledDelay,
     Validation,
@@ -40,6 +42,8 @@ __all__ = [
     "OutputFit",
     "OutputSensitivity",
     "ParameterEstimate",
+    "PriorCheck",
+    "PriorKnowledge",
     "ResidualCheck",
     "StageResult",
     "StageUncertainty",
@@ -353,6 +357,8 @@ class EstimationResult(Drawable):
     sensitivities
         Which samples determine which parameter, one per output and experiment; empty without
         standard errors.
+    priors
+        What they contributed, and whether they fit the data; ``None`` without any that counts.
     """
 
     status: Status
@@ -389,6 +395,7 @@ class EstimationResult(Drawable):
     validation: Validation | None = None
     inputs: tuple[InputSignal, ...] = ()
     sensitivities: tuple[OutputSensitivity, ...] = ()
+    priors: PriorKnowledge | None = None
 
     @property
     def derivatives_by(self) -> str:

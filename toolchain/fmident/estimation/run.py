@@ -14,7 +14,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, FmidentError, Location, ProblemError
 from fmident.estimation.checks import check_influence, check_initial_simulation
-from fmident.estimation.choices import refuse_cost
+from fmident.estimation.choices import refuse_cost, refuse_priors
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
@@ -136,6 +136,7 @@ def run_with_statistics(
         )
     check_cost(problem, location)
     refuse_cost(problem, estimator, location)
+    refuse_priors(problem, estimator, location)
     refuse_constraints(problem, estimator, location)
     monitor = RunMonitor(evaluator, observers)
     monitor.plan(_plan(problem, estimator, chosen))
@@ -195,6 +196,7 @@ def run_with_statistics(
         sensitivities=()
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
+        priors=summary.priors,
     )
     return Run(result, summary.statistics, estimate.residual_weights)
 

@@ -27,6 +27,7 @@ from fmident.estimation.diagnostics.farther import (
     look_farther,
 )
 from fmident.estimation.diagnostics.jumps import jump_notes, look_around, withhold
+from fmident.estimation.diagnostics.priors import prior_knowledge, prior_notes
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.fits import (
     check_fits,
@@ -40,6 +41,7 @@ from fmident.estimation.result import (
     DerivativeCheck,
     OutputFit,
     ParameterEstimate,
+    PriorKnowledge,
     ResidualCheck,
 )
 from fmident.evaluation import Evaluator, JacobianError, Simulated
@@ -79,6 +81,7 @@ class Summary:
     derivatives: DerivativeCheck | None = None
     ended_by: Ending | None = None
     constraints: tuple[ConstraintCheck, ...] = ()
+    priors: PriorKnowledge | None = None
 
 
 def summarise(
@@ -132,12 +135,14 @@ def summarise(
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
     derivatives: DerivativeCheck | None = None
     check: ResidualCheck | None = None
+    priors = prior_knowledge(problem, p, statistics)
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
         notes += _distance_notes(problem, p, statistics, searches)
         derivatives = _derivative_check(problem, evaluator, statistics)
         notes += _derivative_notes(derivatives, statistics)
-        residuals = evaluator.residuals(p)
+        notes += prior_notes(problem, priors)
+        residuals = evaluator.data_residuals(p)
         check = check_residuals(problem, residuals, fits, statistics)
         notes += residual_notes(problem, residuals, fits, statistics)
         if not outcome.interrupted and estimate.residual_weights is None:
@@ -163,6 +168,7 @@ def summarise(
         derivatives,
         outcome.ended_by if outcome.status == "limit" else None,
         constraint_checks(problem, active, p, held),
+        priors,
     )
 
 
@@ -327,7 +333,7 @@ def _with_delays(
     if not coloured:
         return check
     try:
-        jacobian = statistics.linearisation.jacobian
+        jacobian = statistics.linearisation.data_jacobian
         delays = unmodelled_delays(problem, evaluator, p, held, jacobian, coloured)
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
         return check
@@ -346,7 +352,7 @@ def _with_bounds(
 
     A parameter that cannot go where it belongs leaves residuals that look like a delay.
     """
-    jacobian = statistics.linearisation.jacobian
+    jacobian = statistics.linearisation.data_jacobian
     if jacobian.shape != (residuals.size, p.size):
         return check
     left, names = left_beyond_bounds(problem, p, held, jacobian, residuals)

@@ -24,6 +24,11 @@ class Evaluator(Protocol):
     Points are free parameters in physical units, shape (n,), in the order of
     ``problem.free``. A failed simulation is a value, NaN residuals or infinite cost, and is
     kept in :attr:`last_failure`; it is never an exception. Not thread-safe.
+
+    Residuals are those of the data, in the order of :func:`~fmident.problem.residual_layout` for
+    the cost ``time-domain``, and behind them one for each prior that counts
+    (:class:`~fmident.problem.Priors`), so that the cost has its minimum where the posterior density
+    has its maximum. Jacobians have the rows of these, too.
     """
 
     @property

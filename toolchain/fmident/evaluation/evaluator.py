@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +20,7 @@ from fmident.evaluation.derivatives.jacobians import Derivatives
 from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served
-from fmident.evaluation.memory import Earlier, cost_of
+from fmident.evaluation.memory import Earlier
 from fmident.evaluation.runs import Runs, recorder_of
 from fmident.evaluation.side_by_side import MOST, Share, run_side_by_side, whole_of
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
@@ -120,11 +121,17 @@ class Evaluator(Closes):
 
     def residuals_many(self, points: F64) -> F64:
         """Return the whitened residuals at several points as one batch."""
-        return self._runs.residuals(self._checked(points))
+        checked = self._checked(points)
+        return self._with_priors(checked, self._runs.residuals(checked))
+
+    def data_residuals(self, p: F64) -> F64:
+        """Return the whitened residuals of the data at `p`, without those of priors, (m,)."""
+        row: F64 = self._runs.residuals(self._checked(p))[0]
+        return row
 
     def cost(self, p: F64) -> float:
         """Return ``1/2 sum r^2`` at `p`; infinite if a simulation failed."""
-        return cost_of(self.residuals(p))
+        return self._runs.cost(self._checked(p)[0], self.data_residuals(p))
 
     def costs(self, points: F64) -> F64:
         """Return the cost at several points, (k, n) -> (k,), as one batch."""
@@ -190,7 +197,8 @@ class Evaluator(Closes):
 
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are not candidates for the best point."""
-        return self._runs.probe(self._checked(points))
+        checked = self._checked(points)
+        return self._with_priors(checked, self._runs.probe(checked))
 
     def knows_jacobian(self, p: F64) -> bool:
         """Return whether :meth:`jacobian` at `p` would cost nothing."""
@@ -198,6 +206,11 @@ class Evaluator(Closes):
 
     def jacobian(self, p: F64) -> F64:
         """Return the derivative of the residuals with respect to the physical parameters."""
+        jacobian = self.data_jacobian(p)
+        return self._along_priors(p, jacobian, np.eye(jacobian.shape[1]))
+
+    def data_jacobian(self, p: F64) -> F64:
+        """Return the rows of the Jacobian that belong to :meth:`data_residuals`, (m, n)."""
         return self._derivatives.jacobian(self._checked(p)[0])
 
     def jacobian_is_exact(self, p: F64) -> bool:
@@ -205,7 +218,7 @@ class Evaluator(Closes):
         return self._derivatives.is_exact(self._checked(p)[0])
 
     def exact_jacobian(self, p: F64, tolerance: float) -> F64 | None:
-        """Return the Jacobian at `p` at another tolerance, from sensitivities alone, (m, n).
+        """Return the Jacobian of the data at `p` at another tolerance, from sensitivities, (m, n).
 
         One simulation of each experiment, remembered for the last points; ``None`` where it takes
         differences.
@@ -244,7 +257,8 @@ class Evaluator(Closes):
 
     def remember_jacobian(self, p: F64, jacobian: F64, column_errors: F64) -> None:
         """Take over a Jacobian that the estimator knows, so that none is computed at `p`."""
-        self._derivatives.remember(self._checked(p)[0], jacobian, column_errors)
+        data = jacobian[: jacobian.shape[0] - self._runs.priors.count]
+        self._derivatives.remember(self._checked(p)[0], data, column_errors)
 
     def measure_steps(self, p: F64) -> StepSizes:
         """Return the steps of the finite differences at `p`.
@@ -265,7 +279,9 @@ class Evaluator(Closes):
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
         """Return accurate derivatives of the residuals along directions, and their errors."""
-        return self._derivatives.along(self._checked(p)[0], directions)
+        found = self._derivatives.along(self._checked(p)[0], directions)
+        values = self._along_priors(p, found.values, directions)
+        return dataclasses.replace(found, values=values)
 
     def climb(
         self,
@@ -276,7 +292,7 @@ class Evaluator(Closes):
     ) -> Climb:
         """Begin with derivatives along directions whose errors are measured, not predicted.
 
-        By central differences with several steps each (see
+        Those of the residuals of the data. By central differences with several steps each (see
         :mod:`fmident.evaluation.derivatives.ladder`).
         Counts as one Jacobian.
 
@@ -299,7 +315,7 @@ class Evaluator(Closes):
         return self._derivatives.climb(self._checked(p)[0], directions, noise, tolerance)
 
     def other_columns(self, p: F64) -> F64 | None:
-        """Return the Jacobian at `p` by far longer steps, to compare; ``None`` without one.
+        """Return the Jacobian of the data by far longer steps, to compare; ``None`` without one.
 
         Returns
         -------
@@ -316,7 +332,7 @@ class Evaluator(Closes):
     def integration_error(self, p: F64) -> F64 | None:
         """Return the residuals at `p` minus those at a hundredth of the tolerance, shape (m,).
 
-        One more simulation of each experiment, remembered for the last point.
+        Those of the data. One more simulation of each experiment, remembered for the last point.
 
         Returns
         -------
@@ -332,6 +348,21 @@ class Evaluator(Closes):
         One more simulation of each experiment.
         """
         return self._derivatives.integration_order(self._checked(p)[0])
+
+    def _with_priors(self, points: F64, residuals: F64) -> F64:
+        """Return rows of residuals with those of the priors behind them, (k, m) -> (k, m + q)."""
+        priors = self._runs.priors
+        if not priors.count:
+            return residuals
+        rows = [priors.with_rows(p, r) for p, r in zip(points, residuals, strict=True)]
+        return np.array(rows).reshape(len(points), residuals.shape[1] + priors.count)
+
+    def _along_priors(self, p: F64, changes: F64, directions: F64) -> F64:
+        """Return derivatives along directions with those of the priors' residuals behind them."""
+        if not self._runs.priors.count:
+            return changes
+        point = self._checked(p)[0]
+        return self._runs.priors.with_slopes(point, self.data_residuals(p), changes, directions)
 
     def _most(self) -> int:
         """Return how many searches may run at once for the memory that they need."""

@@ -23,6 +23,7 @@ from fmident.arrays import F64
 from fmident.evaluation.breaks import find_breaks
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
+from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import measured_signals, residual_layout
 
 _STRIDE = 0.5
@@ -99,9 +100,9 @@ class EventMatching:
     def progress(self) -> F64:
         """When each sample comes, from 0 to 1 within its experiment, shape (m,)."""
         layout = residual_layout(self._problem)
-        found = np.zeros(layout.size)
+        found = np.zeros(layout.size + self._priors)  # priors hold from the beginning
         for i, experiment in enumerate(self._problem.experiments):
-            rows = layout.experiment == i
+            rows = np.flatnonzero(layout.experiment == i)
             begin, end = float(experiment.times[0]), float(experiment.times[-1])
             found[rows] = (layout.time[rows] - begin) / max(end - begin, np.finfo(np.float64).tiny)
         return found
@@ -109,7 +110,13 @@ class EventMatching:
     @cached_property
     def scaled_measurements(self) -> F64:
         """What was measured, whitened, shape (m,)."""
-        return np.concatenate([np.empty(0), *(s.measured * s.scale for s in self._series)])
+        measured = [s.measured * s.scale for s in self._series]
+        return np.concatenate([np.empty(0), *measured, np.zeros(self._priors)])
+
+    @cached_property
+    def _priors(self) -> int:
+        """Number of the residuals behind those of the samples."""
+        return Priors.of(self._problem).count
 
     @cached_property
     def _series(self) -> tuple[_Series, ...]:
@@ -239,7 +246,7 @@ class EventMatching:
     def explained(self, residuals: F64) -> bool:
         """Return whether nothing but noise seems to be left in the residuals."""
         if self._problem.sigma_known:
-            return float(np.mean(residuals**2)) < _NOISE
+            return float(np.mean(residuals[: residuals.size - self._priors] ** 2)) < _NOISE
         measured = self.scaled_measurements
         for series in self._series:
             own = residuals[series.rows]
@@ -286,7 +293,8 @@ class EventMatching:
             for _ in range(2):
                 own = _blurred(own, half)
             found.append(own)
-        return np.concatenate([np.empty(0), *found])
+        samples = residuals.size - self._priors
+        return np.concatenate([np.empty(0), *found, residuals[samples:][part[samples:]]])
 
     def match(self, residuals: F64, window: float) -> Matched:
         """Return the residuals in which samples near events have chosen their branch.

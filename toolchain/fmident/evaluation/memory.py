@@ -176,13 +176,6 @@ class Earlier:
         return self.before.point(p) if found is None and self.before is not None else found
 
 
-def cost_of(residuals: F64) -> float:
-    """Return ``1/2 sum r^2``; infinite where the simulation failed."""
-    # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
-    value = 0.5 * float(np.einsum("i,i->", residuals, residuals))
-    return value if np.isfinite(value) else float("inf")
-
-
 def root_mean_square(values: F64) -> float:
     """Return the root mean square; 0 of nothing."""
     return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -25,13 +25,13 @@ from fmident.evaluation.memory import (
     Evaluated,
     Forgotten,
     Recent,
-    cost_of,
     root_mean_square,
 )
 from fmident.evaluation.sensitive import Sensitive
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
+from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import (
     cost_residuals,
     parameter_values_for,
@@ -69,6 +69,8 @@ class Runs:
         Its listener receives how far simulations are that belong to no iteration.
     sensitive
         Which simulations have sensitivities.
+    priors
+        What the costs count beside the residuals, which are those of the data alone.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -77,6 +79,7 @@ class Runs:
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
         self.sensitive = Sensitive(problem)
+        self.priors = Priors.of(problem)
         self._executor = executor
         self._restoring = executor
         self._recorder = recorder_of(executor)
@@ -122,7 +125,7 @@ class Runs:
         return Earlier(self.best, self._outputs, self._evaluated, self._earlier)
 
     def residuals(self, points: F64) -> F64:
-        """Return the whitened residuals at candidates for the best point, as one batch.
+        """Return the residuals of the data at candidates for the best point, as one batch.
 
         Parameters
         ----------
@@ -141,6 +144,10 @@ class Runs:
                 known[i] = r
         return np.array(known)
 
+    def cost(self, point: F64, residuals: F64) -> float:
+        """Return the cost at a point, priors included, from the residuals of the data there."""
+        return self.priors.cost(point, residuals)
+
     def costs(self, points: F64) -> F64:
         """Return the costs at candidates for the best point, as one batch, (k, n) -> (k,).
 
@@ -149,7 +156,8 @@ class Runs:
         """
         recorder = self._recorder
         if recorder is None or not recorder.thrifty:
-            return np.array([cost_of(r) for r in self.residuals(points)])
+            residuals = self.residuals(points)
+            return np.array([self.cost(p, r) for p, r in zip(points, residuals, strict=True)])
         known = [self._known(p) for p in points]
         new = [i for i, item in enumerate(known) if item is None]
         costs = np.array([np.nan if item is None else item.cost for item in known])
@@ -267,14 +275,15 @@ class Runs:
             self.sensitive.carried(used=False)
         fresh = self._run(points, remember=True, sensitivities=carries)
         for p, r in zip(points, fresh, strict=True):
-            self._remember(p, Evaluated(cost_of(r), r))
+            self._remember(p, Evaluated(self.cost(p, r), r))
         return fresh
 
     def _record(self, recorder: RecordedExecutor, points: F64) -> F64:
         """Return the costs at points that are not known, and have them kept."""
         failures, before = self.counts.failures, self.best
         with recorder.population():
-            costs = np.array([cost_of(r) for r in self._evaluate(points)])
+            found = self._evaluate(points)
+            costs = np.array([self.cost(p, r) for p, r in zip(points, found, strict=True)])
         failed = self.counts.failures - failures
         if self.best is not None and self.best is not before:
             with recorder.retaining():

@@ -19,6 +19,8 @@ from fmident.problem.model import (
     Scaling,
     Stage,
 )
+from fmident.problem.priors.distribution import Prior
+from fmident.problem.priors.rows import Priors
 from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.relations.constraint import Constraint, read_constraint
 from fmident.problem.relations.constraints import Constraints
@@ -57,6 +59,8 @@ __all__ = [
     "MeasuredSignal",
     "ModelResolver",
     "Parameter",
+    "Prior",
+    "Priors",
     "Problem",
     "ResidualLayout",
     "Scaling",

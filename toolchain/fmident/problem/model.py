@@ -19,6 +19,7 @@ from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
+from fmident.problem.priors.distribution import Prior
 from fmident.problem.relations.constraint import Constraint
 from fmident.problem.relations.expression import Expression
 from fmident.problem.settings_keys import WHAT, WHO, InFile
@@ -66,6 +67,8 @@ class Parameter:
     expression
         From which it follows: a dependent parameter, which is not searched. Its `initial` is
         the value of the expression at the initial values of the others.
+    prior
+        What is known of it before any data, or ``None``.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Parameter:
     description: str = ""
     step: float | None = None
     expression: Expression | None = None
+    prior: Prior | None = None
 
     @property
     def searched(self) -> bool:

@@ -17,6 +17,7 @@ from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
+from fmident.problem.priors.rows import Priors
 from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
@@ -260,12 +261,13 @@ def _refined(
             f"the simulation fails at the estimate: {evaluator.last_failure}",
             hint="give the result folder of an estimation of this problem with --result",
         )
-    freedom = state.residuals.size - p.size
+    samples = state.residuals.size - Priors.of(problem).count
+    freedom = samples - p.size
     variance = 1.0 if problem.sigma_known else 2.0 * state.cost / max(freedom, 1)
     tau = critical_tau(level, freedom, sigma_known=problem.sigma_known)
     if not np.isfinite(tau):
         raise ProblemError(
-            f"there are {state.residuals.size} samples for {p.size} parameters and nothing is "
+            f"there are {samples} samples for {p.size} parameters and nothing is "
             "known of the noise: no interval follows",
             hint="give sigma for each output, or more samples",
         )

@@ -129,3 +129,17 @@ def jacobians(result: EstimationResult) -> str:
     """Return how many Jacobians a run took, and where they come from."""
     origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
     return f"{result.jacobians} Jacobian{'s' * (result.jacobians != 1)}{origin}"
+
+
+_LEAST = 1e-16
+
+
+def probability(value: float) -> str:
+    """Return a probability of a test; nothing where there is none.
+
+    >>> probability(0.0286), probability(1e-88), probability(float("nan"))
+    ('0.029', '< 1e-16', '')
+    """
+    if math.isnan(value):
+        return ""
+    return f"{value:.2g}" if value >= _LEAST else f"< {_LEAST:g}"

@@ -25,6 +25,7 @@ from fmident.report.sections.signals.series import series_section
 from fmident.report.sections.signals.validation import validation_section
 from fmident.report.sections.uncertainty.correlation import correlation_section
 from fmident.report.sections.uncertainty.identifiability import identifiability_section
+from fmident.report.sections.uncertainty.priors import priors_section
 from fmident.report.sections.uncertainty.sensitivities import sensitivities_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
@@ -113,6 +114,7 @@ def render(
             lambda: verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
         ),
         ("parameters", lambda: parameters_section(result)),
+        ("priors", lambda: priors_section(result)),
         ("stages", lambda: stages_section(result)),
         ("correlation", lambda: correlation_section(result)),
         ("series", lambda: series_section(result)),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         EstimationResult,
         OutputFit,
         OutputSensitivity,
+        PriorKnowledge,
         ResidualCheck,
         StageResult,
     )
@@ -133,6 +134,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         ],
         "sensitivities": [_sensitivity(s) for s in result.sensitivities],
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
+        "priors": _priors(result.priors),
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if e.searched],
         "covariance": result.covariance,
@@ -162,6 +164,20 @@ def _sensitivity(one: OutputSensitivity) -> dict[str, Any]:
         "output": one.name,
         "stage": one.stage,
         "parameters": {n: {"share": share, "moved_by": move} for n, share, move in parameters},
+    }
+
+
+def _priors(found: PriorKnowledge | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "parameters": [dataclasses.asdict(c) for c in found.checks],
+        "shares": found.shares,
+        "distance": found.distance,
+        "compared": found.compared,
+        "p_value": found.p_value,
+        "conflict": [c.name for c in found.conflict],
+        "left_open": list(found.left_open),
     }
 
 

@@ -7,7 +7,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fmident.report.numbers import duration, interval, jacobians, percent, plain, with_error
+from fmident.report.numbers import (
+    duration,
+    interval,
+    jacobians,
+    percent,
+    plain,
+    probability,
+    with_error,
+)
 from fmident.report.verdict import verdict
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
     blocks = [
         wrap(judgement.headline, width),
         _parameters(result, width),
+        _priors(result, width),
         _stages(result, width),
         _fits(result, width),
         _validation(result, width),
@@ -169,6 +178,33 @@ def _parameters(result: EstimationResult, width: int) -> str:
         )
     header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
     return narrow_table(header, rows, ["<", ">", ">", ">", "<", ">", "<"], width, ["initial", "+-"])
+
+
+PRIOR_HEADER = ["parameter", "prior", "by the data alone", "of the priors", "apart", "p"]
+
+
+def prior_rows(result: EstimationResult) -> list[list[str]]:
+    """Return one row per prior: what it says, what the data say, and how far both are apart."""
+    if result.priors is None:
+        return []
+    return [
+        [
+            c.name,
+            f"{c.prior} {unit_text(c.unit)}".rstrip(),
+            "" if math.isnan(c.data_value) else " +- ".join(with_error(c.data_value, c.data_error)),
+            "" if math.isnan(c.share) else percent(float(f"{c.share:.2g}")),
+            "" if math.isnan(c.deviation) else f"{c.deviation:+.2g}",
+            probability(c.p_value),
+        ]
+        for c in result.priors.checks
+    ]
+
+
+def _priors(result: EstimationResult, width: int) -> str:
+    rows = prior_rows(result)
+    if not rows:
+        return ""
+    return narrow_table(PRIOR_HEADER, rows, ["<", "<", ">", ">", ">", ">"], width, ["p", "apart"])
 
 
 def _stages(result: EstimationResult, width: int) -> str:

@@ -107,7 +107,9 @@ def verdict(result: EstimationResult) -> Verdict:
         grade = "doubtful"
         headline += f", but {doubts[0]}"
     else:
+        by_both = result.priors is not None and bool(result.priors.left_open)
         headline += " and every parameter is determined by the data"
+        headline += " and the priors" if by_both else ""
 
     if result.identifiability is not None:
         reasons.append(_sentence(_which_are_meant(result, result.identifiability.verdict)))
@@ -210,6 +212,10 @@ def _doubts(result: EstimationResult) -> list[str]:
             f"the constraint{'s' * (len(holding) > 1)} {_names(holding)}"
             f" hold{'s' * (len(holding) == 1)} the estimate back"
         )
+    if result.priors is not None and result.priors.conflict:
+        names = _names([c.name for c in result.priors.conflict])
+        several = "s" * (len(result.priors.conflict) > 1)
+        doubts.append(f"the data contradict the prior{several} of {names}")
     pairs = correlated_pairs(result)
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")

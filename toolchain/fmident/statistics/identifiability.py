@@ -330,7 +330,7 @@ def can_be_added(units: Sequence[str | None]) -> bool:
 def without_influence(names: Sequence[str]) -> str:
     """Return the sentence on parameters that the outputs do not show."""
     verb = "has" if len(names) == 1 else "have"
-    return f"{_listed(names)} {verb} no visible influence on the measured outputs."
+    return f"{listed(names)} {verb} no visible influence on the measured outputs."
 
 
 def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
@@ -349,8 +349,8 @@ def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
         number = "one combination" if unnamed == 1 else f"{unnamed} combinations"
         known.append(f"{number} of them")
     verb = "is" if len(determined) == 1 else "are"
-    only = f"; only {_listed(known)} {verb} determined" if known else ""
-    return f"{_listed(names)} cannot be told apart{only}."
+    only = f"; only {listed(known)} {verb} determined" if known else ""
+    return f"{listed(names)} cannot be told apart{only}."
 
 
 def describe(
@@ -404,19 +404,19 @@ def describe(
             least = [f"{n} +-{error:.2g}" for n, error in undecided.items()]
             sentences.append(
                 "The derivatives are too inexact to tell whether the data determine "
-                f"{_listed(list(undecided))}: tighten evaluation.tolerance. If they do, the "
-                f"standard errors are at least {_listed(least)}."
+                f"{listed(list(undecided))}: tighten evaluation.tolerance. If they do, the "
+                f"standard errors are at least {listed(least)}."
             )
         elif tangled:
             sentences.append(not_told_apart(tangled, [c.text for c in combinations]))
         rest = [n for n, part in zip(names, analysis.involved, strict=True) if not part]
         if rest:
-            sentences.append(f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")
+            sentences.append(f"{listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable.")
     if withheld:
         sizes = [f"{n} by {_percent(doubt)}" for n, doubt in withheld.items()]
         sentences.append(
             "The derivatives are too inexact for a standard error of "
-            f"{_listed(list(withheld))}: with other steps it changes ({_listed(sizes)})."
+            f"{listed(list(withheld))}: with other steps it changes ({listed(sizes)})."
         )
     return " ".join(sentences)
 
@@ -430,7 +430,8 @@ def _percent(share: float) -> str:
     return f"{100.0 * share:.2g} %" if share < 1.0 else "more than its size"
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """Return words as an enumeration: ``"a, b and c"``."""
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]

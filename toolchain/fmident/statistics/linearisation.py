@@ -41,6 +41,8 @@ class Linearisation:
     tangent
         Where constraints let the parameters move, shape (n, n): column j is the movement for 1 of
         parameter j, and the Jacobian is that along it. ``None`` without constraints.
+    priors
+        Number of rows at the end that are of priors, in units of the noise.
     """
 
     jacobian: F64
@@ -51,6 +53,17 @@ class Linearisation:
     freedom: float
     residuals: F64
     tangent: F64 | None = None
+    priors: int = 0
+
+    @property
+    def samples(self) -> int:
+        """Number of rows that are of the data."""
+        return self.residuals.size - self.priors
+
+    @property
+    def data_jacobian(self) -> F64:
+        """The rows of the Jacobian that are of the data, shape (samples, n)."""
+        return self.jacobian[: self.samples]
 
     @property
     def on_bound(self) -> npt.NDArray[np.bool_]:

@@ -137,7 +137,9 @@ class SequentialCovariance:
         noise, freedom = _noise_alone(found, held)
         answers = found.answer_to_noise()
         if noise != found.noise:
-            answers = (noise / found.noise) * answers
+            # Priors have absolute standard deviations: the noise changes nothing of them.
+            answers = answers.copy()
+            answers[:, : found.samples] *= noise / found.noise
         self._noises.append(_Noise(noise, freedom, answers.shape[1], samples))
         own = answers if samples is not None else _compressed(answers)
         rows = [_Row({number: row}) for row in own]
@@ -301,19 +303,21 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
     respect to them only: what is at right angles to these is noise alone. Where hardly any
     residuals are left, the level is that of all.
     """
-    size = float(found.residuals @ found.residuals)
+    residuals = found.residuals[: found.samples]
+    size = float(residuals @ residuals)
     if not held.names or not np.isfinite(found.freedom) or not found.noise > 0.0 or size == 0.0:
         return found.noise, found.freedom
     lengths = np.linalg.norm(held.jacobian, axis=0)
     seen = lengths > held.errors
     moved = held.jacobian + found.jacobian @ found.answer(held.jacobian)
+    moved = moved[: found.samples]
     left, singular, _ = np.linalg.svd(moved[:, seen] / lengths[seen], full_matrices=False)
     blur = float(np.linalg.norm(held.errors[seen] / lengths[seen]))
     ways = left[:, singular > max(_NEGLIGIBLE, blur)]
     freedom = found.freedom - ways.shape[1]
     if freedom < _FEWEST:
         return found.noise, found.freedom
-    rest = found.residuals - ways @ (ways.T @ found.residuals)
+    rest = residuals - ways @ (ways.T @ residuals)
     ratio = float(rest @ rest) / freedom / (size / found.freedom)
     return found.noise * float(np.sqrt(ratio)), freedom
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,16 @@ from fmident.statistics.identifiability import (
 )
 from fmident.statistics.linearisation import Linearisation
 from fmident.statistics.precision import ALLOWED, standard_error_doubts
+from fmident.statistics.prior import (
+    PriorContribution,
+    PriorRows,
+    freedoms_of,
+    prior_contribution,
+    prior_sentences,
+    prior_shares,
+    with_prior_rows,
+    without_invisible,
+)
 from fmident.statistics.robust import ResidualScores
 
 _POORLY = 0.25
@@ -57,6 +67,8 @@ class ParameterStatistics:
     doubts
         Relative change of each standard error from one estimate of the derivatives to another,
         shape (n,); 0 where that was not measured.
+    prior
+        What priors contributed; ``None`` where there are none.
     """
 
     covariance: F64
@@ -69,6 +81,7 @@ class ParameterStatistics:
     linearisation: Linearisation
     remaining_step: F64
     doubts: F64
+    prior: PriorContribution | None = None
 
 
 def parameter_statistics(
@@ -82,6 +95,7 @@ def parameter_statistics(
     column_errors: F64 | None = None,
     spread: F64 | None = None,
     scores: ResidualScores | None = None,
+    prior: PriorRows | None = None,
     level: float = 0.95,
     units: Sequence[str | None] | None = None,
 ) -> ParameterStatistics:
@@ -118,6 +132,10 @@ def parameter_statistics(
     scores
         Of an estimate that minimises a robust loss: they tell the variance, whether or not the
         noise is known.
+    prior
+        Of the parameters. The residuals and the Jacobian are those of the data alone, from which
+        the variance is estimated; standard deviations of priors are absolute. Not together with
+        `scores`.
     level
         Probability of the intervals.
     units
@@ -127,13 +145,22 @@ def parameter_statistics(
     held = np.zeros(count, dtype=np.bool_) if at_bound is None else at_bound
     kept = [int(i) for i in np.flatnonzero(~held)]
     kept_names = [names[i] for i in kept]
+    data = jacobian, residuals, spread
+    if prior is not None:
+        jacobian, spread, column_errors = without_invisible(jacobian, spread, column_errors, prior)
+        data = jacobian, residuals, spread
+        noise = 1.0 if sigma_known else _variance(residuals, residuals.size - len(kept)) ** 0.5
+        jacobian, residuals, spread = with_prior_rows(*data, prior, noise)
     analysis = analyse_rank(
         jacobian[:, kept],
         None if column_errors is None else column_errors[kept],
         None if spread is None else spread[:, kept],
     )
     freedom = int(residuals.size) - analysis.rank
-    if scores is not None:
+    if prior is not None:
+        freedom = int(data[1].size) - len(kept)
+        variance = noise**2
+    elif scores is not None:
         variance, sigma_known = scores.variance(analysis.rank), False
     else:
         variance = 1.0 if sigma_known else _variance(residuals, freedom)
@@ -153,7 +180,10 @@ def parameter_statistics(
         correlation: F64 = covariance / np.outer(errors, errors)
     np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
 
-    quantile = t_quantile(level, np.inf if sigma_known else freedom)
+    freedoms = np.full(count, np.inf if sigma_known else float(freedom))
+    if prior is not None:
+        freedoms = freedoms_of(covariance, prior_shares(covariance, prior), float(freedoms[0]))
+    quantile = np.array([t_quantile(level, nu) for nu in freedoms])
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
     doubts = np.zeros(count)
     if spread is not None:
@@ -199,7 +229,24 @@ def parameter_statistics(
         float(np.sqrt(variance)),
         np.inf if sigma_known else float(freedom),
         residuals,
+        priors=0 if prior is None else len(prior.names),
     )
+    contribution = None
+    if prior is not None:
+        contribution = prior_contribution(
+            data[0],
+            data[1],
+            values,
+            prior,
+            covariance,
+            linearisation,
+            sigma_known=sigma_known,
+            column_errors=column_errors,
+            spread=data[2],
+        )
+        more = prior_sentences(contribution, names, len(kept))
+        verdict = f"{identifiability.verdict} {more}".rstrip()
+        identifiability = replace(identifiability, verdict=verdict)
     return ParameterStatistics(
         covariance,
         correlation,
@@ -211,6 +258,7 @@ def parameter_statistics(
         linearisation,
         linearisation.answer(residuals),
         doubts,
+        contribution,
     )
 
 

@@ -34,20 +34,20 @@ def output_sensitivities(
     statistics
         At the estimate.
     weights
-        Of the residuals, shape (m,), as of :class:`Estimate`; those of weight zero are left out.
+        Of the residuals, as of :class:`Estimate`; those of weight zero are left out.
 
     Returns
     -------
     tuple of OutputSensitivity
         Empty where the rows of the Jacobian are not samples.
     """
-    linear = statistics.linearisation
+    linear, jacobian = statistics.linearisation, statistics.linearisation.data_jacobian
     layout = residual_layout(problem)
-    used = np.arange(layout.size) if weights is None else np.flatnonzero(weights)
-    if linear.jacobian.shape[0] != used.size or not used.size:
+    used = np.arange(layout.size) if weights is None else np.flatnonzero(weights[: layout.size])
+    if jacobian.shape[0] != used.size or not used.size:
         return ()
-    norms: F64 = np.linalg.norm(linear.jacobian, axis=0)
-    norms[linear.kept] = linear.analysis.column_norms  # 0 for what is no more than its error
+    norms: F64 = np.linalg.norm(jacobian, axis=0)
+    norms[linear.kept[linear.analysis.column_norms == 0.0]] = 0.0  # no more than their error
     # A residual is measured minus predicted.
     scale = -np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
     with np.errstate(divide="ignore"):
@@ -61,7 +61,7 @@ def output_sensitivities(
         own = np.flatnonzero((layout.experiment[used] == i) & (layout.measurement[used] == j))
         if not own.size:
             continue
-        experiment, values = problem.experiments[i], linear.jacobian[own] * scale
+        experiment, values = problem.experiments[i], jacobian[own] * scale
         times, shown = thinned(layout.time[used[own]], values, rows)
         found.append(
             OutputSensitivity(

@@ -21,6 +21,7 @@ from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.identifiability import INVISIBLE
+from fmident.statistics.prior import PriorRows
 from fmident.statistics.tangent import Region, along
 
 if TYPE_CHECKING:
@@ -159,8 +160,8 @@ def uncertainty(
     fmident.evaluation.JacobianError
         The Jacobian cannot be computed.
     """
-    jacobian, residuals = evaluator.jacobian(p), evaluator.residuals(p)
-    factors = np.ones(residuals.size) if weights is None else weights
+    jacobian, residuals = evaluator.data_jacobian(p), evaluator.data_residuals(p)
+    factors = np.ones(residuals.size) if weights is None else weights[: residuals.size]
     used = factors != 0.0
     factors = factors[used]
     share = 1.0 if weights is None else float(np.sqrt(np.mean(factors**2)))
@@ -169,11 +170,17 @@ def uncertainty(
         found: F64 = values[used] * (factors if values.ndim == 1 else factors[:, np.newaxis])
         return found
 
-    active = active_constraints(problem, p, held, weighted(jacobian).T @ weighted(residuals))
-    basis, full = np.eye(p.size), jacobian
+    prior = PriorRows.at(problem, p)
+    # With the priors, for what looks at data and priors as one.
+    whole = evaluator.jacobian(p), evaluator.residuals(p)
+    if weights is not None:
+        whole = weights[:, np.newaxis] * whole[0], weights * whole[1]
+    active = active_constraints(problem, p, held, whole[0].T @ whole[1])
+    basis = np.eye(p.size)
     if active is not None:
         held, basis = held | active.tangent.pivots, active.tangent.basis
         jacobian = jacobian @ basis
+        prior = None if prior is None else prior.along(basis)
 
     def weighted_errors() -> F64 | None:
         found = evaluator.column_errors(p)
@@ -195,15 +202,14 @@ def uncertainty(
             column_errors=errors,
             spread=None if spread is None else weighted(spread),
             scores=scores,
+            prior=prior,
         )
 
     def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
         if active is None:
             return _verified(found, **more)
         found = along(found, active.tangent, p)
-        found, region = within_inequalities(
-            problem, found, active, p, weighted(full), weighted(residuals)
-        )
+        found, region = within_inequalities(problem, found, active, p, *whole)
         return _verified(found, **more, active=active, region=region)
 
     kept = np.flatnonzero(~held)
@@ -224,7 +230,13 @@ def uncertainty(
         left = compared.error
     if left is not None:
         effect = _effect(
-            problem, evaluator, p, done, weighted(left), ignores_tolerance=ignores_tolerance
+            problem,
+            evaluator,
+            p,
+            done,
+            # Priors are not integrated.
+            np.append(weighted(left), np.zeros(0 if prior is None else len(prior.names))),
+            ignores_tolerance=ignores_tolerance,
         )
     return dataclasses.replace(
         done,

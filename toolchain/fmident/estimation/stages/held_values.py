@@ -12,6 +12,8 @@ from fmident.arrays import F64
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.evaluation.derivatives.steps import StepSizes
+from fmident.problem.priors.rows import Priors
+from fmident.problem.relations.dependent import Dependence
 from fmident.statistics import HeldValues
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def held_derivatives(
     starts: Mapping[str, float] | None = None,
     sizes: StepSizes | None = None,
     weights: F64 | None = None,
+    noise_level: float = 1.0,
     listener: Listener | None = None,
 ) -> HeldDerivatives:
     """Return the derivatives of the residuals with respect to parameters that were held.
@@ -69,6 +72,8 @@ def held_derivatives(
         Of the finite differences of the stage, for the noise of the simulation.
     weights
         Of the whitened residuals, shape (m,); those of weight zero are left out.
+    noise_level
+        Standard deviation of these, in which the rows of the stage's priors are scaled.
     listener
         Receives how far the simulations are.
 
@@ -89,7 +94,7 @@ def held_derivatives(
         evaluator.activities.listener = listener
         text = "carrying over the uncertainty of earlier stages"
         with evaluator.activities.during(text, 1 + len(order)):
-            jacobian = evaluator.jacobian(point)
+            jacobian = evaluator.data_jacobian(point)
         errors = evaluator.column_errors(point)
         found = evaluator.step_sizes
         simulations, jacobians = evaluator.simulations, evaluator.jacobians
@@ -97,8 +102,12 @@ def held_derivatives(
     if found is not None and not np.isfinite(found.noise) and noise > found.rounding > 0.0:
         errors = errors * (noise / found.rounding)
     if weights is not None:
+        weights = weights[: jacobian.shape[0]]
         jacobian = jacobian[weights != 0.0] * weights[weights != 0.0, np.newaxis]
         errors = errors * float(np.sqrt(np.mean(weights[weights != 0.0] ** 2)))
+    # What was held is part of parameters that follow from others, which may have priors.
+    own = replace(Priors.of(problem), dependence=Dependence.of(released))
+    jacobian = np.vstack([jacobian, noise_level * own.slopes(point)])
     columns = [order.index(name) for name in names]
     return HeldDerivatives(
         HeldValues(tuple(names), jacobian[:, columns], errors[columns]), simulations, jacobians

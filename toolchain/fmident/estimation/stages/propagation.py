@@ -17,6 +17,7 @@ from fmident.estimation.stages.common_samples import CommonSamples, common_sampl
 from fmident.estimation.stages.held_values import held_derivatives
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
+from fmident.problem.priors.rows import Priors
 from fmident.statistics import HeldValues, ParameterStatistics, SequentialCovariance
 
 if TYPE_CHECKING:
@@ -96,6 +97,11 @@ class Propagation:
         self._searched: set[str] = set()
         self._starts: dict[str, float] = {}  # the largest from which each was searched
         self._withheld: set[str] = set()
+        self._priors: dict[str, int] = {}
+        self._fresh = 1 + max(
+            (int(c.numbers.max()) for c in self._common.values() if c.numbers is not None),
+            default=0,
+        )
         self._apart: dict[str, int] = {}  # parameters whose errors are not compared with others'
 
     def add(
@@ -154,6 +160,7 @@ class Propagation:
                         starts=self._starts,
                         sizes=evaluator.step_sizes,
                         weights=run.residual_weights,
+                        noise_level=run.statistics.linearisation.noise,
                         listener=listener,
                     )
                     values, took = found.values, (found.simulations, found.jacobians)
@@ -166,7 +173,9 @@ class Propagation:
             self._apart.update(dict.fromkeys(free, number))
         numbers, weights = common.numbers, run.residual_weights
         if numbers is not None and weights is not None:
-            numbers = numbers[weights != 0.0]  # the others are left out of the statistics
+            used = weights[: numbers.size] != 0.0
+            numbers = numbers[used]  # the others are left out of the statistics
+        numbers = self._with_priors(problem, numbers, run.statistics.linearisation.samples)
         self._chain.add(free, run.statistics.linearisation, values, numbers)
         if not held:
             return Carried(None)
@@ -180,6 +189,19 @@ class Propagation:
             simulations=took[0],
         )
         return Carried(uncertainty, *took, reason, interrupted, blurred)
+
+    def _with_priors(
+        self, problem: Problem, numbers: npt.NDArray[np.int64] | None, count: int
+    ) -> npt.NDArray[np.int64] | None:
+        """Return the numbers of residuals with those of priors, the same in every stage."""
+        names = Priors.of(problem).names
+        if not names:
+            return numbers
+        own = [-2 - self._priors.setdefault(name, len(self._priors)) for name in names]
+        if numbers is None:  # samples that no other stage uses
+            numbers = self._fresh + np.arange(count, dtype=np.int64)
+            self._fresh += count
+        return np.concatenate([numbers, np.array(own, dtype=np.int64)])
 
     def _blurred(self, values: HeldValues, noise: float) -> tuple[str, ...]:
         """Return what was held whose effect may be another by half a standard error."""

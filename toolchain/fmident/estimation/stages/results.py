@@ -10,6 +10,7 @@ import numpy as np
 
 from fmident.estimation.contract import Iteration
 from fmident.estimation.diagnostics.dependent import dependent_after_stages
+from fmident.estimation.diagnostics.priors import after_stages
 from fmident.estimation.population import Generation
 from fmident.estimation.result import (
     EstimationResult,
@@ -97,6 +98,7 @@ def combined(
         },
         stages=tuple(_stage_result(d) for d in done),
         sensitivities=_sensitivities(done),
+        priors=after_stages([d.result.priors for d in done]),
     )
 
 

@@ -21,6 +21,8 @@ from fmident.errors import (
 )
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.model import Parameter, Scaling
+from fmident.problem.priors.distribution import Prior
+from fmident.problem.reading.priors import read_prior, within_prior
 from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
 from fmident.problem.relations.dependent import check_dependent, with_values
 from fmident.problem.relations.expression import Expression, names_in
@@ -159,6 +161,18 @@ def _dependent(
     wanted = ("s" if is_delay else None) if variable is None else variable.unit
     where = section.source.where(section.keys)
     to_unit(np.float64(0.0), unit, wanted, f"the expression of '{name}'", where)  # type: ignore[arg-type]
+
+    def converted(value: float, what: str) -> float:
+        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
+
+    prior = read_prior(section, name, converted)
+    if prior is not None and not prior.counts:
+        raise section.error(
+            f"'{name}' follows from other parameters, so that its prior cannot be uniform",
+            "prior",
+            hint=f'write constraints: [constraints], low = "{name} >= ..." and'
+            f' high = "{name} <= ..."',
+        )
     experiments = section.words("experiments")
     section.finish()
     return Parameter(
@@ -169,6 +183,7 @@ def _dependent(
         unit=wanted or unit,
         description=variable.description if variable is not None else "",
         expression=expression,
+        prior=prior,
     )
 
 
@@ -194,9 +209,12 @@ def _parameter(
     def converted(value: float, what: str) -> float:
         return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
 
+    prior = read_prior(section, name, converted)
     given = section.number("initial", None)
     if given is not None:
         initial = converted(given, "the initial value")
+    elif prior is not None:
+        initial = prior.center
     elif variable is not None and _is_number(variable.start):
         initial = float(variable.start)  # type: ignore[arg-type]
     else:
@@ -207,6 +225,8 @@ def _parameter(
     else:
         lower = _or(variable.minimum if variable else None, -np.inf)
         upper = _or(variable.maximum if variable else None, np.inf)
+    if prior is not None:
+        lower, upper = within_prior(section, name, prior, (lower, upper), bounds is not None)
     scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
     if scaling == "log":
         if bounds is not None and lower <= 0.0:
@@ -233,13 +253,25 @@ def _parameter(
         scale=_default_scale(initial, lower, upper)
         if scale is None
         else converted(scale, "scale") - converted(0.0, "scale"),
-        fixed=section.flag("fixed", False),
+        fixed=_fixed(section, name, prior),
         unit=wanted or unit,
         description=variable.description if variable is not None else "",
         step=None if step is None else converted(step, "step") - converted(0.0, "step"),
+        prior=prior,
     )
     section.finish()
     return parameter
+
+
+def _fixed(section: Section, name: str, prior: Prior | None) -> bool:
+    fixed = section.flag("fixed", False)
+    if fixed and prior is not None:
+        raise section.error(
+            f"'{name}' is fixed, so that its prior has no say",
+            "prior",
+            hint="remove 'fixed = true', or the prior",
+        )
+    return fixed
 
 
 def _parameter_variable(

@@ -23,6 +23,8 @@ from fmident.estimation.result import (
     OutputFit,
     OutputSensitivity,
     ParameterEstimate,
+    PriorCheck,
+    PriorKnowledge,
     ResidualCheck,
     StageResult,
     StageUncertainty,
@@ -94,6 +96,7 @@ def read_result(path: Path) -> StoredResult:
 def _result(content: JsonTable) -> EstimationResult:
     judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
     verified, validated = content.maybe_table("derivatives"), content.maybe_table("validation")
+    known = content.maybe_table("priors")
     parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
     estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
     free = sum(e.searched for e in estimates)
@@ -140,6 +143,7 @@ def _result(content: JsonTable) -> EstimationResult:
         validation=None if validated is None else _validation(validated),
         inputs=tuple(content.each("inputs", _input, [])),
         sensitivities=tuple(content.each("sensitivities", _sensitivity, [])),
+        priors=None if known is None else _priors(known),
     )
 
 
@@ -196,6 +200,31 @@ def _validation(stored: JsonTable) -> Validation:
         tuple(fit for fits in stored.each("experiments", _fits) for fit in fits),
         None if seen is None else _residuals(seen),
         {name: failures.text(name) for name in failures.keys()},  # noqa: SIM118
+    )
+
+
+def _priors(stored: JsonTable) -> PriorKnowledge:
+    return PriorKnowledge(
+        tuple(stored.each("parameters", _prior, [])),
+        stored.named_numbers("shares"),
+        stored.number("distance"),
+        stored.count("compared"),
+        stored.number("p_value"),
+        stored.texts("left_open", []),
+    )
+
+
+def _prior(stored: JsonTable) -> PriorCheck:
+    return PriorCheck(
+        stored.text("name"),
+        stored.maybe_text("unit"),
+        stored.text("prior"),
+        stored.number("share"),
+        stored.number("data_value"),
+        stored.number("data_error"),
+        stored.number("deviation"),
+        stored.number("p_value"),
+        stored.flag("alone"),
     )
 
 

@@ -1,4 +1,4 @@
-"""How an estimator behaves during a run: reports, requests to stop, Ctrl-C, other costs."""
+"""How an estimator behaves: reports, requests to stop, Ctrl-C, other costs, priors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from fmident.evaluation.journal.keys import SimulationKeys
 from fmident.evaluation.python_model import Model
 from fmident.problem.cost import Cost, MeasuredSignal
 from fmident.problem.model import Problem
+from fmident.problem.priors.distribution import Prior
 from fmident.testing.subject import ConformanceError, Counted, Subject, expect
 
 _ROUNDING = 1e-9
@@ -173,6 +174,59 @@ def check_other_costs_are_minimised_or_refused(subject: Subject) -> None:
         f"the usual cost has {elsewhere:.6g}: minimise what the evaluator gives, or set any_cost "
         "to False",
     )
+
+
+def check_priors_count_or_are_refused(subject: Subject) -> None:
+    """Give a parameter a prior beside its true value: it pulls the estimate, or is refused."""
+    for sigma_known in (True, False):
+        plain = subject.bench.problem()
+        if not sigma_known:
+            plain = _without_sigma(plain)
+        q = plain.free[0]
+        with Evaluator(plain, PythonExecutor(plain, subject.bench.model)) as usual:
+            best = _argument(usual, plain)
+            jacobian, residuals = usual.jacobian(best), usual.residuals(best)
+        variance = 1.0 if sigma_known else float(np.mean(residuals**2))
+        information = jacobian.T @ jacobian / variance
+        error = float(np.sqrt(np.linalg.inv(information)[0, 0]))
+        prior = Prior("normal", best[0] - 4.0 * error, error)
+        parameters = tuple(
+            dataclasses.replace(p, prior=prior) if p is q else p for p in plain.parameters
+        )
+        problem = dataclasses.replace(plain, parameters=parameters)
+        takes = subject.kind.takes_priors
+        try:
+            result = subject.run(problem)
+        except ProblemError as error:
+            expect("prior" in error.message, "the refusal does not name the prior")
+            continue
+        expect(
+            subject.kind.any_cost if takes is None else takes,
+            "the prior was taken, though 'takes_priors' is false",
+        )
+        if result.status != "converged" or not _reports_the_cost(result):
+            continue
+        with Evaluator(problem, PythonExecutor(problem, subject.bench.model)) as evaluator:
+            least = evaluator.cost(_argument(evaluator, problem))
+            elsewhere = evaluator.cost(best)
+            found = evaluator.cost(np.array([result.values[p.name] for p in problem.free]))
+        expect(
+            found - least < 0.1 * (elsewhere - least),
+            f"{found:.6g} was reached of a cost whose minimum is {least:.6g}; that without the"
+            f" prior has {elsewhere:.6g}: minimise what the evaluator gives, or set takes_priors"
+            " to False",
+        )
+
+
+def _without_sigma(problem: Problem) -> Problem:
+    """Return the problem without the standard deviations of its measurements."""
+    experiments = tuple(
+        dataclasses.replace(
+            e, measurements=tuple(dataclasses.replace(m, sigma=None) for m in e.measurements)
+        )
+        for e in problem.experiments
+    )
+    return dataclasses.replace(problem, experiments=experiments)
 
 
 def check_nothing_is_printed(subject: Subject) -> None:

@@ -1,0 +1,123 @@
+"""What data and priors contributed to an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.estimation.compared import PriorCheck, PriorKnowledge
+from fmident.problem.priors.rows import Priors
+from fmident.statistics import ParameterStatistics
+
+if TYPE_CHECKING:
+    from fmident.arrays import F64
+    from fmident.problem.model import Problem
+
+_LEAST = 1e-16
+
+
+def prior_knowledge(
+    problem: Problem, p: F64, statistics: ParameterStatistics | None
+) -> PriorKnowledge | None:
+    """Return what data and priors contributed.
+
+    Parameters
+    ----------
+    problem
+        With the priors.
+    p
+        Estimate, shape (n,).
+    statistics
+        There; ``None`` where there are none.
+
+    Returns
+    -------
+    PriorKnowledge or None
+        ``None`` where no prior counts, or nothing is known of the uncertainty.
+    """
+    terms = Priors.of(problem).terms
+    found = None if statistics is None else statistics.prior
+    if not terms or found is None:
+        return None
+    place = {q.name: j for j, q in enumerate(problem.free)}
+    units = {q.name: q.unit for q in problem.parameters}
+    alone, checks = found.alone(), []
+    for k, (name, prior) in enumerate(terms):
+        j = place.get(name)
+        value, error, share = (np.nan, np.nan, np.nan)
+        if j is not None:
+            value, error = found.data_values[j], found.data_errors[j]
+            share = found.shares[j]
+        checks.append(
+            PriorCheck(
+                name,
+                units[name],
+                str(prior),
+                float(share),
+                float(value),
+                float(error),
+                float(found.deviations[k]),
+                float(found.p_values[k]),
+                j is not None and bool(alone[j]),
+            )
+        )
+    return PriorKnowledge(
+        tuple(checks),
+        {q.name: float(s) for q, s in zip(problem.free, found.shares, strict=True)},
+        found.distance,
+        found.compared,
+        found.p_value,
+        tuple(q.name for q, flag in zip(problem.free, found.open, strict=True) if flag),
+    )
+
+
+def after_stages(found: Sequence[PriorKnowledge | None]) -> PriorKnowledge | None:
+    """Return what priors contributed to a run in stages: for each parameter that of its last stage.
+
+    Parameters
+    ----------
+    found
+        Of the stages, in order.
+    """
+    known = [k for k in found if k is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    checks = {c.name: c for k in known for c in k.checks}
+    shares = {name: share for k in known for name, share in k.shares.items()}
+    open_ones = {n: n in k.left_open for k in known for n in k.shares}
+    return PriorKnowledge(
+        tuple(checks.values()), shares, left_open=tuple(n for n, o in open_ones.items() if o)
+    )
+
+
+def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[str]:
+    """Return what is to be said of priors: that they contradict the data."""
+    if found is None or not found.conflict:
+        return []
+    shown = "; ".join(conflict_of(c) for c in found.conflict)
+    p = ""
+    if found.compared:
+        p = f" (p = {found.p_value:.2g})" if found.p_value > _LEAST else f" (p < {_LEAST:g})"
+    text = (
+        f"Prior and data contradict each other{p}: {shown}. The estimate lies between what both"
+        " say, and its intervals hold for neither: correct the prior, or look for what the model"
+        " or the data lack."
+    )
+    if not problem.sigma_known:
+        text += (
+            " The noise is not given, so that what the prior keeps the model from explaining counts"
+            " as noise, and another minimum may be nearer to the data: give sigma for each output,"
+            " or begin elsewhere."
+        )
+    return [text]
+
+
+def conflict_of(check: PriorCheck) -> str:
+    """Return how far a prior is from the data, in words."""
+    unit = "" if check.unit in (None, "1") else f" {check.unit}"
+    text = f"'{check.name}' has the prior {check.prior}{unit}"
+    if np.isfinite(check.data_value):
+        text += f", but {check.data_value:.4g} +- {check.data_error:.2g}{unit} by the data alone"
+    return f"{text}, {abs(check.deviation):.2g} standard deviations apart"

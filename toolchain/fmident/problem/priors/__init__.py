@@ -1,0 +1,1 @@
+"""What is known of parameters before any data, and how it enters every cost."""

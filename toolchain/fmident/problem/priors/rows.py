@@ -1,0 +1,200 @@
+r"""Prior knowledge as rows of the residuals, the same for every estimator.
+
+The negative logarithm of the posterior density of the parameters is, with the whitened residuals
+:math:`r` of the data and the standardised deviations :math:`d` of the parameters from their priors,
+
+.. math:: \tfrac12 \sum r^2 + \tfrac12 \sum d^2 \quad\text{(noise known)}, \qquad
+    \tfrac{\nu}{2} \ln \sum r^2 + \tfrac12 \sum d^2 \quad\text{(noise unknown)},
+
+the latter with the variance of the noise concentrated out (Seber and Wild, Nonlinear Regression,
+1989, section 2.2; Box and Tiao, Bayesian Inference in Statistical Analysis, 1973, section 2.7), and
+:math:`\nu` the residuals minus the parameters, so that the noise is estimated as without priors.
+Estimators want a sum of squares. With known noise the deviations are further residuals. With
+unknown noise the sum
+
+.. math:: S \, e^{Q/\nu} = \sum r^2 + \sum \rho^2, \quad S = \sum r^2, \quad Q = \sum d^2, \quad
+    \rho_k = d_k \sqrt{\frac{S}{\nu} \, \frac{e^{Q/\nu} - 1}{Q/\nu}}
+
+is a monotone function of the posterior density: it has the same minimum, whatever the noise is.
+The deviations are residuals again, in units of the noise that the data show at the same point.
+Beyond :math:`Q = 30 \nu`, where searches may begin but none ends, the exponential goes on as its
+tangent, so that it does not overflow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.problem.priors.distribution import Prior
+from fmident.problem.relations.dependent import Dependence
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_KEPT = "priors"
+
+_STEEPEST = 30.0
+"""Squared deviations over degrees of freedom from which on the exponential is its tangent."""
+
+_SERIES = 1e-5
+"""Below it, a series takes the place of differences that cancel."""
+
+
+@dataclass(frozen=True, eq=False)
+class Priors:
+    """The priors of a problem that add to its cost.
+
+    Parameters
+    ----------
+    dependence
+        How the values of the parameters follow from those that are searched.
+    terms
+        Name and prior of each parameter that has one and can move, q of them.
+    sigma_known
+        Whether the residuals of the data have known standard deviations.
+    """
+
+    dependence: Dependence
+    terms: tuple[tuple[str, Prior], ...]
+    sigma_known: bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> Priors:
+        """Return those of a problem, which are kept with it."""
+        known = problem.__dict__.get(_KEPT)
+        if known is None:
+            dependence, free = Dependence.of(problem), {q.name for q in problem.free}
+            terms = tuple(
+                (q.name, q.prior)
+                for q in problem.parameters
+                if q.prior is not None
+                and q.prior.counts
+                # One that is held has no say.
+                and (
+                    q.name in free
+                    if q.expression is None
+                    else not free.isdisjoint(dependence.sources(q.expression.tree))
+                )
+            )
+            known = problem.__dict__[_KEPT] = cls(dependence, terms, problem.sigma_known)
+        found: Priors = known
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of rows, q."""
+        return len(self.terms)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters, one for each row."""
+        return tuple(name for name, _ in self.terms)
+
+    def deviations(self, p: F64) -> F64:
+        """Return how many standard deviations each parameter lies from its prior's centre, (q,).
+
+        Parameters
+        ----------
+        p
+            Free parameters, shape (n,).
+        """
+        values = self.dependence.values(p)
+        return np.array([prior.deviation(values[name]) for name, prior in self.terms])
+
+    def slopes(self, p: F64) -> F64:
+        """Return the derivatives of :meth:`deviations`, shape (q, n)."""
+        values, rows = self.dependence.values(p), self.dependence.derivatives(p)
+        found = [prior.slope(values[name]) * rows[name] for name, prior in self.terms]
+        return np.array(found).reshape(len(found), p.size)
+
+    def with_rows(self, p: F64, residuals: F64) -> F64:
+        """Return the residuals of the data with those of the priors behind them.
+
+        Parameters
+        ----------
+        p
+            Free parameters, shape (n,).
+        residuals
+            Of the data, shape (m,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (m + q,); all NaN where the simulation failed.
+        """
+        if not self.terms:
+            return residuals
+        if not bool(np.isfinite(residuals).all()):
+            return np.full(residuals.size + self.count, np.nan)
+        deviations = self.deviations(p)
+        unit = self._unit(residuals, p.size) * math.sqrt(self._growth(deviations, residuals, p)[0])
+        return np.concatenate([residuals, unit * deviations])
+
+    def with_slopes(self, p: F64, residuals: F64, changes: F64, directions: F64) -> F64:
+        """Return derivatives of :meth:`with_rows` from those of the residuals of the data.
+
+        Parameters
+        ----------
+        p, residuals
+            As there.
+        changes
+            Derivatives of the residuals of the data along directions, shape (m, k).
+        directions
+            In physical parameters, shape (n, k); the identity for a Jacobian.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (m + q, k).
+        """
+        if not self.terms:
+            return changes
+        deviations, slopes = self.deviations(p), self.slopes(p) @ directions
+        unit = self._unit(residuals, p.size)
+        if self.sigma_known or unit == 0.0:
+            return np.vstack([changes, unit * slopes])
+        growth, bend = self._growth(deviations, residuals, p)
+        root, freedom = math.sqrt(growth), self.freedom(residuals.size, p.size)
+        # Of the unit, sqrt(S / nu), and of the growth, a function of Q / nu.
+        unit_slope = (residuals @ changes) / (freedom * unit)
+        root_slope = bend / root * (deviations @ slopes) / freedom
+        rows = unit * root * slopes
+        rows = rows + np.outer(deviations, root * unit_slope + unit * root_slope)
+        return np.vstack([changes, rows])
+
+    def cost(self, p: F64, residuals: F64) -> float:
+        """Return ``1/2 sum r^2`` of :meth:`with_rows`; infinite where the simulation failed."""
+        rows = self.with_rows(p, residuals)
+        # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
+        value = 0.5 * float(np.einsum("i,i->", rows, rows))
+        return value if np.isfinite(value) else math.inf
+
+    def freedom(self, samples: int, parameters: int) -> int:
+        """Return the degrees of freedom with which the noise is estimated; at least 1."""
+        return max(samples - parameters, 1)
+
+    def _unit(self, residuals: F64, parameters: int) -> float:
+        """Return the standard deviation of the noise, by which deviations become residuals."""
+        if self.sigma_known:
+            return 1.0
+        total = float(np.einsum("i,i->", residuals, residuals))
+        return math.sqrt(total / self.freedom(residuals.size, parameters))
+
+    def _growth(self, deviations: F64, residuals: F64, p: F64) -> tuple[float, float]:
+        """Return ``(e^x - 1) / x`` at ``x = Q / nu``, and its derivative; 1 and 0, noise known."""
+        if self.sigma_known:
+            return 1.0, 0.0
+        x = float(deviations @ deviations) / self.freedom(residuals.size, p.size)
+        if x > _STEEPEST:  # the tangent of the exponential
+            top = math.exp(_STEEPEST)
+            offset = top * (1.0 - _STEEPEST) - 1.0
+            return (top * x + offset) / x, -offset / x**2
+        if x < _SERIES:
+            return 1.0 + x / 2.0 + x * x / 6.0, 0.5 + x / 3.0
+        growth = math.expm1(x) / x
+        return growth, (math.exp(x) - growth) / x

@@ -1,0 +1,329 @@
+r"""What data and what priors contributed to an estimate, and whether they contradict each other.
+
+Near the solution, with the information :math:`A = J^T J / s^2` of the data and
+:math:`P = D^T D` of the priors (:math:`D` the derivatives of their standardised deviations), the
+covariance :math:`C = (A + P)^{-1}` is the sum of what the noise of the data and what the doubt of
+the priors leave,
+
+.. math:: C = C A C + C P C,
+
+so that the diagonal of :math:`C P C` over that of :math:`C` is the share of the priors.
+
+Conflict is tested by the prior predictive distribution (Box, Sampling and Bayes' inference in
+scientific modelling and robustness, Journal of the Royal Statistical Society A 143, 1980; Evans
+and Moshonov, Checking for prior-data conflict, Bayesian Analysis 1, 2006) of the estimate from the
+data alone: by how much the sum of squares grows where the priors are to be met as well is the
+squared Mahalanobis distance between the two, with one degree of freedom for each prior that the
+data say something of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.problem.priors.rows import Priors
+from fmident.statistics.identifiability import INVISIBLE, analyse_rank, listed
+from fmident.statistics.linearisation import Linearisation
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+ALONE = 0.99
+"""Share of a prior from which on a parameter counts as determined by it alone."""
+
+_SILENT = 1e-3
+"""Part of a prior's variance that data must remove for the two to be compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class PriorRows:
+    """The priors at the solution.
+
+    Parameters
+    ----------
+    names
+        Parameter of each prior, length q.
+    deviations
+        Standard deviations by which each lies above the prior's centre, shape (q,).
+    slopes
+        Derivatives of these with respect to the physical parameters, shape (q, n).
+    """
+
+    names: tuple[str, ...]
+    deviations: F64
+    slopes: F64
+
+    @classmethod
+    def at(cls, problem: Problem, p: F64) -> PriorRows | None:
+        """Return those of a problem at a point, shape (n,); ``None`` where no prior counts."""
+        priors = Priors.of(problem)
+        if not priors.count:
+            return None
+        return cls(priors.names, priors.deviations(p), priors.slopes(p))
+
+    def along(self, basis: F64) -> PriorRows:
+        """Return the same with parameters that move along the columns of a basis, (n, n)."""
+        return PriorRows(self.names, self.deviations, self.slopes @ basis)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorContribution:
+    """What priors contributed to an estimate.
+
+    Parameters
+    ----------
+    names
+        Parameter of each prior, length q.
+    shares
+        Share of the priors in the variance of each free parameter, 0 to 1, shape (n,); NaN where
+        there is none.
+    data_values, data_errors
+        What the data alone say, to first order at the estimate, and its standard error, shape
+        (n,); NaN where they say nothing.
+    deviations
+        Distance of each prior from what data and other priors say, in standard deviations of the
+        difference, shape (q,); NaN where they say nothing of it.
+    p_values
+        Probability of a larger one, shape (q,).
+    distance
+        Squared Mahalanobis distance between all priors and the data.
+    compared
+        Its degrees of freedom; 0 where there is nothing to compare.
+    p_value
+        Probability of a larger one; NaN where there is nothing to compare.
+    data_rank
+        Number of combinations of parameters that the data determine.
+    open
+        Parameters that the data alone leave open, boolean, shape (n,).
+    """
+
+    names: tuple[str, ...]
+    shares: F64
+    data_values: F64
+    data_errors: F64
+    deviations: F64
+    p_values: F64
+    distance: float
+    compared: int
+    p_value: float
+    data_rank: int
+    open: npt.NDArray[np.bool_]
+
+    def alone(self) -> npt.NDArray[np.bool_]:
+        """Return which parameters are determined by priors alone, shape (n,)."""
+        found: npt.NDArray[np.bool_] = np.nan_to_num(self.shares) > ALONE
+        return found
+
+
+def with_prior_rows(
+    jacobian: F64, residuals: F64, spread: F64 | None, prior: PriorRows, noise: float
+) -> tuple[F64, F64, F64 | None]:
+    """Return a least-squares problem with the priors as further rows.
+
+    Parameters
+    ----------
+    jacobian, residuals, spread
+        Of the data, shapes (m, n), (m,) and (m, n).
+    prior
+        At the same point.
+    noise
+        Standard deviation of the residuals of the data, in which the rows are scaled.
+    """
+    rows = np.vstack([jacobian, noise * prior.slopes])
+    right = np.concatenate([residuals, noise * prior.deviations])
+    exact = None if spread is None else np.vstack([spread, np.zeros_like(prior.slopes)])
+    return rows, right, exact
+
+
+def without_invisible(
+    jacobian: F64, spread: F64 | None, column_errors: F64 | None, prior: PriorRows
+) -> tuple[F64, F64 | None, F64 | None]:
+    """Return derivatives of the data without columns that their own errors hide.
+
+    Only those on which a prior has its word: it is exact, and must not drown in these errors.
+
+    Parameters
+    ----------
+    jacobian, spread, column_errors
+        As of :func:`~fmident.statistics.identifiability.analyse_rank`.
+    prior
+        At the same point.
+    """
+    if spread is None and column_errors is None:
+        return jacobian, None, None
+    errors = column_errors if spread is None else np.linalg.norm(spread, axis=0) / INVISIBLE
+    assert errors is not None
+    hidden = np.linalg.norm(jacobian, axis=0) <= errors
+    hidden &= (prior.slopes != 0.0).any(axis=0)
+    seen = np.where(hidden, 0.0, 1.0)
+    return (
+        jacobian * seen,
+        None if spread is None else spread * seen,
+        None if column_errors is None else column_errors * seen,
+    )
+
+
+def freedoms_of(covariance: F64, shares: F64, freedom: float) -> F64:
+    """Return the effective degrees of freedom of each standard error, shape (n,).
+
+    Priors have absolute standard deviations: only the part of the variance that the noise of the
+    data leaves is as uncertain as the noise (Satterthwaite, Biometrics Bulletin 2, 1946).
+
+    Parameters
+    ----------
+    covariance
+        Shape (n, n).
+    shares
+        Of the priors, shape (n,).
+    freedom
+        Degrees of freedom of the noise; infinite when it is known.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: F64 = freedom / (1.0 - np.nan_to_num(shares)) ** 2
+    return np.where(np.isfinite(np.diag(covariance)), found, freedom)
+
+
+def prior_shares(covariance: F64, prior: PriorRows) -> F64:
+    """Return the share of the priors in each variance, 0 to 1, shape (n,); NaN without one.
+
+    Parameters
+    ----------
+    covariance
+        Of the parameters, data and priors together, shape (n, n).
+    prior
+        At the same point.
+    """
+    by_priors = np.sum((np.nan_to_num(covariance) @ prior.slopes.T) ** 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares: F64 = np.minimum(by_priors / np.diag(covariance), 1.0)
+    return shares
+
+
+def prior_contribution(
+    jacobian: F64,
+    residuals: F64,
+    values: F64,
+    prior: PriorRows,
+    covariance: F64,
+    linear: Linearisation,
+    *,
+    sigma_known: bool,
+    column_errors: F64 | None = None,
+    spread: F64 | None = None,
+) -> PriorContribution:
+    """Return what data and priors contributed.
+
+    Parameters
+    ----------
+    jacobian, residuals
+        Of the data alone, shapes (m, n) and (m,).
+    values
+        Parameters, shape (n,).
+    prior
+        At these.
+    covariance
+        Of both together, shape (n, n); NaN where there is none.
+    linear
+        Of both together.
+    sigma_known
+        Whether the residuals were divided by known standard deviations.
+    column_errors, spread
+        As for :func:`~fmident.statistics.identifiability.analyse_rank`, of all columns.
+    """
+    count, kept = values.size, linear.kept
+    data = analyse_rank(
+        jacobian[:, kept],
+        None if column_errors is None else column_errors[kept],
+        None if spread is None else spread[:, kept],
+    )
+    safe = np.where(data.column_norms > 0.0, data.column_norms, 1.0)
+    seen_columns = np.where(data.column_norms > 0.0, jacobian[:, kept], 0.0)
+    singular = data.singular_values[: data.rank]
+    back = data.right[:, : data.rank] / safe[:, np.newaxis] / singular
+    left = seen_columns @ back  # its columns are orthonormal
+    pulled = left.T @ residuals
+    least = max(float(residuals @ residuals - pulled @ pulled), 0.0)
+    freedom = residuals.size - data.rank
+    variance = 1.0 if sigma_known else least / freedom if freedom > 0 else np.nan
+
+    clear = ~data.involved & ~data.without_influence
+    data_values, data_errors = np.full(count, np.nan), np.full(count, np.nan)
+    data_values[kept[clear]] = (values[kept] - back @ pulled)[clear]
+    data_errors[kept[clear]] = np.sqrt(variance * np.sum(back**2, axis=1))[clear]
+    left_open = np.zeros(count, dtype=np.bool_)
+    left_open[kept[~clear]] = True
+
+    # To first order at the minimum next to the values.
+    move = linear.answer(linear.residuals)
+    known = np.isfinite(np.diag(covariance)[kept]).all()
+    inner = np.nan_to_num(covariance)
+    deviations = prior.deviations + prior.slopes @ move
+    removed = 1.0 - np.einsum("ki,ij,kj->k", prior.slopes, inner, prior.slopes)
+    comparable = (removed > _SILENT) & bool(known)
+    apart = np.full(len(prior.names), np.nan)
+    apart[comparable] = deviations[comparable] / np.sqrt(removed[comparable])
+    limit = np.inf if sigma_known else float(freedom)
+    distance, compared = float("nan"), 0
+    if variance > 0.0:
+        off = left.T @ (residuals + seen_columns @ move[kept])
+        distance = float(off @ off) / variance + float(deviations @ deviations)
+        compared = len(prior.names) + data.rank - linear.analysis.rank
+        compared = int(np.clip(compared, 0, np.count_nonzero(comparable)))
+    return PriorContribution(
+        prior.names,
+        prior_shares(covariance, prior),
+        data_values,
+        data_errors,
+        apart,
+        np.array([_probability(z**2, 1, limit) for z in apart]),
+        distance,
+        compared,
+        _probability(distance, compared, limit),
+        data.rank,
+        left_open,
+    )
+
+
+def _probability(squared: float, compared: int, freedom: float) -> float:
+    """Return how probable a larger squared distance is: chi-squared, or F for unknown noise."""
+    from scipy import special  # here, since it is slow to import and seldom needed
+
+    if not np.isfinite(squared) or freedom <= 0.0 or compared == 0:
+        return float("nan")
+    if np.isinf(freedom):
+        return float(special.chdtrc(compared, squared))
+    return float(special.fdtrc(compared, freedom, squared / compared))
+
+
+def prior_sentences(found: PriorContribution, names: Sequence[str], count: int) -> str:
+    """Return what the data alone would determine, in words; empty where that is everything.
+
+    Parameters
+    ----------
+    found
+        Of the estimate.
+    names
+        Of the free parameters, shape (n,).
+    count
+        How many of them lie between their bounds.
+    """
+    alone = [n for n, flag in zip(names, found.alone(), strict=True) if flag]
+    mixed = [n for n, flag in zip(names, found.open, strict=True) if flag and n not in alone]
+    sentences = []
+    if mixed or alone:
+        sentences.append(f"The data alone have rank {found.data_rank} of {count}.")
+    if alone:
+        verb = "is determined by its prior" if len(alone) == 1 else "are determined by their priors"
+        sentences.append(f"{listed(alone)} {verb} alone: the data say nothing of it.")
+    if mixed:
+        sentences.append(
+            f"{listed(mixed)} {'is' if len(mixed) == 1 else 'are'} determined only by data and"
+            " priors together."
+        )
+    return " ".join(sentences)
