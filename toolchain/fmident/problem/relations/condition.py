@@ -7,7 +7,7 @@ They compare expressions of :mod:`~fmident.problem.relations.reader` and join wh
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -269,11 +269,9 @@ class _Evaluation:
                 hint="compare a signal: "
                 + ", ".join(f"'{n}'" for n in list(self._signals.names)[:12]),
             )
-        units = [self._unit(side) for side in sides]
+        unit = self._shared_unit(sides)
         with np.errstate(all="ignore"):
-            values = [
-                self._limit(side, set(units[:k] + units[k + 1 :])) for k, side in enumerate(sides)
-            ]
+            values = [self._value(side, unit) for side in sides]
         true, false = np.ones(self._signals.size, np.bool_), np.zeros(self._signals.size, np.bool_)
         for left, right, sign in zip(values[:-1], values[1:], operators, strict=True):
             known = ~(np.isnan(left) | np.isnan(right))
@@ -282,56 +280,34 @@ class _Evaluation:
             false |= known & ~holds
         return true, false
 
-    def _unit(self, node: Node) -> str | None:
-        """Return the unit of an expression where it is plainly that of its signals."""
-        match node:
-            case Name():
-                name = self._known(node)
-                return None if name is None else self._signals.values(name)[1]
-            case Negative(inner) | Call("abs", inner):
-                return self._unit(inner)
-            case Binary("+" | "-", left, right):
-                first, second = self._unit(left), self._unit(right)
-                return first if first == second else None
-        return None
+    def _shared_unit(self, sides: Sequence[Node]) -> str | None:
+        """Return the unit of what is compared; ``None`` where it is not known.
 
-    def _limit(self, node: Node, units: set[str | None]) -> F64:
-        """Return the values of one side; a number with a unit in that of the other sides."""
-        if isinstance(node, Negative) and isinstance(node.inner, Number):
-            return -self._limit(node.inner, units)
-        if not isinstance(node, Number) or node.unit is None:
-            return self._value(node)
-        try:
-            unit = parse_unit(node.unit)
-        except UnitError as error:
-            raise ExpressionError(
-                f"'{shown(self._text)}': {error.message}",
-                self._text,
-                node.position,
-                hint=error.hint,
-                code=error.code,
-            ) from error
-        known = [u for u in units if u is not None]
-        if known == [node.unit]:
-            return np.array(node.value)
-        target = None if len(known) != 1 else unit_or_none(known[0])
-        if target is None:
-            raise self._error(
-                f"'{node.value:g} {node.unit}' is compared with an expression whose unit is not"
-                " known",
-                node,
-                hint="leave out the unit, and write the number in the units of the signals",
-            )
-        if not compatible(unit, target) or unit.offset or target.offset:
-            raise ExpressionError(
-                f"'{shown(self._text)}': '{node.value:g} {node.unit}' is compared with a signal in"
-                f" '{known[0]}'",
-                self._text,
-                node.position,
-                hint=f"write the number in '{known[0]}'",
-                code=Code.UNITS_DIFFER,
-            )
-        return convert(np.array(node.value), unit, target)
+        Raises
+        ------
+        ExpressionError
+            Signals in different units are compared, or added.
+        """
+        found: dict[str | None, Name] = {}
+        for name in (n for side in sides for n in _terms(side)):
+            signal = self._known(name) if isinstance(name, Name) else None
+            if signal is not None and isinstance(name, Name):
+                found.setdefault(self._signals.values(signal)[1], name)
+            elif not isinstance(name, Number | Name):
+                return None  # a product, or the like
+        known = [(unit, name) for unit, name in found.items() if unit is not None]
+        for unit, name in known[1:]:
+            first, other = known[0]
+            if not _same(first, unit):
+                raise ExpressionError(
+                    f"'{shown(self._text)}': '{other.name}' is in '{first}', and '{name.name}' in"
+                    f" '{unit}'",
+                    self._text,
+                    name.position,
+                    hint="multiply one of them by a factor that makes both comparable",
+                    code=Code.UNITS_DIFFER,
+                )
+        return known[0][0] if known and None not in found else None
 
     def _known(self, node: Name) -> str | None:
         """Return the signal of a name; ``None`` for a constant."""
@@ -346,29 +322,79 @@ class _Evaluation:
             )
         return name
 
-    def _value(self, node: Node) -> F64:
+    def _value(self, node: Node, unit: str | None) -> F64:
+        """Return the values of an expression; numbers with units in that of what is compared."""
         match node:
             case Number():
-                if node.unit is not None:
-                    raise self._error(
-                        f"'{node.value:g} {node.unit}' is part of an expression",
-                        node,
-                        hint="leave out the unit, and write the number in the units of the signals",
-                    )
-                return np.array(node.value)
+                return np.array(node.value if node.unit is None else self._converted(node, unit))
             case Name():
                 name = self._known(node)
                 if name is None:
                     return np.array(CONSTANTS[node.name])
                 return self._signals.values(name)[0]
             case Negative(inner):
-                return -self._value(inner)
+                return -self._value(inner, unit)
             case Call(function, inner):
                 assert function in FUNCTIONS
-                found: F64 = getattr(np, _RENAMED.get(function, function))(self._value(inner))
+                apply = getattr(np, _RENAMED.get(function, function))
+                found: F64 = apply(self._value(inner, unit if function == "abs" else None))
                 return found
             case Binary(sign, left, right):
-                return _ARITHMETIC[sign](self._value(left), self._value(right))
+                inside = unit if sign in "+-" else None
+                return _ARITHMETIC[sign](self._value(left, inside), self._value(right, inside))
+
+    def _converted(self, number: Number, unit: str | None) -> float:
+        """Return a number in the unit of what it is compared with, or added to."""
+        assert number.unit is not None
+        try:
+            own = parse_unit(number.unit)
+        except UnitError as error:
+            raise ExpressionError(
+                f"'{shown(self._text)}': {error.message}",
+                self._text,
+                number.position,
+                hint=error.hint,
+                code=error.code,
+            ) from error
+        if unit == number.unit:
+            return number.value
+        target = unit_or_none(unit)
+        if target is None:
+            raise self._error(
+                f"the unit of what '{number.value:g} {number.unit}' is compared with is not known",
+                number,
+                hint="leave out the unit, and write the number in the units of the signals",
+            )
+        if not compatible(own, target) or own.offset or target.offset:
+            raise ExpressionError(
+                f"'{shown(self._text)}': '{number.value:g} {number.unit}' is compared with a signal"
+                f" in '{unit}'",
+                self._text,
+                number.position,
+                hint=f"write the number in '{unit}'",
+                code=Code.UNITS_DIFFER,
+            )
+        return float(convert(np.array(number.value), own, target))
 
     def _error(self, what: str, node: Node, hint: str | None = None) -> ExpressionError:
         return ExpressionError(f"'{shown(self._text)}': {what}", self._text, node.position, hint)
+
+
+def _terms(node: Node) -> Iterator[Node]:
+    """Yield what is added in an expression, and so must have one unit."""
+    match node:
+        case Negative(inner) | Call("abs", inner):
+            yield from _terms(inner)
+        case Binary("+" | "-", left, right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case _:
+            yield node
+
+
+def _same(a: str, b: str) -> bool:
+    """Return whether two texts are one unit."""
+    one, other = unit_or_none(a), unit_or_none(b)
+    if one is None or other is None:
+        return a == b
+    return compatible(one, other) and (one.factor, one.offset) == (other.factor, other.offset)
