@@ -294,8 +294,9 @@ def _notes_on_outliers(
             notes.append(
                 Diagnostic(
                     "note",
-                    f"'{name}': the Hampel filter takes {100.0 * outliers.share:.2g} % of the samples"
-                    f" for outliers; of normal noise without any, it takes {100.0 * by_chance:.2g} %",
+                    f"'{name}': the Hampel filter takes {100.0 * outliers.share:.2g} % of the"
+                    " samples for outliers; of normal noise without any, it takes"
+                    f" {100.0 * by_chance:.2g} %",
                     place,
                     hint="a longer window and a higher threshold leave more of the good samples",
                     rule="good-samples-taken-for-outliers",
