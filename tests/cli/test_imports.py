@@ -43,8 +43,15 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
     assert "fmident.report.plots" not in found
 
 
+def test_with_ceres_nothing_imports_scipy(study: Study) -> None:
+    solver = ("--set", "estimator.solver=ceres")
+    found = imported(study, "estimate", "problem.toml", "-o", "out", *solver)
+    assert "scipy" not in found
+
+
 def test_a_quick_check_imports_what_it_uses_only(study: Study) -> None:
-    assert imported(study, "check", "--quick", "problem.toml").isdisjoint(SLOW)
+    found = imported(study, "check", "--quick", "problem.toml")
+    assert found.isdisjoint({*SLOW, "scipy"})
 
 
 def test_help_imports_no_numbers(study: Study) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +14,21 @@ import pytest
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, check_survives
 from fmident.fmu.processes import guard
+from fmident.fmu.processes.child import Child
 
 from ..refused import refused
 from .conftest import Builder
 from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
+
+
+@pytest.fixture(params=[True, False], ids=["copied", "new"], autouse=True)
+def copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Try FMUs in a copy of this process first, as a process with one thread does, or never."""
+    # A worker of pytest-xdist has a second thread, which waits for what the first tells.
+    monkeypatch.setattr(threading, "active_count", lambda: 1 if request.param else 2)
+    return bool(request.param)
 
 
 def test_a_sound_fmu_passes(trouble: Path) -> None:
@@ -56,6 +67,26 @@ def test_a_crash_outside_the_steps(types: Builder, define: str, words: str) -> N
     with refused(Code.PROCESS_CRASHED, SimulationError, match=words) as caught:
         check_survives(types(define), setup)
     assert caught.value.time is None
+
+
+def test_a_copy_is_tried_where_there_is_one_thread(
+    trouble: Path, copied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = []
+    started = guard.Child
+
+    def child(*arguments: Any, **settings: Any) -> Child:
+        made = started(*arguments, **settings)
+        kinds.append(made.copied)
+        return made
+
+    monkeypatch.setattr(guard, "Child", child)
+    assert check_survives(trouble, SETUP).complete
+    assert kinds == [copied and sys.platform == "linux"]
+    with pytest.raises(SimulationError, match="crashed with SIGSEGV"):
+        check_survives(trouble, SETUP, {"kind": CRASH})
+    # What kills a copy is tried in a process of its own, which decides.
+    assert kinds[1:] == ([True, False] if kinds[0] else [False])
 
 
 def test_messages_survive_the_crash(trouble: Path) -> None:

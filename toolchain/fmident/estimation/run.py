@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,9 +121,6 @@ def run_with_statistics(
     intervals: bool = True,
 ) -> Run:
     """Run an estimator as :func:`run_estimation` does, and return also what it leaves out."""
-    # An import that Ctrl-C interrupts cannot be repeated: what the statistics need is there before
-    # there is anything to lose.
-    importlib.import_module("scipy.special")
     raw = problem.estimator.options if options is None else options
     location = Location(str(problem.source)) if problem.source is not None else None
     chosen = build_options(estimator, raw, location)

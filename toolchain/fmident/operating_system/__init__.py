@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 
-from fmident.operating_system.contract import CRASHES, TakenError
+from fmident.operating_system.contract import CRASHES, ChildProcess, TakenError
 
 if sys.platform == "win32":
     from fmident.operating_system.windows import (
@@ -41,6 +41,7 @@ if sys.platform == "win32":
         processors,
         resident_bytes,
         start_child,
+        start_copy,
         text_formatter,
         tie_to_parent,
         unload_library,
@@ -102,6 +103,7 @@ else:
         remove_locked_file,
         resident_bytes,
         start_child,
+        start_copy,
         synchronise,
         text_formatter,
         tie_to_parent,
@@ -118,6 +120,7 @@ __all__ = [
     "CRASHES",
     "ENDED_FOR_PROCESSOR_TIME",
     "ENDED_FOR_WANT_OF_MEMORY",
+    "ChildProcess",
     "PrivateMemory",
     "TakenError",
     "adopt_orphans",
@@ -151,6 +154,7 @@ __all__ = [
     "remove_locked_file",
     "resident_bytes",
     "start_child",
+    "start_copy",
     "synchronise",
     "text_formatter",
     "tie_to_parent",

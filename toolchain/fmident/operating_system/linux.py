@@ -9,16 +9,144 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
+import select
 import signal
 import sys
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NoReturn
+
+from fmident.operating_system.contract import ChildProcess
 
 assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
 
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NAME = 15
 _PASSES = 5
 """Looks at the processes: what is started while others are ended is found in the next."""
+
+
+class Copy:
+    """A copy of this process, as :class:`subprocess.Popen` shows a process."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._end = -1
+        if sys.platform == "linux":
+            self._end = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        """Return how it ended, ``None`` while it lives."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._ended(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        if self.returncode is None:
+            if timeout is not None and not select.select([self._end], [], [], timeout)[0]:
+                from subprocess import TimeoutExpired  # many import this module, few start others
+
+                raise TimeoutExpired("a copy of this process", timeout)
+            self._ended(os.waitpid(self.pid, 0)[1])
+        assert self.returncode is not None
+        return self.returncode
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def _ended(self, status: int) -> None:
+        self.returncode = os.waitstatus_to_exitcode(status)
+        os.close(self._end)
+
+
+def start_copy(
+    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+) -> ChildProcess | None:
+    """Call `work` in a copy of this process that leads a session of its own.
+
+    The copy has all that was imported here, and is there at once. What other threads hold at that
+    moment it would wait for, for ever: there is none, unless native code has one of its own.
+
+    Parameters
+    ----------
+    work
+        Does not come back, or ends the copy by returning.
+    passed
+        The only descriptor that the copy keeps.
+    output
+        Takes what the copy prints.
+    environment
+        Variables that the copy has in place of those of the same name.
+
+    Returns
+    -------
+    ChildProcess or None
+        ``None`` where there can be none: not on Linux, or several threads run here.
+    """
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+        return None
+    if threading.active_count() > 1 or threading.current_thread() is not threading.main_thread():
+        return None
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    # Ctrl-C that comes now is the parent's.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _be_a_copy(work, passed, output, environment)
+        return Copy(pid)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _be_a_copy(
+    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+) -> NoReturn:
+    import tempfile
+    import traceback
+
+    try:
+        gc.disable()  # nothing of the parent's is to be cleaned up here
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (own, 1), (own, 2)):
+            os.dup2(source, target)
+        for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+            if descriptor > 2 and descriptor != passed:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        sys.stdout = sys.stderr = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        os.environ.update(environment)
+        tempfile.tempdir = None  # it is asked for again
+        # What it starts inherits its name, as it does the environment of a program.
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, _name(os.getpid()), 0, 0, 0)
+        work()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(1)
+
+
+def _name(leader: int) -> bytes:
+    return b"fmident%x" % leader
 
 
 def become_subreaper() -> None:
@@ -28,6 +156,8 @@ def become_subreaper() -> None:
 
 def end_relatives(leader: int, folder: str | os.PathLike[str]) -> None:
     """Kill all processes of a session, and all that have `folder` or one in it as TMPDIR.
+
+    Of a copy of this process also those that have its name.
 
     Parameters
     ----------
@@ -59,7 +189,7 @@ def _belongs(pid: int, leader: int, mark: bytes) -> bool:
     state = _state(pid)
     if state is None:
         return False
-    if pid == leader or state[2] == leader:
+    if pid == leader or state[2] == leader or state[3] == _name(leader).decode():
         return True
     try:
         environment = b"\0" + Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
@@ -69,13 +199,14 @@ def _belongs(pid: int, leader: int, mark: bytes) -> bool:
     return at >= 0 and environment[at + len(mark) : at + len(mark) + 1] in (b"\0", b"/")
 
 
-def _state(pid: int) -> tuple[str, int, int] | None:
-    """Return state, parent and session of a process; ``None`` for one that has ended."""
+def _state(pid: int) -> tuple[str, int, int, str] | None:
+    """Return state, parent, session and name of a process; ``None`` for one that has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
     if len(fields) < 4 or fields[0] in "ZX":
         return None
-    return fields[0], int(fields[1]), int(fields[3])
+    return fields[0], int(fields[1]), int(fields[3]), name

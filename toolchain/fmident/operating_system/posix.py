@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fmident.operating_system import linux
-from fmident.operating_system.contract import TakenError
+from fmident.operating_system.contract import ChildProcess, TakenError
 
 if TYPE_CHECKING:
     import subprocess
@@ -26,6 +26,8 @@ assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out
 
 COPIES_PROCESSES = True
 """Whether :func:`in_a_copy` works."""
+
+start_copy = linux.start_copy
 
 ENDED_FOR_PROCESSOR_TIME = (-signal.SIGXCPU,)
 """How a process ends that :func:`limit_processor_time` has stopped."""
@@ -227,7 +229,7 @@ def own_group() -> dict[str, Any]:
     return {"start_new_session": True}
 
 
-def end_child(process: subprocess.Popen[bytes]) -> None:
+def end_child(process: ChildProcess) -> None:
     """Kill a process of :func:`start_child` and its group, if it lives."""
     if process.poll() is None:  # else the number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -236,7 +238,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_family(
-    process: subprocess.Popen[bytes], folder: str | os.PathLike[str], *, alive: bool = False
+    process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
 ) -> None:
     """Kill all that a process of :func:`start_child` has started, however it has hidden it.
 

@@ -15,9 +15,11 @@ import contextlib
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from fmident.operating_system.contract import ChildProcess
 from fmident.operating_system.kernel32 import NO_ERROR_BOXES, Job, kernel32
 from fmident.operating_system.windows_files import handle_of, msvcrt
 
@@ -132,7 +134,7 @@ def own_group() -> dict[str, Any]:
     return {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
 
 
-def end_child(process: subprocess.Popen[bytes]) -> None:
+def end_child(process: ChildProcess) -> None:
     """Kill a process of :func:`start_child` and its group, if it lives."""
     if process.poll() is None:
         if process.pid in _jobs:
@@ -142,7 +144,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_family(
-    process: subprocess.Popen[bytes], folder: str | os.PathLike[str], *, alive: bool = False
+    process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
 ) -> None:
     """Kill all that a process of :func:`start_child` has started, however it has hidden it.
 
@@ -220,6 +222,13 @@ def in_a_copy(work: Callable[[], bytes]) -> bytes:
     Windows cannot do it: :data:`COPIES_PROCESSES` is to be asked before.
     """
     raise NotImplementedError("Windows makes no copies of processes")
+
+
+def start_copy(
+    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+) -> ChildProcess | None:
+    """Return ``None``: Windows makes no copies of processes."""
+    return None
 
 
 def kind_of_crash(code: int) -> str | None:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fmident.statistics.distributions import normal_quantile, student_quantile
+
 
 def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
     """Return the magnitude of tau at the ends of a confidence interval.
@@ -36,11 +38,9 @@ def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
         The root of the quantile of chi-squared with one degree of freedom, or of F with one and
         `freedom`: 1.96 for 95 % and known noise. NaN without degrees of freedom.
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
-    if sigma_known:
-        return float(np.sqrt(special.chdtri(1, 1.0 - level)))
-    return float(np.sqrt(special.fdtri(1, freedom, level))) if freedom > 0 else float("nan")
+    # The roots of variables with these distributions are magnitudes of a normal and of Student's.
+    tail = 0.5 * (1.0 + level)
+    return normal_quantile(tail) if sigma_known else student_quantile(tail, freedom)
 
 
 def tau_of(rise: float, variance: float) -> float:

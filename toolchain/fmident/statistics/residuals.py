@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.statistics.distributions import chi_squared_tail, normal_quantile
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,15 @@ def residual_statistics(residuals: F64, parameters: int = 0) -> ResidualStatisti
     parameters
         Number of fitted parameters to take off the degrees of freedom.
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     known = residuals[np.isfinite(residuals)]
     count = int(known.size)
     chi2 = float(known @ known)
     freedom = count - parameters
     reduced = chi2 / freedom if freedom > 0 else float("nan")
-    p_value = float(special.chdtrc(freedom, chi2)) if freedom > 0 else float("nan")
+    p_value = chi_squared_tail(freedom, chi2) if freedom > 0 else float("nan")
     correlation = _lag_one(residuals)
     # Under white noise the lag-one correlation is normal with standard deviation 1/sqrt(m).
-    limit = float(special.ndtri(0.9995)) / np.sqrt(max(count, 1))
+    limit = normal_quantile(0.9995) / np.sqrt(max(count, 1))
     white = bool(not np.isfinite(correlation) or abs(correlation) <= limit)
     return ResidualStatistics(count, chi2, reduced, p_value, correlation, white)
 

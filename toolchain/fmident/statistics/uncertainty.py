@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.statistics.distributions import student_quantile
 from fmident.statistics.identifiability import (
     Identifiability,
     RankAnalysis,
@@ -302,12 +303,7 @@ def _variance(residuals: F64, freedom: int) -> float:
 
 def t_quantile(level: float, freedom: float) -> float:
     """Return Student's t of a two-sided interval; the normal quantile for infinite `freedom`."""
-    from scipy import special  # here, since it is slow to import and seldom needed
-
-    tail = 0.5 * (1.0 + level)
-    if np.isinf(freedom):
-        return float(special.ndtri(tail))
-    return float(special.stdtrit(freedom, tail)) if freedom > 0 else float("nan")
+    return student_quantile(0.5 * (1.0 + level), freedom)
 
 
 def _pseudo_inverse_covariance(right: F64, singular: F64, norms: F64) -> F64:

@@ -44,28 +44,24 @@ class Writer:
         self._ending = threading.Event()
         self._broken = False
         self._failing = RecoverableLock()
-        self._threads = (
-            threading.Thread(target=self._write, name="journal", daemon=True),
-            threading.Thread(target=self._synchronise, name="journal-sync", daemon=True),
-        )
-        for thread in self._threads:
-            thread.start()
+        self._starting = RecoverableLock()
+        self._threads: tuple[threading.Thread, ...] = ()
 
     def put(self, file: RecordFile, record: Record) -> None:
         """Have a record written soon."""
         while self._given - self._written > _PENDING_BYTES and not self._broken:
             time.sleep(0.001)
         self._given += record.size
-        self._jobs.put((file, record))
+        self._put((file, record))
 
     def empty(self, file: RecordFile) -> None:
         """Have a file emptied, after everything that was put before is written."""
-        self._jobs.put((file, None))
+        self._put((file, None))
 
     def flush(self) -> None:
         """Wait until everything that was put is written, or writing has failed."""
         reached = threading.Event()
-        self._jobs.put(reached)
+        self._put(reached)
         reached.wait()
 
     def close(self, *, synchronise: bool = True) -> None:
@@ -78,6 +74,26 @@ class Writer:
             thread.join()
         if synchronise:
             self._sync()
+
+    def _put(self, job: _Job) -> None:
+        """Hand over a job; the threads are started with the first.
+
+        Until then the process has one thread, so that it can be copied (see
+        :func:`fmident.operating_system.start_copy`).
+        """
+        self._jobs.put(job)
+        if self._threads:
+            return
+        with self._starting:
+            if self._threads:
+                return
+            threads = (
+                threading.Thread(target=self._write, name="journal", daemon=True),
+                threading.Thread(target=self._synchronise, name="journal-sync", daemon=True),
+            )
+            for thread in threads:
+                thread.start()
+            self._threads = threads
 
     def _write(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
@@ -12,12 +13,14 @@ from typing import Any
 from fmident._child import command
 from fmident._closing import Closes
 from fmident.operating_system import (
+    ChildProcess,
     adopt_orphans,
     end_child,
     end_family,
     hide_core_files,
     passed_on,
     start_child,
+    start_copy,
     tie_to_parent,
 )
 
@@ -43,32 +46,50 @@ class Child(Closes):
         A private folder of the child: what it unpacks goes with it, however the child ends.
     request
         What it is asked; it is pickled.
+    copied
+        Whether it may be a copy of this process, where there can be one: it need not load Python
+        and what it uses.
+
+    Attributes
+    ----------
+    copied
+        Whether it is one.
     """
 
-    def __init__(self, module: str, folder: Path, request: object) -> None:
+    def __init__(self, module: str, folder: Path, request: object, *, copied: bool = False) -> None:
         self._folder = folder
         (folder / REQUEST).write_bytes(pickle.dumps(request))
         life, self._life = os.pipe()
+        self.copied = copied
         try:
-            with (folder / OUTPUT).open("wb") as output:
-                self._process = start_child(
-                    command(module, str(folder)),
-                    (life,),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env={
-                        **os.environ,
-                        "TMPDIR": str(folder),
-                        "TEMP": str(folder),
-                        "TMP": str(folder),
-                    },
-                )
+            self._process = self._started(module, life)
         except BaseException:
             os.close(self._life)
             raise
         finally:
             os.close(life)
+
+    def _started(self, module: str, life: int) -> ChildProcess:
+        folder = str(self._folder)
+        own = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)
+        if self.copied:
+
+            def work() -> None:
+                importlib.import_module(module).main(folder, str(life))
+
+            copy = start_copy(work, life, self._folder / OUTPUT, own)
+            if copy is not None:
+                return copy
+            self.copied = False
+        with (self._folder / OUTPUT).open("wb") as output:
+            return start_child(
+                command(module, folder),
+                (life,),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **own},
+            )
 
     @property
     def returncode(self) -> int:

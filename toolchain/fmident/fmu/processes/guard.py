@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,9 @@ TRACE = "trace.bin"
 _BEGIN = "Traceback (most recent call last):"
 _FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PACKAGE = Path(__file__).parents[2]
+
+_COPY_LIMIT = 10.0
+"""Wall-clock seconds for a copy of this process; what takes longer is begun again without one."""
 
 _STAGES = {
     "": "before it was loaded",
@@ -118,28 +122,49 @@ def check_survives(
         file = str(Path(path).resolve())
         settings = EngineSettings(file, interface, memory_limit=memory_limit)
         request = (settings, setup, dict(values or {}), budget)
-        make_trace(place)
-        with Child("fmident.fmu.processes.guard_child", place, request) as child:
-            limit = _exceeded(child, Trace(place / TRACE), timeout)
-        outcome = child.result
-        hung = limit is not None
+        # A copy of this process is there at once. If it does not answer, that may be due to its
+        # being a copy: then a process of its own decides.
+        tried = _tried(place, request, timeout, copied=memory_limit is None)
+        if tried.outcome is None and tried.copied:
+            tried = _tried(place, request, timeout, copied=False)
+        outcome, hung = tried.outcome, tried.limit is not None
         if hung or outcome is None:
-            end = f"did not answer within {limit:g} s" if hung else end_of_process(child.returncode)
-            raise lost(path, place, end, hung=hung, code=child.returncode)
+            end = f"did not answer within {tried.limit:g} s" if hung else end_of_process(tried.code)
+            raise lost(path, place, end, hung=hung, code=tried.code)
     if "error" in outcome:
         raise ErrorFacts.read(outcome["error"]).error()
     wall_time = time.perf_counter() - began
     return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
 
 
+@dataclass(frozen=True)
+class _Tried:
+    """What came of a child: its answer, its end, the limit that it has exceeded."""
+
+    outcome: Any
+    code: int
+    limit: float | None
+    copied: bool
+
+
+def _tried(place: Path, request: object, timeout: float, *, copied: bool) -> _Tried:
+    """Let a child serve the request."""
+    make_trace(place)
+    with Child("fmident.fmu.processes.guard_child", place, request, copied=copied) as child:
+        limit = _exceeded(child, Trace(place / TRACE), timeout)
+    outcome = None if limit is not None else child.result
+    return _Tried(outcome, child.returncode, limit, child.copied)
+
+
 def _exceeded(child: Child, trace: Trace, timeout: float) -> float | None:
     """Wait for the child; return the limit that it has exceeded, or ``None`` when it ended."""
-    limit, began, loading = max(timeout, START_LIMIT), time.monotonic(), True
+    began, loading = time.monotonic(), True
+    limit = min(timeout, _COPY_LIMIT) if child.copied else max(timeout, START_LIMIT)
     while True:
         if child.wait(0.05):
             return None
         now = time.monotonic()
-        if loading and trace.stage not in ("", "instantiate"):
+        if loading and not child.copied and trace.stage not in ("", "instantiate"):
             limit, began, loading = timeout, now, False
         if now - began > limit:
             return limit

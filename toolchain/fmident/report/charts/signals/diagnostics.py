@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from fmident.statistics.correlations import (
     cross_correlation,
     spectrum,
 )
+from fmident.statistics.distributions import normal_quantile
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
@@ -91,13 +92,12 @@ def _step(times: F64) -> float | None:
 def _quantiles(values: F64) -> Panel:
     ordered = np.sort(values)
     # Evenly over the normal quantiles, so that the ends have as many dots as the middle.
-    normal = NormalDist()
-    reach = normal.inv_cdf((ordered.size - 0.5) / ordered.size)
+    reach = normal_quantile((ordered.size - 0.5) / ordered.size)
     places = np.linspace(-reach, reach, min(_QUANTILES, ordered.size))
-    shares = np.array([normal.cdf(z) for z in places])
+    shares = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in places])
     index = np.clip(np.round(shares * ordered.size - 0.5), 0, ordered.size - 1).astype(np.intp)
     seen = ordered[np.unique(index)]
-    theory = np.array([normal.inv_cdf((k + 0.5) / ordered.size) for k in np.unique(index)])
+    theory = np.array([normal_quantile((k + 0.5) / ordered.size) for k in np.unique(index)])
     low, high = padded(float(min(seen[0], -reach)), float(max(seen[-1], reach)))
     ends = np.array([-1.1 * reach, 1.1 * reach])
     return Panel(

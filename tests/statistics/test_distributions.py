@@ -1,0 +1,84 @@
+"""Quantiles and tails, against SciPy and against values in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from fmident.statistics.distributions import (
+    chi_squared_tail,
+    normal_quantile,
+    student_quantile,
+)
+
+LEVELS = [1e-9, 0.025, 0.3, 0.5, 0.55, 0.84134, 0.975, 0.9995, 1 - 1e-9]
+FREEDOMS = [0.4, 1, 2, 3, 7.5, 30, 99, 199, 201, 399, 1000.5, 54321, 1e6]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_normal_quantiles(level: float) -> None:
+    expected = float(special.ndtri(level))
+    assert normal_quantile(level) == pytest.approx(expected, rel=1e-14, abs=1e-300)
+
+
+@pytest.mark.parametrize("freedom", FREEDOMS)
+def test_student_quantiles(freedom: float) -> None:
+    for level in LEVELS[1:-1]:
+        expected = float(special.stdtrit(freedom, level))
+        found = student_quantile(level, freedom)
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
+        assert student_quantile(1.0 - level, freedom) == pytest.approx(-found, rel=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_student_quantiles_in_closed_form(level: float) -> None:
+    """One degree of freedom is Cauchy's distribution; two have a formula."""
+    centred = 2.0 * level - 1.0
+    cauchy = math.tan(0.5 * math.pi * centred)
+    two = centred * math.sqrt(0.5 / (level * (1.0 - level)))
+    tolerance = 1e-12 if 1e-6 < level < 1 - 1e-6 else 1e-7  # the formulas lose digits there
+    assert student_quantile(level, 1) == pytest.approx(cauchy, rel=tolerance, abs=1e-15)
+    assert student_quantile(level, 2) == pytest.approx(two, rel=tolerance, abs=1e-15)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 10, 60, 199, 201, 399, 5000, 1_000_000])
+@pytest.mark.parametrize("off", [-6.0, -1.0, -1e-3, 0.0, 0.5, 1.0, 3.0, 8.0])
+def test_tails_of_chi_squared(freedom: int, off: float) -> None:
+    value = freedom + off * math.sqrt(2.0 * freedom)
+    if value <= 0.0:
+        value = 0.01 * freedom
+    expected = float(special.chdtrc(freedom, value))
+    assert chi_squared_tail(freedom, value) == pytest.approx(expected, rel=2e-12)
+
+
+def test_tails_of_chi_squared_in_closed_form() -> None:
+    assert chi_squared_tail(390, 1e-15) == 1.0
+    for value in (1e-8, 0.3, 1.9, 2.1, 40.0, 900.0):
+        assert chi_squared_tail(2, value) == pytest.approx(math.exp(-0.5 * value), rel=1e-13)
+        root = math.sqrt(0.5 * value)
+        assert chi_squared_tail(1, value) == pytest.approx(math.erfc(root), rel=1e-12)
+
+
+def test_ends() -> None:
+    assert normal_quantile(0.0) == -math.inf
+    assert normal_quantile(1.0) == math.inf
+    assert normal_quantile(0.5) == 0.0
+    assert student_quantile(0.975, math.inf) == normal_quantile(0.975)
+    assert chi_squared_tail(5, 0.0) == 1.0
+    assert chi_squared_tail(5, math.inf) == 0.0
+    assert chi_squared_tail(5, 1e9) == 0.0
+    for found in (
+        normal_quantile(1.5), normal_quantile(math.nan), student_quantile(0.9, 0.0),
+        student_quantile(0.9, math.nan), chi_squared_tail(5, math.nan), chi_squared_tail(5, -1.0),
+    ):  # fmt: skip
+        assert math.isnan(found)
+
+
+def test_a_quantile_is_where_the_tail_is() -> None:
+    """Chi-squared with one degree of freedom is the square of a normal variable."""
+    for level in np.linspace(0.51, 0.999, 7):
+        x = normal_quantile(float(level))
+        assert chi_squared_tail(1, x * x) == pytest.approx(2.0 * (1.0 - level), rel=1e-13)
