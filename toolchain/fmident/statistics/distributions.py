@@ -1,8 +1,8 @@
 """Quantiles and tails of the normal, Student's and the chi-squared distribution.
 
 Of single numbers, and without SciPy, which takes longer to import than a small estimation takes.
-Values are right to ten digits and mostly to twelve, as the test shows. Formulas by number are those of the NIST
-Digital Library of Mathematical Functions (https://dlmf.nist.gov).
+Values are right to ten digits and mostly to twelve, as the test shows. Formulas by number are
+those of the NIST Digital Library of Mathematical Functions (https://dlmf.nist.gov).
 """
 
 from __future__ import annotations
