@@ -24,13 +24,15 @@ extensions = [
     "sphinxext.rediraffe",
     "option_tables",
     "mathml",
+    "pictures",
+    "reports",
 ]
 exclude_patterns = ["conf.py", "_extensions", "**.c"]
 suppress_warnings = [
     "ref.python",  # a type such as Evaluator in a signature, of which there are two
 ]
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "attrs_inline"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_heading_slug_func = "anchors.slug"
 

@@ -1,0 +1,27 @@
+"""The page that helps to choose has every registered estimator, in table, list and picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fmident.plugins import load_plugins
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "how-to" / "choose-an-estimator.md").read_text(encoding="utf-8")
+PICTURES = [DOCS / "pictures" / f"choose-an-estimator{twin}.svg" for twin in ("", "-dark")]
+ESTIMATORS = {r.name for r in load_plugins().estimators if r.origin.distribution == "fmident"}
+
+
+def test_the_table_has_each_once_and_no_other() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE)
+    assert sorted(rows) == sorted(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_the_list_and_the_picture_lead_to_it(name: str) -> None:
+    questions = PAGE[: PAGE.index("\n| estimator")]
+    assert f"`{name}`" in questions
+    assert all(name in picture.read_text(encoding="utf-8") for picture in PICTURES)
