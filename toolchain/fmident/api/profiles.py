@@ -41,6 +41,7 @@ class ProfileRun(RunKind["ProfileResult"]):
 
     result: EstimationResult | str | Path | None = None
     parameters: Sequence[str] | None = None
+    pairs: Sequence[tuple[str, str]] = ()
     level: float = 0.95
     accuracy: float = 1e-3
     stage: str | None = None
@@ -56,6 +57,7 @@ class ProfileRun(RunKind["ProfileResult"]):
             problem,
             self.result,
             parameters=self.parameters,
+            pairs=self.pairs,
             level=self.level,
             accuracy=self.accuracy,
             stage=self.stage,
@@ -83,6 +85,7 @@ def profile(
     result: EstimationResult | str | Path | None = None,
     *,
     parameters: Sequence[str] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
     level: float = 0.95,
     accuracy: float = 1e-3,
     stage: str | None = None,
@@ -108,9 +111,11 @@ def profile(
     result
         An estimate of it, or the folder of one; estimated first when not given.
     parameters
-        Names of free parameters; all by default.
+        Names of free parameters; those of `pairs` by default, or all.
+    pairs
+        Pairs of free parameters whose joint region is to be found.
     level
-        Probability of the intervals.
+        Probability of the intervals, and of the regions.
     accuracy
         Of the ends, in relation to their distance from the estimate.
     stage
@@ -155,6 +160,7 @@ def profile(
                 problem,
                 result,
                 parameters=parameters,
+                pairs=pairs,
                 level=level,
                 accuracy=accuracy,
                 stage=stage,
@@ -168,7 +174,7 @@ def profile(
             )
     if folder is not None:
         kind = ProfileRun(
-            result, parameters, level, accuracy, stage, host, observers, listener, report
+            result, parameters, pairs, level, accuracy, stage, host, observers, listener, report
         )
         return JournalledRun(kind, Path(folder), resume=resume, report=report).execute(problem)
     if resume:
@@ -177,13 +183,16 @@ def profile(
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.profiles import compared_with, run_profiles, with_notes
-    from fmident.profiles.joint_walks import check_profile, chosen_parameters
+    from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
 
     host = loaded(host, report)
     kinds = host.executors.by_name
+    if parameters is None and pairs:
+        parameters = list(dict.fromkeys(name for pair in pairs for name in pair))
     part, notes = _part(problem, stage, None)
     _check_stage(problem, stage, parameters or ())
     chosen_parameters(part, parameters)  # before the estimation: that may take long
+    chosen_in_pairs(part, pairs)
     check_profile(part, level, accuracy)
     found = _estimated(problem, result, host, observers, report, workspace)
     part, notes = _part(problem, stage, found)
@@ -203,6 +212,7 @@ def profile(
             evaluator,
             start,
             names=parameters,
+            pairs=pairs,
             level=level,
             accuracy=accuracy,
             listener=listener,

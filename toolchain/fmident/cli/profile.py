@@ -20,6 +20,7 @@ HELP = "how far can each parameter go, when all others make up for it?"
 EXAMPLE = """\
   fmident profile problem.toml
   fmident profile problem.toml --result results/problem --parameters k d
+  fmident profile problem.toml --pair k d
   fmident profile problem.toml -o profiles --resume
 
 Each parameter is moved away from the estimate, all others fitted again at each value, until
@@ -37,7 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         nargs="+",
         metavar="NAME",
-        help="free parameters to profile; all by default",
+        help="free parameters to profile; those of --pair by default, or all",
+    )
+    parser.add_argument(
+        "--pair",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="two free parameters whose joint region is drawn; may be repeated",
     )
     parser.add_argument(
         "--result",
@@ -81,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         kind = ProfileRun(
             arguments.result,
             arguments.parameters,
+            [tuple(pair) for pair in arguments.pair],
             arguments.level,
             arguments.accuracy,
             arguments.stage,

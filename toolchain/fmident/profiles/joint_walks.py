@@ -21,6 +21,7 @@ from fmident.problem.priors.rows import Priors
 from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
+from fmident.profiles.regions import check_pairs, pair_of, region_of
 from fmident.profiles.result import ProfileResult
 from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Plan, Walk, walk_along
@@ -78,6 +79,7 @@ def run_profiles(
     start: F64,
     *,
     names: Sequence[str] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
     level: float = 0.95,
     accuracy: float = 1e-3,
     listener: Listener = lambda _: None,
@@ -95,8 +97,10 @@ def run_profiles(
         The estimate, free parameters of shape (n,); refined first where it is not a minimum.
     names
         Free parameters to profile; all by default.
+    pairs
+        Pairs of free parameters of which to find the joint region.
     level
-        Probability of the intervals.
+        Probability of the intervals, and of the regions.
     accuracy
         Of their ends, in relation to the distance from the estimate.
     listener
@@ -116,6 +120,7 @@ def run_profiles(
     """
     began = time.monotonic()
     chosen = chosen_parameters(problem, names)
+    chosen_pairs = chosen_in_pairs(problem, pairs)
     check_profile(problem, level, accuracy)
     simulations, jacobians = evaluator.simulations, evaluator.jacobians
     failures = evaluator.failures
@@ -131,8 +136,12 @@ def run_profiles(
             notes += _moved(problem, p, optimum.p, statistics)
         plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
         walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
+        slopes = evaluator.space.derivative(optimum.p)
+        wide = dataclasses.replace(plan, critical_tau=_joint_tau(problem, statistics, level))
+        regions = [pair_of(both, wide, statistics, optimum, slopes, sizes) for both in chosen_pairs]
+        all_walks = [*walks, *(walk for pair in regions for walk in pair.walks)]
 
-        def report(_: Walk, walks: Sequence[Walk] = walks) -> None:
+        def report(_: Walk, walks: Sequence[Walk] = all_walks) -> None:
             listener(
                 ProfileProgress(
                     len(walks),
@@ -144,12 +153,17 @@ def run_profiles(
             )
 
         searches = [partial(_search, optimum, plan, sizes, walk, report) for walk in walks]
+        searches += [
+            partial(pair.search, k, optimum, sizes, report)
+            for pair in regions
+            for k in range(len(pair.walks))
+        ]
         interrupted = False
         try:
             evaluator.side_by_side(searches)
         except KeyboardInterrupt:
             interrupted = True
-        lowest = _lowest(walks)
+        lowest = _lowest(all_walks)
         better = lowest is not None and lowest.cost < optimum.cost - _BETTER * plan.threshold
         if interrupted or not better or lowest is None:
             break
@@ -184,7 +198,13 @@ def run_profiles(
         seconds=time.monotonic() - began,
         notes=tuple(notes),
         settings={"accuracy": accuracy},
+        regions=tuple(region_of(problem, evaluator, optimum, pair) for pair in regions),
     )
+
+
+def _joint_tau(problem: Problem, statistics: ParameterStatistics, level: float) -> float:
+    freedom = statistics.degrees_of_freedom
+    return critical_tau(level, freedom, sigma_known=problem.sigma_known, parameters=2)
 
 
 def _search(
@@ -226,6 +246,19 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
     if len(set(wanted)) < len(wanted):
         raise ProblemError("a parameter to profile is given twice")
     return [known.index(name) for name in wanted]
+
+
+def chosen_in_pairs(problem: Problem, pairs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Return the indices of pairs of parameters.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        As of :func:`chosen_parameters`; a pair has not two different names.
+    """
+    check_pairs(pairs)
+    found = [chosen_parameters(problem, pair) for pair in pairs]
+    return [(first, second) for first, second in found]
 
 
 def check_profile(problem: Problem, level: float, accuracy: float) -> None:

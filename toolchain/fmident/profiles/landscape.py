@@ -94,13 +94,21 @@ class Landscape:
         fmident.evaluation.JacobianError
             As :meth:`at`.
         """
-        scale = self._space.derivative(state.p)
-        jacobian = self._evaluator.jacobian(state.p) * scale
-        errors = self._evaluator.column_errors(state.p)
-        blur = np.zeros(state.z.size) if errors is None else errors * np.abs(scale)
+        jacobian, blur = self._derivatives(state.p)
         return dataclasses.replace(
             state, jacobian=jacobian, blur=blur, origin=state.z, drift=0.0, bent=0.0
         )
+
+    def _derivatives(self, p: F64) -> tuple[F64, F64]:
+        """Return the Jacobian at a physical point, and the errors of its columns."""
+        scale = self._space.derivative(p)
+        jacobian = self._evaluator.jacobian(p) * scale
+        errors = self._evaluator.column_errors(p)
+        return jacobian, np.zeros(p.size) if errors is None else errors * np.abs(scale)
+
+    def _physical(self, z: F64) -> F64:
+        """Return the physical point, inside the bounds."""
+        return np.clip(self._space.to_physical(z), self._lower, self._upper)
 
     def travel(self, state: State) -> float:
         """Return how far a point is from where its Jacobian was computed, in sizes."""
@@ -116,7 +124,7 @@ class Landscape:
         State or None
             ``None`` where the simulation fails.
         """
-        p = np.clip(self._space.to_physical(z), self._lower, self._upper)
+        p = self._physical(z)
         residuals = self._evaluator.residuals(p)
         if not bool(np.isfinite(residuals).all()):
             return None
@@ -139,3 +147,57 @@ class Landscape:
             z, p, residuals, jacobian, state.blur, state.origin, state.drift + whole,
             max(state.bent, bent),
         )  # fmt: skip
+
+
+class RayLandscape(Landscape):
+    """The landscape over the distance along a ray, and all parameters that it leaves alone.
+
+    Its first coordinate is the distance, in lengths of `direction`; the others are the parameters
+    that are not in the pair, in their order.
+
+    Parameters
+    ----------
+    evaluator, sizes
+        As of :class:`Landscape`.
+    optimum
+        Where the ray begins, of the plain landscape.
+    pair
+        Indices of the two parameters that move along the ray.
+    direction
+        Of these two in the search space, shape (2,).
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        sizes: F64,
+        optimum: State,
+        pair: tuple[int, int],
+        direction: F64,
+    ) -> None:
+        super().__init__(evaluator, sizes)
+        both = list(pair)
+        others = [j for j in range(sizes.size) if j not in pair]
+        self._basis = np.zeros((sizes.size, 1 + len(others)))
+        self._basis[both, 0] = direction
+        self._basis[others, np.arange(1, 1 + len(others))] = 1.0
+        self._origin = np.where(np.isin(np.arange(sizes.size), both), optimum.z, 0.0)
+        room = np.where(direction > 0.0, self.upper[both], self.lower[both]) - optimum.z[both]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = float(np.min(np.where(direction == 0.0, np.inf, room / direction)))
+        self.lower = np.concatenate([[0.0], self.lower[others]])
+        self.upper = np.concatenate([[max(reach, 0.0)], self.upper[others]])
+        self.sizes = np.concatenate([[1.0], sizes[others]])
+        self.log = np.concatenate([[False], self.log[others]])
+        z = np.concatenate([[0.0], optimum.z[others]])
+        jacobian, blur = self._along(optimum.jacobian, optimum.blur)
+        self.begin = dataclasses.replace(optimum, z=z, origin=z, jacobian=jacobian, blur=blur)
+
+    def _derivatives(self, p: F64) -> tuple[F64, F64]:
+        return self._along(*super()._derivatives(p))
+
+    def _along(self, jacobian: F64, blur: F64) -> tuple[F64, F64]:
+        return jacobian @ self._basis, np.asarray(blur @ np.abs(self._basis))
+
+    def _physical(self, z: F64) -> F64:
+        return super()._physical(self._origin + self._basis @ z)

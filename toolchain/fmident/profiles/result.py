@@ -145,6 +145,64 @@ class ParameterProfile:
         return self.lower.value, self.upper.value
 
 
+@dataclass(frozen=True)
+class RegionEnd:
+    """Where the joint region of two parameters ends in one direction.
+
+    Parameters
+    ----------
+    angle
+        Of the direction, rad: in units of the linearised region, in which that is a circle.
+    values
+        Of both parameters at the end; where there is none, at the last point.
+    distance
+        From the estimate, in distances of the linearised end.
+    outcome
+        How the walk ended.
+    reason
+        In words, why there is no end; empty where there is one.
+    """
+
+    angle: float
+    values: tuple[float, float]
+    distance: float
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class JointRegion:
+    """The region in which two parameters lie together.
+
+    Parameters
+    ----------
+    names, units
+        Of the parameters.
+    log
+        Which of them have log scaling.
+    estimate
+        Of both.
+    critical_tau
+        On its edge: larger than for one parameter, so that the region reaches beyond the intervals.
+    ends
+        By rising angle.
+    linearised
+        The edge of the linearised region, shape (k, 2), in the parameters' units; empty where the
+        linearised one has no edge.
+    verdict
+        What the region says about the linearised one.
+    """
+
+    names: tuple[str, str]
+    units: tuple[str | None, str | None]
+    log: tuple[bool, bool]
+    estimate: tuple[float, float]
+    critical_tau: float
+    ends: tuple[RegionEnd, ...]
+    linearised: F64
+    verdict: ProfileVerdict
+
+
 @dataclass(frozen=True, repr=False)
 class ProfileResult:
     """Profiles of several parameters.
@@ -177,6 +235,8 @@ class ProfileResult:
         What the user should know.
     settings
         Options as used, and who ran the simulations.
+    regions
+        One for each pair of parameters asked for.
     """
 
     status: Status
@@ -194,6 +254,7 @@ class ProfileResult:
     seconds: float
     notes: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    regions: tuple[JointRegion, ...] = ()
 
     def __repr__(self) -> str:
         ends = ["{} [{:.6g}, {:.6g}]".format(p.name, *p.interval) for p in self.profiles]

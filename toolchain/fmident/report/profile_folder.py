@@ -11,12 +11,16 @@ from fmident.report.profile_text import effort, grade_of, headline, percent_text
 from fmident.report.result_json import plain_json
 from fmident.report.sections.html import document
 from fmident.report.sections.run_facts import Entry, run_section
-from fmident.report.sections.uncertainty.profiles import intervals_section, profiles_section
+from fmident.report.sections.uncertainty.profiles import (
+    intervals_section,
+    profiles_section,
+    regions_section,
+)
 from fmident.report.sections.verdict import verdict_section
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
-    from fmident.profiles import ParameterProfile, ProfileEnd, ProfileResult
+    from fmident.profiles import JointRegion, ParameterProfile, ProfileEnd, ProfileResult
 
 FILE_NAME = "profiles.json"
 PAGE, POINTS, TAU_PICTURE, COST_PICTURE = "profiles.html", "profiles.csv", "tau.png", "cost.png"
@@ -78,6 +82,7 @@ def profiles_json(result: ProfileResult, version: str, model: str = "") -> dict[
         "cost": result.cost,
         "estimate": result.parameters,
         "profiles": {p.name: _profile(p) for p in result.profiles},
+        "regions": [_region(r) for r in result.regions],
         "simulations": result.simulations,
         "jacobians": result.jacobians,
         "wall_time_s": result.seconds,
@@ -113,6 +118,29 @@ def _profile(profile: ParameterProfile) -> dict[str, Any]:
                 "parameters": q.parameters,
             }
             for q in profile.points
+        ],
+    }
+
+
+def _region(region: JointRegion) -> dict[str, Any]:
+    return {
+        "parameters": list(region.names),
+        "units": list(region.units),
+        "log": list(region.log),
+        "estimate": list(region.estimate),
+        "critical_tau": region.critical_tau,
+        "verdict": region.verdict.kind,
+        "verdict_text": region.verdict.text,
+        "linearised": region.linearised.tolist(),
+        "ends": [
+            {
+                "angle": e.angle,
+                "values": list(e.values),
+                "distance": e.distance,
+                "outcome": e.outcome,
+                "reason": e.reason,
+            }
+            for e in region.ends
         ],
     }
 
@@ -153,6 +181,7 @@ def render_profiles(result: ProfileResult, title: str, version: str, source: str
             verdict_section(grade_of(result), words, reasons(result), result.notes),
             intervals_section(result),
             profiles_section(result),
+            regions_section(result),
             run_section(
                 [
                     Entry.of("Status", result.status),

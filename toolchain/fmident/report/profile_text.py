@@ -9,11 +9,12 @@ from fmident.report.numbers import duration, plain, with_error
 from fmident.report.terminal import narrow_table, unit_text, wrap
 
 if TYPE_CHECKING:
-    from fmident.profiles import ParameterProfile, ProfileResult
+    from fmident.profiles import JointRegion, ParameterProfile, ProfileResult
 
 _WIDTH = 92
 _NARROWEST, _WIDEST = 60, 110
 
+_MOST_REASONS = 3
 _HALF_WIDTHS = 2.0
 """A half width of an interval in standard errors, about; ends are rounded as these."""
 
@@ -49,6 +50,7 @@ def profile_summary(result: ProfileResult, width: int = _WIDTH) -> str:
     blocks = [
         wrap(headline(result), width),
         table,
+        "\n".join(wrap(region_text(r), width) for r in result.regions),
         "\n".join(wrap(reason, width, "  - ") for reason in reasons(result)),
         "\n".join(wrap(f"note: {note}", width) for note in result.notes),
         wrap(effort(result), width),
@@ -101,6 +103,17 @@ def reasons(result: ProfileResult) -> list[str]:
             if end.reason and end.outcome != "unfinished":
                 found.append(f"{p.name} {side}: {end.reason}")
     return found
+
+
+def region_text(region: JointRegion) -> str:
+    """Return what a joint region says, in one sentence."""
+    return f"Region of {' and '.join(region.names)}: {region.verdict.text}."
+
+
+def region_reasons(region: JointRegion) -> list[str]:
+    """Return why a region has no edge in some directions, each reason once."""
+    texts = [e.reason for e in region.ends if e.reason]
+    return list(dict.fromkeys(texts))[:_MOST_REASONS]
 
 
 def effort(result: ProfileResult) -> str:

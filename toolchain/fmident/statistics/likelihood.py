@@ -15,13 +15,17 @@ of freedom, exactly so for a linear model.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from fmident.statistics.distributions import normal_quantile, student_quantile
 
 
-def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
-    """Return the magnitude of tau at the ends of a confidence interval.
+def critical_tau(
+    level: float, freedom: int, *, sigma_known: bool, parameters: Literal[1, 2] = 1
+) -> float:
+    """Return the magnitude of tau at the ends of a confidence interval, or the edge of a region.
 
     Parameters
     ----------
@@ -31,13 +35,23 @@ def critical_tau(level: float, freedom: int, *, sigma_known: bool) -> float:
         Residuals minus determined parameters; looked at only where the noise is unknown.
     sigma_known
         Whether the residuals were divided by known standard deviations of the noise.
+    parameters
+        1 for an interval, 2 for the region of two parameters.
 
     Returns
     -------
     float
-        The root of the quantile of chi-squared with one degree of freedom, or of F with one and
-        `freedom`: 1.96 for 95 % and known noise. NaN without degrees of freedom.
+        The root of the quantile of chi-squared with so many degrees of freedom, or of F with these
+        and `freedom` times their number: 1.96 for one parameter, 95 % and known noise. NaN without
+        degrees of freedom.
     """
+    if parameters == 2:  # both distributions are known in closed form
+        beyond = 1.0 - level
+        if sigma_known:
+            return float(np.sqrt(-2.0 * np.log(beyond)))
+        if freedom <= 0:
+            return float("nan")
+        return float(np.sqrt(freedom * np.expm1(-2.0 / freedom * np.log(beyond))))
     # The roots of variables with these distributions are magnitudes of a normal and of Student's.
     tail = 0.5 * (1.0 + level)
     return normal_quantile(tail) if sigma_known else student_quantile(tail, freedom)

@@ -11,12 +11,14 @@ import numpy as np
 from fmident._json import JsonTable, loads_json
 from fmident.errors import Code, EstimationError
 from fmident.profiles.result import (
+    JointRegion,
     Outcome,
     ParameterProfile,
     ProfileEnd,
     ProfilePoint,
     ProfileResult,
     ProfileVerdict,
+    RegionEnd,
     Status,
     VerdictKind,
 )
@@ -69,6 +71,7 @@ def _result(content: JsonTable) -> ProfileResult:
         seconds=content.number("wall_time_s"),
         notes=content.texts("notes"),
         settings=content.table("settings").values(),
+        regions=tuple(content.each("regions", _region, [])),
     )
 
 
@@ -98,6 +101,39 @@ def _profile(name: str, stored: JsonTable) -> ParameterProfile:
             cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
             stored.text("verdict_text"),
         ),
+    )
+
+
+def _region(stored: JsonTable) -> JointRegion:
+    names, units, flags = stored.texts("parameters"), stored.listed("units"), stored.listed("log")
+    estimate = stored.numbers("estimate")
+    return JointRegion(
+        (names[0], names[1]),
+        (_unit(units[0]), _unit(units[1])),
+        (bool(flags[0]), bool(flags[1])),
+        (estimate[0], estimate[1]),
+        stored.number("critical_tau"),
+        tuple(stored.each("ends", _region_end)),
+        np.array(stored.listed("linearised"), dtype=np.float64).reshape(-1, 2),
+        ProfileVerdict(
+            cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
+            stored.text("verdict_text"),
+        ),
+    )
+
+
+def _unit(item: object) -> str | None:
+    return None if item is None else str(item)
+
+
+def _region_end(stored: JsonTable) -> RegionEnd:
+    values = stored.numbers("values")
+    return RegionEnd(
+        stored.number("angle"),
+        (values[0], values[1]),
+        stored.number("distance"),
+        cast(Outcome, _word(stored, "outcome", get_args(Outcome))),
+        stored.text("reason"),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fmident.report.charts.uncertainty.profiles import profile_chart
-from fmident.report.profile_text import percent_text, texts_of, threshold_text
+from fmident.report.charts.uncertainty.regions import region_chart
+from fmident.report.profile_text import percent_text, region_reasons, texts_of, threshold_text
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
@@ -26,3 +27,19 @@ def profiles_section(result: ProfileResult) -> str:
     """Return one picture for each profile."""
     pictures = [(texts_of(p), profile_chart(p, result).html()) for p in result.profiles]
     return fragment("profiles", level=percent_text(result.level), pictures=pictures)
+
+
+def regions_section(result: ProfileResult) -> str:
+    """Return one picture for each pair of parameters; empty without any."""
+    if not result.regions:
+        return ""
+    pictures = [
+        {
+            "names": " and ".join(r.names),
+            "verdict": r.verdict.text,
+            "reasons": region_reasons(r),
+            "chart": region_chart(r).html(),
+        }
+        for r in result.regions
+    ]
+    return fragment("regions", level=percent_text(result.level), pictures=pictures)

@@ -1,0 +1,233 @@
+"""The region of two parameters: rays from the estimate, walked like profiles.
+
+On each ray both parameters are held at their values, all others fitted again, until the cost has
+risen to the threshold of two parameters. In the linearised model the ends of all rays are an
+ellipse; directions are spread evenly over its image as a circle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.errors import ProblemError
+from fmident.profiles.landscape import RayLandscape, State
+from fmident.profiles.result import JointRegion, ProfileVerdict, RegionEnd
+from fmident.profiles.walk import Plan, Walk, walk_along
+
+if TYPE_CHECKING:
+    from fmident.evaluation import Evaluator
+    from fmident.problem.model import Problem
+    from fmident.statistics import ParameterStatistics
+
+RAYS = 32
+_EDGE = 129
+_AGREES = 0.1
+"""Ends within this part of the distance of the linearised ones agree."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two parameters, and the rays on which they move.
+
+    Parameters
+    ----------
+    indices
+        Of the parameters.
+    root
+        Maps the unit circle to the linearised region at tau = 1 in the search space, shape (2, 2).
+    is_linearised
+        Whether it does: where the linearised region has no edge, the root has sizes of the
+        parameters.
+    plan
+        Threshold for two parameters.
+    walks
+        One for each ray, by rising angle.
+    """
+
+    indices: tuple[int, int]
+    root: F64
+    is_linearised: bool
+    plan: Plan
+    walks: tuple[Walk, ...]
+
+    @property
+    def angles(self) -> F64:
+        """Return the directions, shape (k,)."""
+        return np.linspace(0.0, 2.0 * np.pi, len(self.walks), endpoint=False)
+
+    def direction(self, number: int) -> F64:
+        """Return the direction of one ray in the search space, shape (2,)."""
+        angle = self.angles[number]
+        return np.asarray(self.root @ np.array([np.cos(angle), np.sin(angle)]))
+
+    def search(
+        self,
+        number: int,
+        optimum: State,
+        sizes: F64,
+        report: Callable[[Walk], None],
+        evaluator: Evaluator,
+    ) -> None:
+        """Walk along one ray."""
+        there = RayLandscape(evaluator, sizes, optimum, self.indices, self.direction(number))
+        plan = dataclasses.replace(self.plan, log=there.log)
+
+        def reason() -> str:
+            return str(evaluator.last_failure or "the simulation fails")
+
+        walk_along(there, there.begin, plan, self.walks[number], reason, report)
+
+
+def pair_of(
+    indices: tuple[int, int],
+    plan: Plan,
+    statistics: ParameterStatistics,
+    optimum: State,
+    slopes: F64,
+    sizes: F64,
+) -> Pair:
+    """Return the rays of two parameters.
+
+    Parameters
+    ----------
+    indices
+        Of the parameters.
+    plan
+        With the threshold for two parameters.
+    statistics, optimum
+        At the estimate.
+    slopes
+        Of the physical parameters by those of the search space, shape (n,).
+    sizes
+        Of the parameters in the search space, shape (n,).
+    """
+    both = list(indices)
+    covariance = statistics.covariance[np.ix_(both, both)] / np.outer(slopes[both], slopes[both])
+    root: F64 = np.diag(sizes[both])
+    known = bool(np.isfinite(covariance).all()) and bool((optimum.jacobian[:, both] != 0.0).any())
+    if known:
+        try:
+            root = np.asarray(np.linalg.cholesky(covariance))
+        except np.linalg.LinAlgError:
+            known = False
+    walks = tuple(Walk(0, 1) for _ in range(RAYS))
+    return Pair(indices, np.asarray(root), known, plan, walks)
+
+
+def check_pairs(pairs: Sequence[Sequence[str]]) -> None:
+    """Refuse pairs that are none.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Of a pair, both are the same, or there are not two.
+    """
+    for pair in pairs:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise ProblemError(
+                f"a pair of parameters has two different names, not {', '.join(pair)}",
+                hint="such as --pair k d",
+            )
+
+
+def region_of(problem: Problem, evaluator: Evaluator, optimum: State, pair: Pair) -> JointRegion:
+    """Return the region from its walks."""
+    i, j = pair.indices
+    ends = tuple(
+        _end(pair, number, walk, evaluator, optimum) for number, walk in enumerate(pair.walks)
+    )
+    first, second = problem.free[i], problem.free[j]
+    return JointRegion(
+        names=(first.name, second.name),
+        units=(first.unit, second.unit),
+        log=(first.scaling == "log", second.scaling == "log"),
+        estimate=(float(optimum.p[i]), float(optimum.p[j])),
+        critical_tau=pair.plan.critical_tau,
+        ends=ends,
+        linearised=_ellipse(pair, evaluator, optimum),
+        verdict=_judge(ends, pair, (first.name, second.name)),
+    )
+
+
+def _end(pair: Pair, number: int, walk: Walk, evaluator: Evaluator, optimum: State) -> RegionEnd:
+    last = walk.furthest
+    reached = 0.0 if last is None else float(last.state.z[0])
+    distance = walk.end if walk.outcome == "reached" else reached
+    values = _physical(pair, evaluator, optimum, distance * pair.direction(number))
+    tau = max((place.tau for place in walk.places), default=0.0)
+    reason = ""
+    if walk.outcome != "reached":
+        share = f"tau is {tau:.3g} there, {pair.plan.critical_tau:.3g} at an end"
+        reason = {
+            "bound": f"a bound comes first ({share})",
+            "reach": f"the cost does not rise enough ({share})",
+            "failure": f"{walk.detail} ({share})",
+            "limit": f"given up after {len(walk.places)} points ({share})",
+        }.get(walk.outcome, "interrupted")
+    return RegionEnd(
+        float(pair.angles[number]), values, distance / pair.plan.critical_tau, walk.outcome, reason
+    )
+
+
+def _physical(pair: Pair, evaluator: Evaluator, optimum: State, step: F64) -> tuple[float, float]:
+    z = optimum.z.copy()
+    z[list(pair.indices)] += step
+    problem = evaluator.problem
+    p = np.clip(evaluator.space.to_physical(z), problem.lower, problem.upper)
+    return float(p[pair.indices[0]]), float(p[pair.indices[1]])
+
+
+def _ellipse(pair: Pair, evaluator: Evaluator, optimum: State) -> F64:
+    """Return the edge of the linearised region, shape (k, 2)."""
+    if not pair.is_linearised:
+        return np.empty((0, 2))
+    both = list(pair.indices)
+    # Linearised in the parameters themselves, as intervals are.
+    slopes = evaluator.space.derivative(optimum.p)[both]
+    angles = np.linspace(0.0, 2.0 * np.pi, _EDGE)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    edge = pair.plan.critical_tau * (slopes[:, np.newaxis] * (pair.root @ circle))
+    return np.asarray(optimum.p[both] + edge.T)
+
+
+def _judge(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> ProfileVerdict:
+    if any(e.outcome == "unfinished" for e in ends):
+        return ProfileVerdict("unfinished", "interrupted")
+    loose = [e for e in ends if e.outcome in ("bound", "reach")]
+    if loose:
+        part = f"{len(loose)} of {len(ends)} directions"
+        if len(loose) == len(ends):
+            return ProfileVerdict("not-identifiable", "open in all directions")
+        return ProfileVerdict("open", f"open in {part}, mostly {_towards(loose, pair, names)}")
+    failed = [e for e in ends if e.outcome != "reached"]
+    if failed:
+        return ProfileVerdict("fails", f"no end in {len(failed)} of {len(ends)} directions")
+    if not pair.is_linearised:
+        return ProfileVerdict(
+            "differs", "has an edge by its profile only: bounds or curvature limit it"
+        )
+    near, far = min(e.distance for e in ends), max(e.distance for e in ends)
+    if max(1.0 - near, far - 1.0) <= _AGREES:
+        return ProfileVerdict("agrees", "agrees with the ellipse")
+    return ProfileVerdict(
+        "asymmetric", f"no ellipse: {near:.2g} to {far:.2g} times as far as the linearised edge"
+    )
+
+
+def _towards(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> str:
+    """Return where most of the open directions go."""
+    steps = np.array([pair.root @ np.array([np.cos(e.angle), np.sin(e.angle)]) for e in ends])
+    scaled = steps / np.linalg.norm(pair.root, axis=1)
+    # Open to both sides of a line, the mean is nothing.
+    words = [
+        f"{'larger' if mean > 0.0 else 'smaller'} {name}"
+        for name, mean in zip(names, scaled.mean(axis=0), strict=True)
+        if abs(mean) > 0.3
+    ]
+    return "to " + " and ".join(words) if words else "to both sides"
