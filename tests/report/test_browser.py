@@ -307,3 +307,57 @@ def test_an_excluded_sample_says_why(report: Callable[..., Path], make_result: M
         toggle.click()
         assert picture(seen, chart) != before
         assert seen.complaints == []
+
+
+def test_on_paper_pictures_as_wide_as_the_page_take_the_place_of_plots(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    shown = "[...document.querySelectorAll('.panel')].filter(p => p.clientWidth)"
+    wide = {"width": 1200, "height": 900}
+    result = with_everything(make_result())
+    with opened(report(result), viewport=wide, color_scheme="dark") as seen:
+        for number in range(seen.page.locator("figure.chart").count()):
+            if seen.page.locator("figure.chart").nth(number).is_visible():
+                seen.chart(number)
+        panels = seen.page.evaluate(f"{shown}.length")
+        seen.page.emulate_media(media="print", color_scheme="dark")
+        seen.page.set_viewport_size({"width": 700, "height": 900})
+        seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        pictures = seen.page.locator("svg.printed")
+        assert pictures.count() == panels > 10
+        boxes = [pictures.nth(k).bounding_box() for k in range(panels)]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 700 for box in boxes)
+        assert all(box["height"] > 40 for box in boxes)
+        assert seen.page.evaluate(f"{shown}.length") == 0
+        assert not seen.page.get_by_role("button", name="whole").first.is_visible()
+        assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
+        # What is measured is a line with as many points as are drawn on the screen.
+        lines = seen.page.evaluate(
+            "[...document.querySelectorAll('svg.printed path')]"
+            ".map(p => (p.getAttribute('d') || '').split('L').length)"
+        )
+        assert max(lines) > 300
+        seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert pictures.count() == 0
+        assert seen.complaints == []
+        assert seen.violations() == []
+
+
+def test_each_plot_has_a_picture_or_a_word_on_paper_however_early(
+    report: Callable[..., Path],
+) -> None:
+    visible = "[...document.querySelectorAll('.panel')].filter(p => p.clientWidth).length"
+    with opened(report()) as seen:
+        seen.chart(0)
+        panels, pictures, words = seen.page.evaluate(
+            f"""() => {{
+              const panels = {visible}
+              window.dispatchEvent(new Event('beforeprint'))
+              const count = what => document.querySelectorAll(what + '.printed').length
+              return [panels, count('svg'), count('p')]
+            }}"""
+        )
+        assert pictures + words == panels
+        assert pictures >= 1

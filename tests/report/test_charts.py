@@ -23,6 +23,7 @@ from fmident.estimation.result import (
 )
 from fmident.report.charts import Axis, Chart, Dots, Line, Panel, Segments
 from fmident.report.charts.columns import column_json
+from fmident.report.charts.ranges import short_name, short_names
 from fmident.report.charts.search.iterations import cost_chart, path_chart, searches, starts_chart
 from fmident.report.charts.search.population import generations_chart, pairs_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
@@ -363,3 +364,13 @@ def test_held_inputs_are_steps() -> None:
     assert np.asarray(steps.x).tolist() == [0.0, 1.0, 1.0, 3.0, 3.0]
     assert np.asarray(steps.y).tolist() == [5.0, 5.0, 7.0, 7.0, 2.0]
     assert np.asarray(line.y).tolist() == [5.0, 7.0, 2.0]
+
+
+def test_long_names_are_told_apart_by_their_ends() -> None:
+    long = "drive.gearbox.secondStage.planetary"
+    assert short_names(["a", "b.c"]) == ["a", "b.c"]
+    assert short_names([f"{long}.mu[{k}]" for k in range(2)]) == ["…mu[0]", "…mu[1]"]
+    shown = short_names([f"{long}.mu", f"{long}.k", "drive.k"])
+    assert shown == ["…gearbox…ge.planetary.mu", "…gearbox…age.planetary.k", "…k"]
+    alone = short_name("aVeryLongNameWithoutAnyDotInItThatGoesOn[3]", 24)
+    assert (len(alone), alone[:8], alone[-15:]) == (24, "aVeryLon", "tInItThatGoesOn[3]"[-15:])

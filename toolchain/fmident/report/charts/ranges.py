@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fmident.arrays import F64
@@ -38,3 +40,34 @@ def with_unit(name: str, unit: str | None) -> str:
 def time_link(experiment: str) -> str:
     """Return the link of the time axes of an experiment: they move together in all sections."""
     return f"time of {experiment}"
+
+
+def short_names(names: Sequence[str], most: int = 24) -> list[str]:
+    """Return names of which none is long: without what all begin with, then without their middle.
+
+    Parameters
+    ----------
+    names
+        Such as ``"drive.gearbox.friction"``.
+    most
+        Letters of the longest.
+    """
+    if all(len(name) <= most for name in names):
+        return list(names)
+    shared = _shared([name.split(".") for name in names]) if len(names) > 1 else 0
+    begin = "…" if shared else ""
+    return [short_name(begin + ".".join(name.split(".")[shared:]), most) for name in names]
+
+
+def _shared(parts: Sequence[Sequence[str]]) -> int:
+    """Return how many parts all names begin with, their last one left out."""
+    least = min(len(p) for p in parts) - 1
+    return next((k for k in range(least) if len({p[k] for p in parts}) > 1), least)
+
+
+def short_name(name: str, most: int) -> str:
+    """Return a name without its middle where it is long: its end tells it from others."""
+    if len(name) <= most:
+        return name
+    begin = most // 3
+    return f"{name[:begin]}…{name[len(name) - (most - begin - 1) :]}"

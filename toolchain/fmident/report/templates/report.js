@@ -155,6 +155,11 @@
     return found.length >= 3 ? found : null;
   }
 
+  function short(value) { // of round numbers
+    const plain = value >= 1e-3 && value < 1e5;
+    return plain ? String(value) : value.toExponential().replace("e+", "e");
+  }
+
   function element(tag, kind, text) {
     const made = document.createElement(tag);
     if (kind) made.className = kind;
@@ -252,7 +257,10 @@
         const own = axis.ticker, fixed = new Bokeh.FixedTicker();
         const choose = () => {
           const ticks = logTicks(range.start, range.end);
-          if (ticks) fixed.ticks = ticks;
+          if (ticks) {
+            fixed.ticks = ticks;
+            axis.major_label_overrides = new Map(ticks.map(t => [t, short(t)]));
+          }
           axis.ticker = ticks ? fixed : own;
         };
         range.change.connect(choose);
@@ -388,6 +396,29 @@
         one.source.data = one.samples.between(
           this.x.start - 0.2 * reach, this.x.end + 0.2 * reach, Math.round(1.4 * bins));
       }
+    }
+
+    // What is drawn has the width of the window: on paper, a picture takes its place.
+    picture() {
+      this.noPicture();
+      if (!this.place.clientWidth) return; // in a closed part of the page
+      if (!this.view) {
+        this.chart.draw();
+        this.printed = element("p", "printed about", "This plot was not drawn yet: print again.");
+        this.place.after(this.printed);
+        return;
+      }
+      this.refresh();
+      const drawn = this.view.export("svg").canvas;
+      drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
+      drawn.classList.add("printed");
+      this.printed = drawn;
+      this.place.after(this.printed);
+    }
+
+    noPicture() {
+      if (this.printed) this.printed.remove();
+      this.printed = null;
     }
 
     toggle(name, visible) {
@@ -534,10 +565,12 @@
       }
     }, {rootMargin: "400px"});
     for (const figure of figures) watcher.observe(figure);
-    // What is printed may not have been seen.
+    const panels = () => [...charts.values()].flatMap(c => c.panels);
     window.addEventListener("beforeprint", () => {
-      for (const c of charts.values()) c.draw().then(() => c.catchUp());
+      for (const c of charts.values()) c.catchUp();
+      for (const panel of panels()) panel.picture();
     });
+    window.addEventListener("afterprint", () => { for (const panel of panels()) panel.noPicture(); });
     const rest = [...charts.values()];
     const idle = window.requestIdleCallback || (f => setTimeout(f, 50));
     const next = () => {

@@ -11,13 +11,16 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel, Values
-from fmident.report.charts.ranges import with_unit
+from fmident.report.charts.ranges import short_name, with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
 
 _SIGNALS, _RESIDUALS, _LOWER = 250, 130, 60
 _EXCERPT_SHARE, _LONG = 0.06, 1000
+_LABEL = 26
+"""Letters of a name beside an axis, at most."""
+
 _BAND_SAMPLES = 2000
 _MOST_DOTS = 2000
 
@@ -50,7 +53,7 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
         [
             Panel(
                 Axis(begin, end, link=link),
-                Axis(low, high, with_unit(fit.name, fit.unit)),
+                Axis(low, high, with_unit(short_name(fit.name, _LABEL), fit.unit)),
                 [
                     Line(times, measured, colors.MEASURED, "measured", width=3.0),
                     Line(times, fit.initial, colors.INITIAL, "initial", width=1.1, dashed=True),

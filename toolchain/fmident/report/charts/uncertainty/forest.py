@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Chart, Dots, Level, Mark, Panel, Segments
-from fmident.report.charts.ranges import padded
+from fmident.report.charts.ranges import padded, short_names
 from fmident.report.numbers import plain
 from fmident.report.terminal import unit_text
 
@@ -38,7 +38,8 @@ def forest_chart(result: EstimationResult) -> Chart | None:
     reach = 1.25 * max(near, default=1.0) or 1.0
     far = [v for e in rows for v in _percent(e, (e.initial, e.lower, e.upper)) if np.isfinite(v)]
     wide = padded(min([-reach, *far]), max([reach, *far]), 0.05)
-    ticks = [(float(len(rows) - k), e.name) for k, e in enumerate(rows)]
+    names = short_names([e.name for e in rows])
+    ticks = [(float(len(rows) - k), name) for k, name in enumerate(names)]
     down = Axis(0.4, len(rows) + 0.6, ticks=ticks, fixed=True)
     height = _ROW * len(rows) + _REST
     label = "difference from the estimate (%)"

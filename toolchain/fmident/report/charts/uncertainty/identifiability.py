@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Chart, Dots, Level, Mark, Panel, Segments
-from fmident.report.charts.ranges import log_range, padded
+from fmident.report.charts.ranges import log_range, padded, short_names
 from fmident.report.numbers import plain
 
 if TYPE_CHECKING:
@@ -77,14 +77,12 @@ def _direction(direction: WeakDirection) -> Panel:
     names: Sequence[str] = [name for name, _ in kept]
     shares = np.array([share for _, share in kept])
     rows = np.arange(float(len(kept)), 0.0, -1.0)
+    ticks = list(zip(rows.tolist(), short_names(names), strict=True))
     word = plain(direction.singular_value, 3)
     title = f"Singular value {word}" if direction.determined else "Not determined"
     return Panel(
         Axis(-1.05, 1.05, "share"),
-        Axis(
-            0.4, len(kept) + 0.6,
-            ticks=[(float(y), name) for y, name in zip(rows, names, strict=True)], fixed=True,
-        ),
+        Axis(0.4, len(kept) + 0.6, ticks=ticks, fixed=True),
         [
             Segments(
                 np.zeros(len(kept)), rows, shares, rows.copy(),
