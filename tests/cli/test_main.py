@@ -25,6 +25,20 @@ def test_help_shows_an_example(command: str, capsys: Capture) -> None:
     assert f"  fmident {command}" in shown.split("example:")[1]
 
 
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_keeps_the_width_of_the_terminal_between_words(
+    command: str | None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+    for width in (80, 400):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main([*([command] if command else []), "--help"]) == 0
+        texts.append(capsys.readouterr().out)
+    assert [line for line in texts[0].splitlines() if len(line) > 80] == []
+    narrow, wide = (sorted(text.replace("\\\n", " ").split()) for text in texts)
+    assert narrow == wide
+
+
 def test_help_lists_all_commands(capsys: Capture) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -87,6 +87,23 @@ def out(text: str = "") -> None:
     """Write a line of the answer."""
     _state.answered = True
     put(sys.stdout, text + "\n")
+
+
+def out_broken(text: str) -> None:
+    """Write lines of the answer; a terminal gets them broken between words."""
+    if is_terminal(sys.stdout):
+        text = "\n".join(_broken(line) for line in text.split("\n"))
+    out(text)
+
+
+def out_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Write a table of texts; a terminal gets it as wide as itself, with cells of several lines."""
+    from fmident.report.terminal import narrow_table, table
+
+    if is_terminal(sys.stdout):
+        out(narrow_table(header, rows, ["<"] * len(header), width() - 1))
+    else:
+        out(table(header, rows))
 
 
 def say(text: str = "") -> None:

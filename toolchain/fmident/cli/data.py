@@ -91,7 +91,7 @@ def _page(found: DataDescription) -> str:
     header = ["column", "unit", "samples", "gaps", "smallest", "largest", "mean", "course"]
     rows = [_row(c) for c in found.columns]
     align: Sequence[str] = ["<", "<", ">", ">", ">", ">", ">", "<"]
-    lines += ["", narrow_table(header, rows, align, width())]  # type: ignore[arg-type]
+    lines += ["", narrow_table(header, rows, align, width(), ["mean"])]  # type: ignore[arg-type]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ import textwrap
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from fmident.cli.console import out, tell_all
+from fmident.cli.console import out, out_broken, out_table, tell_all
 from fmident.errors import PluginError
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Print versions and the state of the compilers; 1 when no compiler can run."""
     from fmident._version import __version__
     from fmident.plugins import load_plugins
-    from fmident.report.terminal import table
 
     host = load_plugins(without=arguments.no_plugin)
     rows = [
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         *([name, _version(name) or "missing, but needed"] for name in _PACKAGES),
         *([name, _version(name) or f"not installed ({why})"] for name, why in _OPTIONAL.items()),
     ]
-    out(table(["component", "version"], rows))
+    out_table(["component", "version"], rows)
     out()
     states, reasons = [], []
     tools: dict[str, str] = {}
@@ -59,13 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
         states.append([registration.name, state])
         if reason is not None:
             reasons.append(textwrap.indent(f"{registration.name}: {reason}", "  "))
-    out(table(["compiler", "state"], states))
+    out_table(["compiler", "state"], states)
     if tools:
         out()
-        out("\n".join(f"{name}: {found}" for name, found in tools.items()))
+        out_broken("\n".join(f"{name}: {found}" for name, found in tools.items()))
     for reason in reasons:
         out()
-        out(reason)
+        out_broken(reason)
     tell_all(host.diagnostics)
     return 0 if len(reasons) < len(states) else 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fmident.cli.console import out, say
+from fmident.cli.console import out, out_table, say
 from fmident.cli.usage import UsageError
 
 HELP = "write a study to start from, or one of the examples"
@@ -34,13 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files, and say what to do with them."""
     from fmident.api.studies import STARTER, examples, write_study
-    from fmident.report.terminal import table
 
     if arguments.list:
         if arguments.example is not None or arguments.folder is not None:
             raise UsageError("--list writes nothing: it takes no folder and no --example")
         rows = [[e.name, e.title] for e in examples()]
-        out(table(["example", "what it is"], rows))
+        out_table(["example", "what it is"], rows)
         out(f"\n'{STARTER}' is written when no example is named")
         return 0
     folder = arguments.folder or Path()

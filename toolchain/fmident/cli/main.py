@@ -14,7 +14,6 @@ code  meaning
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import errno
 import importlib
@@ -27,6 +26,7 @@ from fmident._version import __version__
 from fmident.cli import console
 from fmident.cli.console import tell
 from fmident.cli.usage import (
+    HelpFormatter,
     Parser,
     UsageError,
     refuse_unknown_arguments,
@@ -127,7 +127,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(
         prog="fmident",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fmident {__version__}")
@@ -140,7 +140,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
             help=module.HELP,
             description=_sentence(module.HELP),
             epilog=f"example:\n{module.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
         module.configure(command)

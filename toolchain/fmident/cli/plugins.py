@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fmident.cli.console import out, tell_all, width
+from fmident.cli.console import out, out_broken, out_table, tell_all, width
 from fmident.cli.usage import UsageError
 from fmident.errors import Code, did_you_mean
 
@@ -30,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print three tables, or the options of one item; 1 when a plugin is broken."""
     from fmident.plugins import load_plugins
-    from fmident.report.terminal import table
 
     host = load_plugins(without=arguments.no_plugin)
     if arguments.name is not None:
@@ -44,16 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         for plugin in host.plugins
     ]
-    out(table(["plugin", "distribution", "state", "hooks"], rows))
+    out_table(["plugin", "distribution", "state", "hooks"], rows)
     items = [
         [registration.name, registry.kind, registration.origin.plugin, registration.summary]
         for registry in host.registries
         for registration in registry
     ]
     out()
-    out(table(["name", "kind", "plugin", "summary"], items))
+    out_table(["name", "kind", "plugin", "summary"], items)
     out()
-    out(table(["executor", "can", "keys of its own"], _executors(host.executors.by_name)))
+    out_table(["executor", "can", "keys of its own"], _executors(host.executors.by_name))
     tell_all(host.diagnostics)
     return 1 if host.diagnostics else 0
 
@@ -79,7 +78,7 @@ def _options(host: Host, name: str) -> int:
             code=Code.UNKNOWN_NAME,
         )
     section, summary, kind = kinds[name]
-    out(f"{name}: {summary}")
+    out_broken(f"{name}: {summary}")
     out()
     out(f"[{section}]")
     out(f'{"executor" if section == "evaluation" else "name"} = "{name}"')

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import itertools
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from fmident.errors import Code, FmidentError, did_you_mean
@@ -13,6 +16,56 @@ class UsageError(FmidentError):
     """A command line that cannot be understood."""
 
     default_code = Code.USAGE
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Breaks paragraphs between words, and keeps the lines of examples, which are indented.
+
+    A line of an example that is too long goes on in the next one, as a shell reads it.
+    """
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        del indent  # of nested parsers; there are none
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join("\n".join(_lines(p.splitlines(), width)) for p in paragraphs)
+
+
+def _lines(lines: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the lines of a paragraph, none of them longer than `width` where words allow it."""
+    for is_example, group in itertools.groupby(lines, lambda line: line.startswith(" ")):
+        if not is_example:
+            yield from textwrap.wrap(" ".join(group), width, break_on_hyphens=False)
+            continue
+        for line in group:
+            parts = _WITH_DESCRIPTION.fullmatch(line)
+            if parts:
+                after = " " * len(parts[1])
+                described = textwrap.wrap(parts[2], max(20, width - len(after)))
+                yield from (
+                    f"{a}{b}"
+                    for a, b in zip([parts[1], *[after] * len(described)], described, strict=False)
+                )
+            else:
+                yield from _example(line, width)
+
+
+_WITH_DESCRIPTION = re.compile(r"( +\S.*?\S {2,})(\S.*)")
+"""A command, blanks, and what it is for."""
+
+
+def _example(line: str, width: int) -> list[str]:
+    """Return a command as one line or several, all but the last of which end in a backslash."""
+    if len(line) <= width:
+        return [line]
+    wrapped = textwrap.wrap(
+        line.strip(),
+        width - 2,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]
 
 
 class Parser(argparse.ArgumentParser):

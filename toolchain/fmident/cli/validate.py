@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.cli.annotations import Annotate, add_annotations, annotated
-from fmident.cli.console import out, tell, tell_all
+from fmident.cli.console import out, out_broken, out_table, tell, tell_all
 from fmident.cli.usage import UsageError, number, positive
 
 if TYPE_CHECKING:
@@ -210,20 +210,18 @@ def _why_not_built(entry: Entry, host: Host) -> str | None:
 
 
 def _show(report: FmuReport, verbose: bool) -> None:
-    from fmident.report.terminal import table
-
     out(str(report.path))
     if report.checks:
         rows = [[c.name, c.word, c.detail] for c in report.checks]
-        out(table(["check", "result", "detail"], rows))
+        out_table(["check", "result", "detail"], rows)
     for check in (c for c in report.checks if c.further):
         if verbose:
             out(f"further, {check.name}:")
-            out("\n".join(f"  - {text}" for text in check.further))
+            out_broken("\n".join(f"  - {text}" for text in check.further))
         else:
-            out(f"{len(check.further)} more of '{check.name}': -v or --junit FILE lists all")
+            out_broken(f"{len(check.further)} more of '{check.name}': -v or --junit FILE lists all")
     if report.unusable is not None:
-        out(f"error: {report.unusable}")
+        out_broken(f"error: {report.unusable}")
 
 
 def _summarise(reports: Sequence[FmuReport]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -105,7 +106,8 @@ def narrow_table(
         Columns of the terminal.
     spare
         Titles of columns that are left out, one after the other, where it is not enough to wrap
-        the cells of the last column between words.
+        the cells of the last column between words. Where there are none to leave out, the cells
+        of all columns are wrapped that are aligned to the left.
     """
     excess = _widest(table(header, rows, align)) - width
     cells = [row[-1] for row in [header, *rows]]
@@ -116,15 +118,39 @@ def narrow_table(
         shorter = [_without(row, k) for row in rows]
         return narrow_table(_without(header, k), shorter, _without(align, k), width, spare[1:])
     if excess > 0:
-        rows = [line for row in rows for line in _wrapped(row, max(room, least, 1))]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        if room >= max(least, _LEAST_WRAPPED):
+            widths[-1] = room
+        else:
+            _shrink(widths, [header, *rows], align, excess)
+        rows = [line for row in rows for line in _wrapped(row, widths)]
     return table(header, rows, align)
 
 
-def _wrapped(row: Sequence[str], room: int) -> list[list[str]]:
-    """Return a row as several, with the last cell going on below."""
-    first, *others = textwrap.wrap(row[-1], room, break_on_hyphens=False) or [""]
-    empty = [""] * (len(row) - 1)
-    return [[*row[:-1], first], *([*empty, other] for other in others)]
+def _shrink(
+    widths: list[int], rows: Sequence[Sequence[str]], align: Sequence[Alignment], excess: int
+) -> None:
+    """Make the widest of the columns of words narrower, as far as their words allow it."""
+    words = ([cell.split() or [""] for cell in column] for column in zip(*rows, strict=True))
+    longest = [max(len(word) for cell in column for word in cell) for column in words]
+    least = [
+        max(word, _LEAST_WRAPPED) if side == "<" else width
+        for word, side, width in zip(longest, align, widths, strict=True)
+    ]
+    for _ in range(excess):
+        column = max(range(len(widths)), key=lambda i: widths[i] if widths[i] > least[i] else 0)
+        if widths[column] <= least[column]:
+            return
+        widths[column] -= 1
+
+
+def _wrapped(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
+    """Return a row as several, with cells that are too long going on below."""
+    cells = [
+        textwrap.wrap(cell, width, break_on_hyphens=False) or [""] if len(cell) > width else [cell]
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    return [list(line) for line in itertools.zip_longest(*cells, fillvalue="")]
 
 
 _Item = TypeVar("_Item")
