@@ -57,6 +57,7 @@ html_css_files = ["fmident.css"]
 html_context = {"default_mode": "auto"}  # as the system is, until the reader chooses
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"gallery": []}
 html_theme_options = {
     "icon_links": [
         {

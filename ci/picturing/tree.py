@@ -37,7 +37,7 @@ OTHERWISE = "least-squares"
 def choose(figure: Figure, colours: Palette) -> None:
     """Draw questions from top to bottom, and what to take where the answer is yes."""
     axes = figure.subplots()
-    axes.set(xlim=(0.0, 10.0), ylim=(-0.4, 5.0))
+    axes.set(xlim=(0.0, 10.0), ylim=(0.2, 4.9))
     axes.axis("off")
     left, right = 2.1, 7.5
     for row, (question, answer) in enumerate(QUESTIONS):
