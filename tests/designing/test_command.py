@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fmident import api
 from fmident.cli import main
 
 from .files import assert_refused, copied
@@ -35,6 +36,17 @@ def test_a_csv_that_a_controller_can_play(file: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "inertia1" in said
     assert "condition number" in said
+
+
+def test_it_tells_how_far_it_is(file: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    api.design(file, listener=lambda *state: told.append(state))
+    names = list(dict.fromkeys(text for text, _, _ in told))
+    assert names == ["simulations", "random motions", "search 1 of 1"]
+    motions = [(done, expected) for text, done, expected in told if text == "random motions"]
+    assert motions == [(k, 7) for k in range(8)]  # the first of 8 has told what each takes
+    search = [done for text, done, _ in told if text == "search 1 of 1"]
+    assert search == list(range(search[-1] + 1))
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,21 @@ def test_no_line_is_too_long_and_no_word_is_cut(state: RunState, letters: Letter
     assert all(line.isascii() for line in block(state, 80, 24, PLAIN))
 
 
+def test_work_that_is_no_simulation(clock: Clock) -> None:
+    state = RunState(clock)
+    state.work = ("building Tiny.Decay", 0, 4)
+    first = block(state, 79, 24, Letters())
+    assert first[0].startswith("building Tiny.Decay  ")
+    assert first[1] == f"{'─' * 24}  0 of 4"
+    clock.now += 6.0
+    state.work = ("building Tiny.Other", 3, 4)
+    assert block(state, 79, 24, Letters()) == [
+        "building Tiny.Other  6 s",
+        f"{'━' * 18}{'─' * 6}  3 of 4  about 2 s left",
+    ]
+    assert closing_line(state) == ""
+
+
 def test_parameters_that_have_no_room_are_counted(state: RunState) -> None:
     for height in range(1, 12):
         assert len(block(state, 79, height, Letters())) <= height

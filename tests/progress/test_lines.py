@@ -54,7 +54,7 @@ def test_long_work_between_iterations(watch: Watch, stream: io.StringIO, clock: 
         watch.activity("measuring the noise", done, 20)
         clock.now += 2.0
     lines = stream.getvalue().splitlines()
-    assert lines[1] == "measuring the noise: 1 of 20 simulations"
+    assert lines[0] == "measuring the noise: 1 of 20 simulations"
     assert 5 <= len(lines) <= 10
     for text, pause in (("again, but quick", 0.01), (BATCH, 2.0), (DERIVATIVES, 2.0)):
         stream.truncate(0)

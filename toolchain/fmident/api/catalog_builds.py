@@ -75,6 +75,7 @@ def build_catalog(
     platforms: Sequence[str] = (),
     force: bool = False,
     progress: Callable[[str], None] = lambda _: None,
+    began: Callable[[Entry], None] = lambda _: None,
 ) -> Iterator[EntryBuild]:
     """Build what the catalogue holds, one entry after the other.
 
@@ -94,6 +95,8 @@ def build_catalog(
         Build also what is up to date.
     progress
         Is told in a line what is being done, where it may take long.
+    began
+        Called with each entry when its turn comes.
 
     Yields
     ------
@@ -110,6 +113,7 @@ def build_catalog(
     compilers = _Compilers(host, compiler)
     names = platform_names(platforms)
     for entry in catalog.entries:
+        began(entry)
         target = (folder or catalog.path.parent) / entry.file
         name, why_not = compilers.choose(entry)
         if name is None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -206,6 +206,7 @@ def profile(
     )
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
+        evaluator.activities.listener = _activity(observers)
         notes += _differences(problem, part, stage, found, evaluator.cost(start))
         profiles = run_profiles(
             part,
@@ -226,6 +227,19 @@ def profile(
     profiles, differing = compared_with(profiles, stored)
     profiles = dataclasses.replace(profiles, settings=settings)
     return with_notes(profiles, [*notes, *differing, *about.doubts, *about.notes])
+
+
+def _activity(observers: Sequence[Observer]) -> Callable[[str, int, int], None] | None:
+    """Return what tells observers how far a batch of simulations is."""
+    from fmident.estimation.monitor import ActivityObserver
+
+    interested = [o for o in observers if isinstance(o, ActivityObserver)]
+
+    def tell(text: str, done: int, expected: int) -> None:
+        for observer in interested:
+            observer.activity(text, done, expected)
+
+    return tell if interested else None
 
 
 def _estimated(

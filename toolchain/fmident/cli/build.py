@@ -13,7 +13,7 @@ from fmident.cli.usage import UsageError, assignments, positive, scalar
 
 if TYPE_CHECKING:
     from fmident.api.catalog_builds import EntryBuild
-    from fmident.catalog import Catalog
+    from fmident.catalog import Catalog, Entry
     from fmident.errors import Diagnostic
     from fmident.plugins import Host
 
@@ -212,6 +212,7 @@ def _choice(classes: Sequence[str]) -> str:
 def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) -> int:
     from fmident.api.catalog_builds import build_catalog
     from fmident.catalog import find_catalog, read_catalog
+    from fmident.progress import watching
     from fmident.report.numbers import duration
     from fmident.report.terminal import table
 
@@ -220,21 +221,27 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
     if arguments.option or arguments.fmi or arguments.tolerance is not None:
         raise UsageError("with --all, options and tolerances are in the catalogue")
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
-    done = []
-    for build in build_catalog(
-        host,
-        catalog,
-        compiler=arguments.compiler,
-        folder=arguments.output,
-        platforms=arguments.platforms,
-        force=arguments.force,
-        progress=tell,
-    ):
-        done.append(build)
-        took = f" in {duration(build.seconds)}" if build.state == "built" else ""
-        tell(f"{build.state}: {build.entry.class_name}{took}")
-        tell_all(d for d in build.diagnostics if d.severity == "warning")
-        annotate(_findings(build, catalog))
+    done: list[EntryBuild] = []
+    with watching(notebook=False, only_blocks=True) as watch:
+
+        def began(entry: Entry) -> None:
+            watch.work(f"building {entry.class_name}", len(done), len(catalog.entries))
+
+        for build in build_catalog(
+            host,
+            catalog,
+            compiler=arguments.compiler,
+            folder=arguments.output,
+            platforms=arguments.platforms,
+            force=arguments.force,
+            progress=tell,
+            began=began,
+        ):
+            done.append(build)
+            took = f" in {duration(build.seconds)}" if build.state == "built" else ""
+            tell(f"{build.state}: {build.entry.class_name}{took}")
+            tell_all(d for d in build.diagnostics if d.severity == "warning")
+            annotate(_findings(build, catalog))
     rows = [
         [
             b.entry.class_name,

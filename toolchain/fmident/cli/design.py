@@ -36,10 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident import api
     from fmident.designing import SineDesign
     from fmident.plugins import load_plugins
+    from fmident.progress import watching
 
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
-    task, design = api.design(arguments.design, host=host, report=tell_all)
+    with watching(notebook=False) as watch:
+        task, design = api.design(
+            arguments.design, host=host, report=tell_all, listener=watch.activity
+        )
     output = arguments.output or arguments.design.with_name("excitation.csv")
     output.parent.mkdir(parents=True, exist_ok=True)
     _write(task, design, output)

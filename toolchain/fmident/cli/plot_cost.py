@@ -119,11 +119,13 @@ def _maps(
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
     from fmident.evaluation.cost_map import cost_map, pairs_of
+    from fmident.progress import watching
 
     if runs_in_this_process(problem, kinds):
         check_survives(problem)
     executor = make_executor(problem, kinds, warn=lambda diagnostic: tell_all([diagnostic]))
-    with Evaluator(problem, executor) as evaluator:
+    with watching(notebook=False) as watch, Evaluator(problem, executor) as evaluator:
+        evaluator.activities.listener = watch.activity
         return [
             cost_map(evaluator, pair, grid=grid, through=through, ranges=ranges)
             for pair in pairs_of(names)

@@ -158,22 +158,29 @@ def design_excitation(
     task = _Task(Information(evaluator, sigmas, start_values), tuple(axes), settings)
     generator = np.random.default_rng(settings.seed)
     starts = [task.random(generator) for _ in range(8 * settings.starts)]
-    values = np.array([task.objective(x) for x in starts])
+    during = evaluator.activities.during
+    before = evaluator.simulations
+    values = np.array([task.objective(starts[0])])
+    each = evaluator.simulations - before
+    with during("random motions", simulations=each * (len(starts) - 1)):
+        values = np.append(values, [task.objective(x) for x in starts[1:]])
     if not bool(np.any(values < USELESS)):
         task.explain(starts)
     order = np.argsort(values)[: settings.starts]
     best = starts[int(order[0])]
     first = task.promise(best)
     found, lowest = best, float(values[order[0]])
-    for k in order:
+    for number, k in enumerate(order, 1):
         if values[k] >= USELESS:
             continue
-        solution = optimize.minimize(
-            task.objective,
-            starts[int(k)],
-            method="L-BFGS-B",
-            options={"maxiter": settings.iterations, "eps": 1e-5, "ftol": 1e-6},
-        )
+        most = settings.iterations * (best.size + 1) * each
+        with during(f"search {number} of {order.size}", simulations=most):
+            solution = optimize.minimize(
+                task.objective,
+                starts[int(k)],
+                method="L-BFGS-B",
+                options={"maxiter": settings.iterations, "eps": 1e-5, "ftol": 1e-6},
+            )
         if solution.fun < lowest:
             found, lowest = np.asarray(solution.x), float(solution.fun)
     return task.design(found, first)

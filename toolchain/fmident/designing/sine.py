@@ -185,18 +185,21 @@ def design_sine(
             "the condition number of one parameter is always 1", hint='criterion = "determinant"'
         )
     task = _Task(Information(evaluator, sigmas), settings)
-    found: dict[float, SineCandidate] = {}
     grid = settings.grid
-    for _ in range(1 + _ROUNDS):
-        for omega in grid:
-            candidate = task.candidate(float(omega)) if float(omega) not in found else None
-            if candidate is not None:
-                found[candidate.omega] = candidate
-        if not found:
-            task.explain()
-        best = min(found.values(), key=lambda c: c.value)
-        k = int(np.argmin(np.abs(grid - best.omega)))
-        grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, grid.size - 1)], _AROUND)
+    before, lowest = evaluator.simulations, float(grid[0])
+    looked_at = {lowest: task.candidate(lowest)}
+    count = (grid.size + _ROUNDS * _AROUND - 1) * (evaluator.simulations - before)
+    with evaluator.activities.during("frequencies", simulations=count):
+        for _ in range(1 + _ROUNDS):
+            for omega in map(float, grid):
+                if omega not in looked_at:
+                    looked_at[omega] = task.candidate(omega)
+            found = {o: c for o, c in looked_at.items() if c is not None}
+            if not found:
+                task.explain()
+            best = min(found.values(), key=lambda c: c.value)
+            k = int(np.argmin(np.abs(grid - best.omega)))
+            grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, grid.size - 1)], _AROUND)
     inputs = task.inputs(best.omega, best.amplitude)
     return SineDesign(task.times, inputs, best, tuple(found[w] for w in sorted(found)))
 

@@ -66,6 +66,14 @@ class Activities:
         finally:
             self._text, self._done, self._expected = around
 
+    def ran(self, count: int) -> int:
+        """Tell the listener of `count` simulations that :meth:`run` has not run; return it."""
+        if self.listener is not None:
+            for _ in range(count):
+                self._done += 1
+                self.listener(self._text or BATCH, self._done, self._expected)
+        return count
+
     def run(
         self, executor: Executor, tasks: Sequence[SimulationTask], done: Done | None = None
     ) -> list[Simulated]:

@@ -133,7 +133,8 @@ def cost_map(
     one, two = np.meshgrid(first.values, second.values)
     points[:, known.index(names[0])] = one.ravel()
     points[:, known.index(names[1])] = two.ravel()
-    parts = [evaluator.costs(points[k : k + _BATCH]) for k in range(0, len(points), _BATCH)]
+    with evaluator.activities.during(f"cost over {names[0]} and {names[1]}", len(points)):
+        parts = [evaluator.costs(points[k : k + _BATCH]) for k in range(0, len(points), _BATCH)]
     costs = np.concatenate(parts).reshape(grid, grid)
     costs = np.where(np.isnan(costs), np.inf, costs)
     start = dict(zip(known, problem.initial.tolist(), strict=True))

@@ -240,7 +240,7 @@ class Runs:
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
         outcomes = run_other(self._executor, experiment, variables, values, sensitivities)
-        self.counts.add(simulations=len(outcomes))
+        self.counts.add(simulations=self.activities.ran(len(outcomes)))
         failed = [i for i, y in enumerate(outcomes) if isinstance(y, SimulationFailure)]
         if sensitivities and failed:
             again = [values[i] for i in failed]

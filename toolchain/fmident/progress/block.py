@@ -120,6 +120,8 @@ def profile_text(state: RunState) -> list[str]:
 def _head(state: RunState) -> list[str]:
     if state.profiles is not None:
         return profile_text(state)
+    if state.work is not None:
+        return [state.work[0], duration(state.seconds)]
     items, last, plan = [], state.last, state.plan
     if plan is not None:
         if plan.stage:
@@ -140,10 +142,12 @@ def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
     profiles = state.profiles
     if profiles is not None:
         items = [f"{100 * profiles.ended // max(profiles.walks, 1)} %"]
-        if 0 < profiles.ended < profiles.walks:
-            left = profiles.seconds * (profiles.walks - profiles.ended) / profiles.ended
-            items.append(f"about {duration(left)} left")
+        items += _left(profiles.seconds, profiles.ended, profiles.walks)
         return [_with_bar("", profiles.ended, profiles.walks, items, width, letters)]
+    if state.work is not None:
+        _, ended, count = state.work
+        items = [f"{ended} of {count}", *_left(state.seconds, ended, count)]
+        return [_with_bar("", ended, count, items, width, letters)]
     plan, done = state.plan, state.of_this_search
     if plan is None or not plan.simulations or done > plan.simulations:
         return []
@@ -157,6 +161,13 @@ def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
     return [_with_bar("", done, plan.simulations, items, width, letters)]
 
 
+def _left(seconds: float, done: int, expected: int) -> list[str]:
+    """Return how long the rest takes, if each part takes what those that are done have taken."""
+    if not 0 < done < expected:
+        return []
+    return [f"about {duration(seconds * (expected - done) / done)} left"]
+
+
 def _searches(state: RunState, width: int, letters: Letters) -> list[str]:
     """Return how many of several searches have ended, and how many of these agree."""
     starts = 0 if state.last is None else round(state.last.details.get("starts", 0))
@@ -165,9 +176,7 @@ def _searches(state: RunState, width: int, letters: Letters) -> list[str]:
         items = [f"{state.agreeing} in the best minimum"]
     if starts < 2:
         return [_fitted([f"searches: {ended} ended", *items], width)] if ended else []
-    if 0 < ended < starts:
-        left = state.seconds_of_search * (starts - ended) / ended
-        items.append(f"about {duration(left)} left")
+    items += _left(state.seconds_of_search, ended, starts)
     count = f"{ended} of {starts} ended"
     return [_with_bar("starts", ended, starts, [count, *items], width, letters)]
 

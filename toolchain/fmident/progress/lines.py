@@ -70,7 +70,6 @@ class Lines:
             return
         if now - self._doing_since < _PATIENCE or now - self._last < _PAUSE:
             return
-        self._begin()
         self._flush()
         self._put(f"{text}: {done}{f' of {expected}' if done <= expected else ''} simulations")
 

@@ -46,6 +46,9 @@ class RunState:
         What goes on: its name, simulations done, and how many it takes as a rule; or ``None``.
     profiles
         How far the profiles are, or ``None``.
+    work
+        Other work than simulations: its name, how much of it is done, how much there is; or
+        ``None``.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -60,6 +63,7 @@ class RunState:
         self.generation: tuple[int, int] | None = None
         self.doing: tuple[str, int, int] | None = None
         self.profiles: ProfileProgress | None = None
+        self.work: tuple[str, int, int] | None = None
         self._before = 0
         self._since = 0
         self._known: deque[tuple[float, int]] = deque()

@@ -151,6 +151,12 @@ class Watch:
         self._draw()
 
     @_harmless
+    def work(self, text: str, done: int, expected: int) -> None:
+        """Show how far other work than simulations is, such as building FMUs."""
+        self.state.work = (text, done, expected)
+        self._draw()
+
+    @_harmless
     def finish(self) -> None:
         """Take the block away, and leave a line that says what was done."""
         if self._lines is not None:

@@ -173,12 +173,14 @@ def _binaries(
     found: dict[tuple[str, str], list[bytes]] = {}
     with ScratchFolder("zig") as cache:
         # What is missing is said before anything is compiled.
-        for compiler in [compiler_for(platform, cache.path) for platform in platforms]:
+        compilers = [compiler_for(platform, cache.path) for platform in platforms]
+        for number, compiler in enumerate(compilers, 1):
             platform = compiler.platform
             first = is_first_time(platform)
             if len(platforms) > 1 or first:
                 remark = " for the first time here: this takes a minute or more" if first else ""
-                progress(f"compiling for {platform.name}{remark}")
+                which = f" ({number} of {len(platforms)})" if len(platforms) > 1 else ""
+                progress(f"compiling for {platform.name}{which}{remark}")
             binary = _binary(compiler, sources, version, optimization)
             has_compiled(platform)
             licences |= {
