@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fmident.report.tables.csv_file import Columns
+from fmident.report.tables.csv_file import Column, Columns
 
 if TYPE_CHECKING:
     from fmident.estimation.result import InputSignal
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 def inputs_table(inputs: Iterable[InputSignal]) -> list[Columns]:
     """Return the table in parts, a row per sample: experiment, time, ``u:NAME`` for each input."""
-    parts: dict[str, dict[str, Sequence[object]]] = {}
+    parts: dict[str, dict[str, Column]] = {}
     for signal in inputs:
         columns = parts.setdefault(
             signal.experiment,
             {
                 "experiment": [signal.experiment] * signal.times.size,
-                "time": signal.times.tolist(),
+                "time": signal.times,
             },
         )
-        columns[f"u:{signal.name}"] = signal.values.tolist()
+        columns[f"u:{signal.name}"] = signal.values
     return list(parts.values())

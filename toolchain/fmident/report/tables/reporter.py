@@ -91,11 +91,11 @@ def _fit_columns(fit: OutputFit) -> Columns:
     return {
         "experiment": [fit.experiment] * count,
         "output": [fit.name] * count,
-        "time": fit.times.tolist(),
-        "measured": fit.measured.tolist(),
-        "initial": fit.initial.tolist(),
-        "fitted": fit.fitted.tolist(),
-        "sigma": np.broadcast_to(fit.sigma, fit.times.shape).tolist(),
+        "time": fit.times,
+        "measured": fit.measured,
+        "initial": fit.initial,
+        "fitted": fit.fitted,
+        "sigma": np.broadcast_to(fit.sigma, fit.times.shape),
     }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fmident.report.tables.csv_file import Columns
+from fmident.report.tables.csv_file import Column, Columns
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputSensitivity
@@ -21,11 +21,11 @@ def sensitivities_table(sensitivities: Iterable[OutputSensitivity]) -> list[Colu
     parts: list[Columns] = []
     for s in every:
         count = s.times.size
-        columns: dict[str, Sequence[object]] = {"stage": [s.stage] * count} if staged else {}
+        columns: dict[str, Column] = {"stage": [s.stage] * count} if staged else {}
         columns["experiment"] = [s.experiment] * count
         columns["output"] = [s.name] * count
-        columns["time"] = s.times.tolist()
+        columns["time"] = s.times
         for j, name in enumerate(s.parameters):
-            columns[f"p:{name}"] = s.values[:, j].tolist()
+            columns[f"p:{name}"] = s.values[:, j]
         parts.append(columns)
     return parts
