@@ -79,6 +79,38 @@ def test_an_estimate_on_its_bound_is_walked_away_from():
     assert "lies on the bound" in found.lower.reason
     assert found.upper.outcome == "reached"
     assert found.points[-1].tau > 0.0
+    assert found.verdict.kind == "one-sided"
+    assert found.interval == (3.8, found.upper.value)
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.2, 0.5])
+def test_an_interval_that_ends_at_a_bound_covers(truth):
+    """A slope that is not negative: in closed form, and over many records with that slope.
+
+    Where least squares without the bound finds ``x`` below zero, the likelihood ratio over what is
+    allowed puts the other end at ``x + sqrt(x^2 + z^2)``, in units of the standard error. The usual
+    threshold keeps 95 % over all records; a lower one, for those on the bound alone, would not
+    (Feldman and Cousins 1998).
+    """
+    sigma = 1.0
+    error = sigma / float(np.linalg.norm(TIMES))
+    inside, on_bound = 0, 0
+    for seed in range(200):
+        measured = noisy(truth * TIMES, sigma, seed)
+        x = float(TIMES @ measured) / float(TIMES @ TIMES)
+        if x <= 0.0 and on_bound < 3:
+            problem = problem_of(measured, [parameter("a", 0.5, 0.0, 100.0)], sigma)
+            found = by_name(profiles(problem, lambda t, _, a: {"y": a * t}))["a"]
+            assert found.verdict.kind == "one-sided"
+            assert found.interval[0] == 0.0
+            end = x + np.sqrt(x**2 + (1.959964 * error) ** 2)
+            assert found.interval[1] == pytest.approx(end, rel=1e-3)
+            on_bound += 1
+        high = x + np.hypot(min(x, 0.0), 1.959964 * error)
+        low = max(x - 1.959964 * error, 0.0)
+        inside += low <= truth <= high
+    assert on_bound > 0
+    assert inside >= 183  # 95 % are 190; fewer than 183 once in 80 times at most
 
 
 def test_an_exponent_that_fades_away_is_open_above():

@@ -138,6 +138,8 @@ def _end(
             if last is None
             else f"up to the bound {bound:.6g} {of}"
         )
+        if last is None:  # beyond it nothing is allowed
+            return ProfileEnd(walk.outcome, bound, reached, tau, reason)
     elif walk.outcome == "reach":
         reason = f"as far as {reached:.6g} {of}"
     elif walk.outcome == "failure":

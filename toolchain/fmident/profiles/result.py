@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,14 @@ Outcome = Literal["reached", "bound", "reach", "failure", "limit", "unfinished"]
 simulation works further on; it took too many points; the run was interrupted."""
 
 VerdictKind = Literal[
-    "agrees", "asymmetric", "differs", "open", "not-identifiable", "unfinished", "fails"
+    "agrees",
+    "asymmetric",
+    "differs",
+    "one-sided",
+    "open",
+    "not-identifiable",
+    "unfinished",
+    "fails",
 ]
 
 Status = Literal["complete", "interrupted"]
@@ -63,7 +71,8 @@ class ProfileEnd:
     outcome
         How the walk ended.
     value
-        The end; infinite where the interval is open, NaN where it is not known.
+        The end; infinite where the interval is open, NaN where it is not known. Where the estimate
+        lies on its bound, that bound.
     reached
         The last value to which the walk came.
     tau
@@ -81,7 +90,7 @@ class ProfileEnd:
     @property
     def is_open(self) -> bool:
         """Whether the data do not limit the parameter on this side."""
-        return self.outcome in ("bound", "reach")
+        return self.outcome in ("bound", "reach") and not math.isfinite(self.value)
 
 
 @dataclass(frozen=True)

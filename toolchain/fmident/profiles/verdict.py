@@ -50,6 +50,8 @@ def judge(
         if end.is_open:
             flat = end.tau < _FLAT * critical_tau
             return ProfileVerdict("open", f"open {side}: " + _why_open(end, flat))
+    if any(e.outcome == "bound" for e in ends) and any(e.outcome == "reached" for e in ends):
+        return ProfileVerdict("one-sided", "one-sided: the estimate lies on its bound")
     for end, side in ((lower, "below"), (upper, "above")):
         if end.outcome != "reached":
             return ProfileVerdict("fails", f"no end {side}: {_short(end)}")

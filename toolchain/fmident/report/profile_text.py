@@ -72,6 +72,7 @@ def headline(result: ProfileResult) -> str:
     lost = [p.name for p in result.profiles if p.verdict.kind == "not-identifiable"]
     half = [p.name for p in result.profiles if p.verdict.kind == "open"]
     failed = [p.name for p in result.profiles if p.verdict.kind == "fails"]
+    cut = [p.name for p in result.profiles if p.verdict.kind == "one-sided"]
     bent = [p.name for p in result.profiles if p.verdict.kind in ("asymmetric", "differs")]
     parts = []
     if lost:
@@ -80,6 +81,8 @@ def headline(result: ProfileResult) -> str:
         parts.append(f"open on one side: {', '.join(half)}")
     if failed:
         parts.append(f"without an end: {', '.join(failed)}")
+    if cut:
+        parts.append(f"on a bound: {', '.join(cut)}")
     if bent:
         parts.append(f"other than linearised: {', '.join(bent)}")
     if not parts:
