@@ -276,3 +276,34 @@ def constraints(figure: Figure, colours: Palette) -> None:
     axes.annotate("without the constraint", (400, 5.0), (430, 3.4), fontsize=8.5)
     axes.set(xlabel="k (N/m)", ylabel="d (N.s/m)", xlim=(100, 900), ylim=(0, 30))
     axes.grid(visible=False)
+
+
+@picture("prior", height=2.0)
+def prior(figure: Figure, colours: Palette) -> None:
+    """Draw the intervals of poor data, alone and with a prior of the mass."""
+    axes = figure.subplots()
+    data = frame(0.5, 0.01, sigma=2e-3, seed=3)
+    known = {"m": START["m"] | {"prior": {"distribution": "normal", "mean": 3.05, "sd": 0.05}}}
+    shown = {
+        "0.5 s of data": (problem(data, sigma=2e-3), colours.initial),
+        "with the prior of m": (
+            problem(data, sigma=2e-3, parameters=START | known),
+            colours.fitted,
+        ),
+    }
+    for shift, (label, (asked, colour)) in zip((-0.13, 0.13), shown.items(), strict=True):
+        draw_intervals(axes, fmident.estimate(asked), TRUE, colour, label, shift)
+    ends = np.array([100 * (x / TRUE["m"] - 1) for x in (3.05 - 0.098, 3.05 + 0.098)])
+    axes.errorbar(
+        ends.mean(),
+        -0.36,
+        xerr=np.ptp(ends) / 2,
+        fmt="s",
+        ms=3.5,
+        lw=2,
+        color=colours.good,
+        label="prior",
+    )
+    axes.axvline(0.0, color=colours.quiet, lw=0.8)
+    axes.set_xlabel("deviation from the truth (%): estimate and 95 % interval")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
