@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from fmident._compiling import watch_numba
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -24,6 +26,7 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         from numba import njit
 
+        watch_numba()
         try:
             made: Any = njit(nogil=True, cache=True, fastmath=fast)(function)
         except RuntimeError:

@@ -22,6 +22,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from fmident import _compiling
 from fmident._version import __version__
 from fmident.cli import console
 from fmident.cli.console import tell
@@ -82,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the processors it costs many times more. NumPy reads this when it is imported.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     console.begin()
+    _compiling.listener = console.tell
     code = _answer(list(sys.argv[1:] if arguments is None else arguments))
     if arguments is None:
         _leave(code)

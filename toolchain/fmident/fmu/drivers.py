@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.native_code.library import Library
@@ -22,15 +24,20 @@ def make_driver(
     FmuError
         It cannot do what is asked for; SUNDIALS is not found.
     """
+    return load_driver(description)(description, library, resources, buffer, update)
+
+
+def load_driver(description: ModelDescription) -> Callable[..., Driver]:
+    """Import the driver for the interface that `description` is of, and what it has compiled."""
     # Imported when needed: some load Numba.
     if description.capabilities.kind == "model-exchange":
         from fmident.fmu.model_exchange.driver import ModelExchange
 
-        return ModelExchange(description, library, resources, buffer)
+        return lambda *arguments: ModelExchange(*arguments[:-1])
     if description.fmi_version.startswith("3."):
         from fmident.fmu.fmi3.co_simulation import CoSimulation3
 
-        return CoSimulation3(description, library, resources, buffer, update)
+        return CoSimulation3
     from fmident.fmu.fmi2.co_simulation import CoSimulation2
 
-    return CoSimulation2(description, library, resources, buffer, update)
+    return CoSimulation2

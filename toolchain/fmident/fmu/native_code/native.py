@@ -14,10 +14,12 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from fmident._compiling import watch_numba
 from fmident.fmu.native_code.floating import emit_read, emit_standard, emit_write
 from fmident.fmu.native_code.machine_code import allow_assembly
 
 allow_assembly()
+watch_numba()
 
 carray: Any = getattr(numba, "carray")  # noqa: B009 - not exported in Numba's types
 """``carray(pointer, shape, dtype)``: memory as an array."""

@@ -7,6 +7,7 @@ reached, the FMU's messages.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from fmident.errors import Code, SimulationError
+from fmident.errors import Code, FmuError, SimulationError
+from fmident.fmu.drivers import load_driver
 from fmident.fmu.fmu import read_description
 from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.model_description.variables import Value
@@ -117,6 +119,9 @@ def check_survives(
         The FMU cannot be opened or does not fit the setup.
     """
     began = time.perf_counter()
+    # Here rather than in the child: a copy has it then, and what must be compiled first is said.
+    with contextlib.suppress(FmuError):  # the child will say what is wrong
+        load_driver(read_description(path).with_interface(interface))
     with ScratchFolder() as scratch:
         place = scratch.path
         file = str(Path(path).resolve())

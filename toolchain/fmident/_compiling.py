@@ -1,0 +1,39 @@
+"""Saying that machine code is being made, once, before the seconds that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+TEXT = "compiling loops to machine code, once per installation: some seconds, up to half a minute"
+
+_OWN = ("fmident.", "fmident_")
+
+listener: Callable[[str], None] | None = None
+"""Is told, if not ``None``; a command sets it."""
+
+_watched = False
+
+
+def watch_numba() -> None:
+    """Have Numba tell :data:`listener` when it begins to compile what is not on disk."""
+    global _watched
+    if _watched:
+        return
+    _watched = True
+    from numba.core import event
+
+    class Begun(event.Listener):
+        def on_start(self, event: Any) -> None:
+            global listener
+            function = getattr(event.data.get("dispatcher"), "py_func", None)
+            told, module = listener, getattr(function, "__module__", "")
+            if told is not None and module.startswith(_OWN):
+                listener = None
+                told(TEXT)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    register: Any = event.register
+    register("numba:compile", Begun())
