@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fmident.estimation import TimeSeriesEstimate
-from fmident.report.plots.series import series_plot
+from fmident.report.charts.signals.series import series_chart
+from fmident.report.static.drawing import drawn
 from fmident.report.tables.series import series_table
 
 
@@ -33,6 +34,10 @@ def test_the_table() -> None:
     assert table["flag"].iloc[[0, 150, 2005]].tolist() == ["filling", "", "singular"]
     assert np.isnan(table["k"].iloc[0])
     assert series_table([]) == []
+
+
+def series_plot(found: TimeSeriesEstimate, final: np.ndarray) -> bytes:
+    return drawn(series_chart(found, final), "series")
 
 
 def test_the_plot_is_a_picture_of_each_parameter() -> None:

@@ -80,7 +80,7 @@ def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form:
         f"{name}.{form}"
         for name in (
             "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "validation-1-later-tau-2", "residuals",
-            "cost", "series-1-cycle", "generations", "population", "intervals",
+            "cost", "generations", "population", "series-1-cycle", "intervals",
             "inputs-1-cycle", "inputs-2-later", "residuals-1-cycle-tau-1",
             "residuals-2-cycle-tau-2", "residuals-3-later-tau-2", "sensitivities-1-cycle-tau-1",
             "sensitivities-2-cycle-tau-2", "identifiability", "parameters",

@@ -13,6 +13,7 @@ from fmident.errors import Code, EstimationError
 from fmident.report.charts.search.iterations import path_chart, starts_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.charts.signals.inputs import inputs_chart
+from fmident.report.charts.signals.series import series_chart
 from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.charts.uncertainty.identifiability import identifiability_chart
 from fmident.report.charts.uncertainty.profiles import profile_chart
@@ -121,7 +122,7 @@ def _written(
 
 def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
     """Yield the name of each file and what is in it."""
-    from fmident.report.plots import fits, population, series
+    from fmident.report.plots import fits, population
     from fmident.report.static.drawing import drawn
 
     for number, fit in enumerate(result.fits, 1):
@@ -130,13 +131,10 @@ def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
     held_out = () if result.validation is None else result.validation.fits
     for number, fit in enumerate(held_out, 1):
         yield _name(f"validation-{number}-{fit.experiment}-{fit.name}"), fits.fit_plot(fit)
-    found = {
+    found: dict[str, bytes | None] = {
         "residuals": fits.residual_histogram(result.fits),
         "cost": fits.cost_history(result.history),
     }
-    final = np.array([e.value for e in result.estimates if e.searched])
-    for number, one in enumerate(result.series, 1):
-        found[_name(f"series-{number}-{one.experiment}")] = series.series_plot(one, final)
     if result.generations:
         for stage, generations, searched in population.by_stage(result):
             ending = f"-{stage}" if stage else ""
@@ -151,7 +149,10 @@ def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
 
 
 def _charts(result: EstimationResult) -> Iterator[tuple[str, Chart | None]]:
-    """Yield what only the page had so far, drawn as it is there."""
+    """Yield what is drawn as it is on the page."""
+    final = np.array([e.value for e in result.estimates if e.searched])
+    for number, series in enumerate(result.series, 1):
+        yield f"series-{number}-{series.experiment}", series_chart(series, final)
     yield "intervals", forest_chart(result)
     for number, (experiment, inputs) in enumerate(inputs_of(result).items(), 1):
         yield f"inputs-{number}-{experiment}", inputs_chart(inputs)
