@@ -255,6 +255,21 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
     assert [p.name for p in last.profiles] == ["m", "d"]
     assert any("stage 'fine', with k held" in note for note in last.notes)
     np.testing.assert_allclose(last.parameters["m"], result.values["m"], rtol=1e-5)
+    # The interval is that of the result, which counts that k is uncertain, not that of k known.
+    (counts,) = (s.uncertainty for s in result.stages if s.name == "fine")
+    for name, found in zip(["m", "d"], last.profiles, strict=True):
+        (estimate,) = (e for e in result.estimates if e.name == name)
+        ratio = estimate.standard_error / counts.conditional_errors[name]
+        assert found.factor == pytest.approx(ratio)
+        # Tau at the ends is that of a model that is nearly linear.
+        half = found.factor * last.critical_tau * counts.conditional_errors[name]
+        assert found.interval[1] - found.interval[0] == pytest.approx(2.0 * half, rel=0.05)
+        assert found.verdict.kind == "agrees"
+        taus = [abs(q.tau) for q in found.points]
+        assert max(taus) == pytest.approx(found.factor * last.critical_tau, rel=2e-3)
+    # In common data the error of k makes up for a part of that of m.
+    assert min(p.factor for p in last.profiles) < 0.7
+    assert any("that k is uncertain and the data are those" in note for note in last.notes)
     with refused(Code.UNKNOWN_NAME, ProblemError, match="'coarse'"):
         fmident.profile(problem, result, stage="coarse")
     with pytest.raises(ProblemError, match="'k' is not free in the stage 'fine'") as caught:

@@ -197,6 +197,8 @@ def profile(
     found = _estimated(problem, result, host, observers, report, workspace)
     part, notes = _part(problem, stage, found)
     start = _start(part, found)
+    factors, counted = _factors(problem, stage, found)
+    notes += counted
     if runs_in_this_process(part, kinds):
         check_survives(part)
     executor_of = recording(
@@ -216,6 +218,7 @@ def profile(
             pairs=pairs,
             level=level,
             accuracy=accuracy,
+            factors=factors,
             listener=listener,
         )
         about = executor.report()
@@ -426,6 +429,40 @@ def _differences(
             "the FMU or the problem have changed since."
         )
     return notes
+
+
+def _factors(
+    problem: Problem, stage: str | None, result: EstimationResult
+) -> tuple[dict[str, float], list[str]]:
+    """Return how much wider a stage's intervals are since values that it held are uncertain.
+
+    Less than 1 where the errors of those values make up for errors of the stage, as they can with
+    common data.
+
+    Also what to say of it.
+    """
+    if not problem.stages:
+        return {}, []
+    chosen = _stage(problem, stage)
+    counts = next((s.uncertainty for s in result.stages if s.name == chosen.name), None)
+    if counts is None or not counts.counted:
+        return {}, []
+    errors = {e.name: e.standard_error for e in result.estimates}
+    factors = {}
+    for name, alone in counts.conditional_errors.items():
+        ratio = errors.get(name, np.nan) / alone if alone > 0.0 else np.nan
+        if np.isfinite(ratio) and ratio > 0.0:
+            factors[name] = float(ratio)
+    if not factors:
+        return {}, []
+    most = max(factors, key=lambda name: abs(np.log(factors[name])))
+    held = ", ".join(counts.counted)
+    also = " and the data are those of an earlier stage" if counts.shared_experiments else ""
+    return factors, [
+        f"The intervals count, as far as a linear model shows it, that {held} "
+        f"{'is' if len(counts.counted) == 1 else 'are'} uncertain{also}: that of {most} is "
+        f"{factors[most]:.3g} times as wide as with exact values."
+    ]
 
 
 def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ def collected(
     space: SearchSpace,
     optimum: State,
     statistics: ParameterStatistics,
-    plan: Plan,
+    plans: Mapping[int, Plan],
     walks: Sequence[Walk],
 ) -> tuple[ParameterProfile, ...]:
     """Return the profiles from their walks.
@@ -38,14 +38,15 @@ def collected(
         Where they began.
     statistics
         There.
-    plan
-        Threshold.
+    plans
+        Threshold of each parameter, by its index.
     walks
         Two per parameter, to smaller and to larger values.
     """
     found = []
     for down, up in zip(walks[::2], walks[1::2], strict=True):
         j = down.index
+        plan = plans[j]
         q = problem.free[j]
         value, error = float(optimum.p[j]), float(statistics.standard_errors[j])
         linearised = _linearised(value, error, statistics.intervals[j], plan.critical_tau)
@@ -63,6 +64,7 @@ def collected(
                 lower=ends[0],
                 upper=ends[1],
                 verdict=judge(value, ends[0], ends[1], linearised, plan.critical_tau),
+                factor=plan.factor,
             )
         )
     return tuple(found)

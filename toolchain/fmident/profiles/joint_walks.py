@@ -82,6 +82,7 @@ def run_profiles(
     pairs: Sequence[tuple[str, str]] = (),
     level: float = 0.95,
     accuracy: float = 1e-3,
+    factors: Mapping[str, float] | None = None,
     listener: Listener = lambda _: None,
 ) -> ProfileResult:
     """Walk along the profiles of parameters until the cost has risen to the confidence threshold.
@@ -103,6 +104,10 @@ def run_profiles(
         Probability of the intervals, and of the regions.
     accuracy
         Of their ends, in relation to the distance from the estimate.
+    factors
+        The standard error of a parameter over that which the cost knows, such as because values
+        that are held are uncertain themselves; tau at the ends is multiplied with it, which is
+        exact in a linear model. 1 by default.
     listener
         Called with each walk at each point, and at its end.
 
@@ -152,7 +157,10 @@ def run_profiles(
                 )
             )
 
-        searches = [partial(_search, optimum, plan, sizes, walk, report) for walk in walks]
+        plans = {j: plan.times((factors or {}).get(problem.free[j].name, 1.0)) for j in chosen}
+        searches = [
+            partial(_search, optimum, plans[walk.index], sizes, walk, report) for walk in walks
+        ]
         searches += [
             partial(pair.search, k, optimum, sizes, report)
             for pair in regions
@@ -177,7 +185,7 @@ def run_profiles(
             "There are still lower costs on a profile than that of the estimate: it is not the "
             "best one. Estimate again, with several starts."
         )
-    found = collected(problem, evaluator.space, optimum, statistics, plan, walks)
+    found = collected(problem, evaluator.space, optimum, statistics, plans, walks)
     if failed := evaluator.failures - failures:
         many = f"{failed} simulation{'' if failed == 1 else 's'}"
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
@@ -382,13 +390,13 @@ def compared_with(
                 "does not hold. Estimate again."
             )
             if found.verdict.kind == "agrees":
-                half, value = result.critical_tau * before, found.value
+                half, value = found.factor * result.critical_tau * before, found.value
                 verdict = judge(
                     value,
                     found.lower,
                     found.upper,
                     (value - half, value + half),
-                    result.critical_tau,
+                    found.factor * result.critical_tau,
                     "interval of the result",
                 )
                 found = dataclasses.replace(found, verdict=verdict)

@@ -134,6 +134,9 @@ class ParameterProfile:
         The ends.
     verdict
         Comparison of both intervals.
+    factor
+        That tau at the ends, and the linearised interval, are multiplied with: 1 for independent
+        noise and exactly known values of all that is held.
     """
 
     name: str
@@ -147,6 +150,7 @@ class ParameterProfile:
     lower: ProfileEnd
     upper: ProfileEnd
     verdict: ProfileVerdict
+    factor: float = 1.0
 
     @property
     def interval(self) -> tuple[float, float]:

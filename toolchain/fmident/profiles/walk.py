@@ -11,7 +11,7 @@ profile, ``dC_p/dtheta`` is the partial derivative of the cost (envelope theorem
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -80,12 +80,19 @@ class Plan:
         Which of them have log scaling, shape (n,).
     accuracy
         Of the ends, in relation to their distance from the estimate.
+    factor
+        That `critical_tau` has been multiplied with.
     """
 
     critical_tau: float
     variance: float
     log: np.ndarray[tuple[int], np.dtype[np.bool_]]
     accuracy: float = 1e-3
+    factor: float = 1.0
+
+    def times(self, factor: float) -> Plan:
+        """Return the plan with a critical tau that is so many times as large."""
+        return replace(self, critical_tau=factor * self.critical_tau, factor=factor)
 
     @property
     def threshold(self) -> float:

@@ -106,6 +106,7 @@ def _profile(profile: ParameterProfile) -> dict[str, Any]:
         "linearised": list(profile.linearised),
         "verdict": profile.verdict.kind,
         "verdict_text": profile.verdict.text,
+        "factor": profile.factor,
         "lower": _end(profile.lower),
         "upper": _end(profile.upper),
         "points": [

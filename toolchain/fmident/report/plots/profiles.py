@@ -71,7 +71,7 @@ def draw_profiles(result: ProfileResult, path: Path, kind: Kind = "tau") -> None
 
 def draw_profile(axes: Axes, profile: ParameterProfile, result: ProfileResult, kind: Kind) -> None:
     """Draw tau, or the rise of the cost, of one parameter."""
-    critical = result.critical_tau
+    critical = profile.factor * result.critical_tau
     low, high = span(profile, critical)
     lowest, highest = limits(profile, low, high)
     places = grid(profile, max(lowest, low), min(highest, high))

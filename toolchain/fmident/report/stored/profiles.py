@@ -101,6 +101,7 @@ def _profile(name: str, stored: JsonTable) -> ParameterProfile:
             cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
             stored.text("verdict_text"),
         ),
+        factor=float(stored.raw("factor", 1.0)),
     )
 
 

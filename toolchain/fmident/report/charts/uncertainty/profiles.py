@@ -44,7 +44,7 @@ def profile_chart(profile: ParameterProfile, result: ProfileResult) -> Chart:
 
 
 def _panel(profile: ParameterProfile, result: ProfileResult, kind: Kind) -> Panel:
-    critical = result.critical_tau
+    critical = profile.factor * result.critical_tau
     low, high = span(profile, critical)
     lowest, highest = limits(profile, low, high)
     power = 2 if kind == "rise" else 1
