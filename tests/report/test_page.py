@@ -328,3 +328,17 @@ def test_inputs_share_the_time_axis_of_the_outputs(make_result: MakeResult) -> N
     assert [p["title"] for p in chart["panels"]] == ["u (V)", "valve (V)"]
     assert {p["x"]["link"] for p in chart["panels"]} == {"time of cycle"}
     assert "<h2>Inputs</h2>" not in page(make_result())
+
+
+def test_every_section_can_be_reached_from_the_top(make_result: MakeResult) -> None:
+    evil = Section("<b>evil</b>", [Text("words")])
+    html = render(with_everything(make_result()), title="x", version="1", sections=[evil])
+    links = re.findall(r'<a href="#(.*?)">(.*?)</a>', html)
+    titles = [title for _, title in links]
+    assert titles[0] == "Parameters"
+    assert titles[-1] == "Run"
+    assert "&lt;b&gt;evil&lt;/b&gt;" in titles
+    for anchor, title in links:
+        section = html.split(f'<section id="{anchor}"')[1]
+        assert section.split("<h2>")[1].startswith(f"{title}</h2>")
+    assert len({anchor for anchor, _ in links}) == len(links)

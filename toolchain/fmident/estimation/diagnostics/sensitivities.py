@@ -57,8 +57,9 @@ def output_sensitivities(
     rows = _MOST_NUMBERS // max(len(places) * len(names), 1)
     rows = min(max(rows, _LEAST_ROWS), _MOST_ROWS)
     found = []
+    experiments, measurements = layout.experiment[used], layout.measurement[used]
     for i, j in places:
-        own = np.flatnonzero((layout.experiment[used] == i) & (layout.measurement[used] == j))
+        own = np.flatnonzero((experiments == i) & (measurements == j))
         if not own.size:
             continue
         experiment, values = problem.experiments[i], jacobian[own] * scale

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import functools
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fmident.report.charts.chart import CHART
@@ -12,6 +13,8 @@ from fmident.report.charts.library import scripts
 
 if TYPE_CHECKING:
     import jinja2
+
+_TITLE = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 
 
 def document(
@@ -33,7 +36,7 @@ def document(
     from markupsafe import Markup
 
     # Made by templates, which have escaped what they were given.
-    shown = [Markup(html) for html in sections if html]
+    shown, contents = _numbered([html for html in sections if html])
     drawing = scripts() if any(CHART in html for html in shown) else None
     return (
         _environment()
@@ -43,12 +46,28 @@ def document(
             title=title,
             headline=headline,
             subtitle=subtitle,
-            sections=shown,
+            sections=[Markup(html) for html in shown],
+            contents=[(anchor, Markup(title)) for anchor, title in contents],
             packed=drawing and drawing.packed,
             script=drawing and Markup(drawing.own),
             sources=Markup(" ".join(drawing.hashes)) if drawing else "",
         )
     )
+
+
+def _numbered(sections: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return sections that can be linked to, and anchor and title of each but the first.
+
+    The first one is the verdict, where the page begins.
+    """
+    shown, contents = list(sections), []
+    for number, html in enumerate(sections):
+        title = _TITLE.search(html)
+        if number and title is not None:
+            anchor = f"section-{number}"
+            shown[number] = html.replace("<section", f'<section id="{anchor}"', 1)
+            contents.append((anchor, title.group(1)))
+    return shown, contents
 
 
 def embedded(kicker: str, sections: Iterable[str]) -> str:
