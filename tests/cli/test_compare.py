@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+import fmident
 from fmident.cli import main
 
 from ..study import NOISE, Study
@@ -26,8 +28,7 @@ def compared(*folders: str) -> list[dict[str, object]]:
 def test_a_parameter_that_the_data_do_not_need(study: Study, capsys: Capture) -> None:
     """AIC and BIC by their definitions, from the samples, and what they say of nested models."""
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
-    held = ["--set", "parameters.d.fixed=true", "--set", "parameters.d.initial=4.0"]
-    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
     capsys.readouterr()
     full, less = compared("full", "held")
     printed = capsys.readouterr().out
@@ -88,3 +89,119 @@ def test_refused(study: Study, capsys: Capture) -> None:
     assert "one result cannot be compared" in capsys.readouterr().err
     assert main(["compare", ".", "."]) == 2
     assert "there is no 'result.json'" in capsys.readouterr().err
+
+
+def nested(*folders: str) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    assert main(["compare", *folders, "--json", "both.json"]) == 0
+    found = json.loads(Path("both.json").read_text())
+    return found["tests"], found["not_tested"]
+
+
+def held(name: str, value: float) -> list[str]:
+    place = f"parameters.{name}"
+    return ["--set", f"{place}.fixed=true", "--set", f"{place}.initial={value}"]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_likelihood_ratio_of_nested_problems(study: Study, capsys: Capture, known: bool) -> None:
+    if not known:
+        study.change(", sigma = 2e-5", "")
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.2)]) == 0
+    capsys.readouterr()
+    (test,), untested = nested("held", "full")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert untested == []
+    assert (test["smaller"], test["larger"]) == ("held", "full")
+    assert (test["parameters"], test["held_at_a_bound"]) == (["d"], [])
+    squares = []
+    for name in ("held", "full"):
+        table = pd.read_csv(f"{name}/fit.csv")
+        squares.append(float(np.sum((table["measured"] - table["fitted"]) ** 2)))
+    variance = NOISE**2 if known else squares[1] / (101 - 3)
+    statistic = (squares[0] - squares[1]) / variance
+    assert test["statistic"] == pytest.approx(statistic, rel=1e-4)
+    tail = stats.chi2.sf(statistic, 1) if known else stats.f.sf(statistic, 1, 98)
+    assert test["p_value"] == pytest.approx(float(tail), rel=1e-2)
+    assert test["distribution"] == ("chi2(1)" if known else "F(1, 98)")
+    assert "held in full d" in printed
+    assert "valid for Gaussian noise, many samples" in printed
+    both = fmident.compare("full", "held")
+    assert both.tests["p_value"][0] == pytest.approx(test["p_value"])
+    assert both.figures["weight"].sum() == pytest.approx(1.0)
+
+
+def test_a_parameter_without_bounds_is_not_held_at_one(study: Study) -> None:
+    study.change("bounds = [0.0, 50.0]\n", "")
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 0.0)]) == 0
+    (test,), _ = nested("held", "full")
+    assert test["held_at_a_bound"] == []
+
+
+def test_a_parameter_held_at_its_bound(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 0.0)]) == 0
+    capsys.readouterr()
+    (test,), _ = nested("held", "full")
+    assert test["held_at_a_bound"] == ["d"]
+    assert test["distribution"] == "half 0, half chi2(1)"
+    assert test["p_value"] == 0.0
+    assert "d held at a bound" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--set", "parameters.d.bounds=[0.0, 100.0]", *held("d", 80.0)],
+         "d = 80 is outside of its bounds"),
+        (["--set", "model.start_values.x_start=1e-3", *held("d", 4.0)],
+         "the start value of 'x_start' differs"),
+    ],
+)  # fmt: skip
+def test_problems_that_are_not_nested(
+    study: Study, capsys: Capture, arguments: list[str], reason: str
+) -> None:
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "other", "-q", *arguments]) == 0
+    capsys.readouterr()
+    tested, ((untested),) = nested("other", "full")
+    assert tested == []
+    assert reason in str(untested["since"])
+    assert "other and full: no likelihood-ratio test" in capsys.readouterr().out
+
+
+def test_other_excluded_samples_are_other_data(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "-o", "first", "-q"]) == 0
+    study.change("x = { column", 'x = { exclude = "time < 0.1", column')
+    assert main(["estimate", "problem.toml", "-o", "second", "-q", *held("d", 4.0)]) == 0
+    capsys.readouterr()
+    _, second = compared("first", "second")
+    assert "there are" in str(second["no_criteria_since"])
+    assert json.loads(Path("both.json").read_text())["tests"] == []
+
+
+def test_coloured_residuals_count_as_fewer_samples(study: Study, capsys: Capture) -> None:
+    table = pd.read_csv(study.data)
+    rng, noise = np.random.default_rng(11), 0.0
+    for k in range(len(table)):
+        noise = 0.95 * noise + rng.normal(scale=2e-5)
+        table.loc[k, "position"] += noise
+    table.to_csv(study.data, index=False)
+    study.change(", sigma = 2e-5", "")
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.4)]) == 0
+    capsys.readouterr()
+    full, less = compared("full", "held")
+    whole = json.loads(Path("both.json").read_text())
+    assert whole["coloured_residuals"]
+    inflation = whole["samples_per_independent_sample"]
+    assert 3.0 < inflation < 60.0
+    (test,) = whole["tests"]
+    assert test["effective_p_value"] > test["p_value"]
+    effective = full["effective"]
+    assert isinstance(effective, dict)
+    assert effective["aic"] == pytest.approx((full["aic"] - 8.0) / inflation + 8.0)  # type: ignore[operator]
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "These numbers take the residuals for white, which they are not" in printed
+    assert less["name"] == "held"

@@ -10,6 +10,7 @@ from scipy import special
 
 from fmident.statistics.distributions import (
     chi_squared_tail,
+    f_tail,
     normal_quantile,
     student_quantile,
 )
@@ -82,3 +83,26 @@ def test_a_quantile_is_where_the_tail_is() -> None:
     for level in np.linspace(0.51, 0.999, 7):
         x = normal_quantile(float(level))
         assert chi_squared_tail(1, x * x) == pytest.approx(2.0 * (1.0 - level), rel=1e-13)
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize("second", [1, 2, 5, 30.5, 1000, 24_000, 1e6])
+def test_tails_of_f(first: float, second: float) -> None:
+    for value in (1e-6, 0.01, 0.5, 1.0, 1.5, 4.0, 20.0, 100.0):
+        expected = float(special.fdtrc(first, second, value))
+        if expected > 1e-250:
+            assert f_tail(first, second, value) == pytest.approx(expected, rel=2e-8)
+
+
+def test_tails_of_f_in_closed_form() -> None:
+    """F with one degree of freedom is the square of Student's t; with two it has a formula."""
+    for freedom in (1, 4, 17, 300):
+        for value in (0.1, 1.0, 3.7):
+            two = (1.0 + 2.0 * value / freedom) ** (-0.5 * freedom)
+            assert f_tail(2, freedom, value) == pytest.approx(two, rel=1e-12)
+        t = student_quantile(0.97, freedom)
+        assert f_tail(1, freedom, t * t) == pytest.approx(0.06, rel=1e-9)
+    assert f_tail(3, 5, 0.0) == 1.0
+    assert f_tail(3, 5, math.inf) == 0.0
+    assert math.isnan(f_tail(3, 0.0, 1.0))
+    assert math.isnan(f_tail(3, 5, -1.0))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def compare(
     *results: EstimationResult | str | os.PathLike[str], names: Sequence[str] | None = None
 ) -> Comparison:
-    """Put results side by side: parameters, fit, validation, AIC and BIC, effort.
+    """Put results side by side: parameters, fit, validation, which model to take.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ def compare(
     Returns
     -------
     fmident.report.comparison.Comparison
-        With tables; as text it is what ``fmident compare`` prints.
+        With tables, among them ``figures`` (AIC, AICc, BIC, weights) and ``tests`` (likelihood
+        ratios of nested problems); as text it is what ``fmident compare`` prints.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from pathlib import Path
 from fmident.cli.console import out, width
 from fmident.cli.usage import UsageError
 
-HELP = "results side by side: parameters, fit, validation, AIC and BIC, effort"
+HELP = "results side by side: parameters, fit, validation, which model to take"
 EXAMPLE = """\
   fmident compare results/problem results/problem.1
   fmident compare linear quadratic --json comparison.json"""

@@ -1,8 +1,9 @@
-"""Quantiles and tails of the normal, Student's and the chi-squared distribution.
+"""Quantiles and tails of the normal, Student's, the chi-squared and the F distribution.
 
 Of single numbers, and without SciPy, which takes longer to import than a small estimation takes.
-Values are right to ten digits and mostly to twelve, as the test shows. Formulas by number are
-those of the NIST Digital Library of Mathematical Functions (https://dlmf.nist.gov).
+Values are right to ten digits and mostly to twelve, those of F to eight, as the test shows.
+Formulas by number are those of the NIST Digital Library of Mathematical Functions
+(https://dlmf.nist.gov).
 """
 
 from __future__ import annotations
@@ -85,6 +86,31 @@ def chi_squared_tail(freedom: float, value: float) -> float:
     # DLMF 8.9.2, contracted to its even part.
     fraction = _continued(x + 1.0 - a, lambda n: -n * (n - a), lambda n: x + 2.0 * n + 1.0 - a)
     return min(front / fraction, 1.0)
+
+
+def f_tail(first: float, second: float, value: float) -> float:
+    """Return the probability that F exceeds a value; DLMF 8.17.
+
+    Parameters
+    ----------
+    first, second
+        Degrees of freedom of numerator and denominator, above zero (else NaN).
+    value
+        NaN where it is not a number, or negative.
+    """
+    if not (value >= 0.0 and first > 0.0 and second > 0.0):
+        return math.nan
+    if value == 0.0 or math.isinf(value):
+        return 1.0 if value == 0.0 else 0.0
+    a, b = 0.5 * second, 0.5 * first
+    ratio = first * value / second
+    x, y = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
+    # x^a y^b / B(a, b)
+    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(logarithm - a * math.log1p(ratio) + b * math.log(y))
+    if x < (a + 1.0) / (a + b + 2.0):
+        return min(front / (a * _beta_fraction(a, b, x)), 1.0)
+    return max(1.0 - front / (b * _beta_fraction(b, a, y)), 0.0)
 
 
 def _quantile(

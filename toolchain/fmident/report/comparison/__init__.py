@@ -1,0 +1,19 @@
+"""Results side by side: parameters with intervals, fit, validation, which model to take, effort."""
+
+from fmident.report.comparison.plain import comparison_json
+from fmident.report.comparison.results import (
+    Compared,
+    Comparison,
+    compare_any,
+    compare_results,
+)
+from fmident.report.comparison.text import comparison_text
+
+__all__ = [
+    "Compared",
+    "Comparison",
+    "compare_any",
+    "compare_results",
+    "comparison_json",
+    "comparison_text",
+]

@@ -1,0 +1,187 @@
+"""Which problem is contained in which, as their results and problem files say."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
+
+_SAME = 1e-9
+"""Relative difference of values that are the same."""
+
+
+@dataclass(frozen=True)
+class Containment:
+    """How a problem contains another.
+
+    Parameters
+    ----------
+    extra
+        Parameters that it searches and the other does not.
+    boundary
+        Those of them that the other holds at a bound.
+    doubts
+        What keeps the theory of the test from holding as it is.
+    """
+
+    extra: tuple[str, ...]
+    boundary: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
+
+
+def searched(result: EstimationResult) -> set[str]:
+    """Return the names of the parameters that were searched."""
+    return {e.name for e in result.estimates if e.searched}
+
+
+def containment(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    files: tuple[Path | None, Path | None] = (None, None),
+) -> Containment | str:
+    """Return how one problem contains another, or why it does not.
+
+    Parameters
+    ----------
+    smaller, larger
+        Results; the larger one searches all parameters of the smaller one, and more.
+    files
+        Problem files of both as they were run, where there are some: values that are set without
+        being parameters are compared.
+    """
+    if (smaller.fmu_name, smaller.fmu_guid) != (larger.fmu_name, larger.fmu_guid):
+        return "their FMUs differ"
+    if smaller.stages or larger.stages:
+        return "an estimate in stages need not be the maximum of the likelihood"
+    extra = searched(larger) - searched(smaller)
+    if not extra or not searched(smaller) < searched(larger):
+        return "neither searches all parameters of the other"
+    held = {e.name: e for e in smaller.estimates}
+    free = {e.name: e for e in larger.estimates}
+    reason = (
+        _other_values(held, free, extra)
+        or _other_relations(smaller, larger, held, free, extra)
+        or _other_settings(files, extra)
+    )
+    if reason:
+        return reason
+    boundary = tuple(n for n in free if n in extra and _at_bound(held[n].value, free[n]))
+    return Containment(
+        tuple(n for n in free if n in extra),
+        boundary,
+        tuple(_doubts(smaller, larger, extra, files)),
+    )
+
+
+def _other_values(
+    held: Mapping[str, ParameterEstimate], free: Mapping[str, ParameterEstimate], extra: set[str]
+) -> str:
+    for name in extra:
+        if name not in held:
+            return f"'{name}' is not a parameter of the smaller one: let it be 'fixed' there"
+        e, bounds = held[name], free[name]
+        slack = _SAME * max(abs(e.value), abs(bounds.lower), abs(bounds.upper))
+        if not bounds.lower - slack <= e.value <= bounds.upper + slack:
+            return f"{name} = {e.value:g} is outside of its bounds in the larger one"
+    for name in held.keys() | free.keys():
+        if name in extra or (name in held and held[name].searched):
+            continue
+        if name not in held or name not in free:
+            return f"'{name}' is held in one of them, and not a parameter of the other"
+        if held[name].expression or free[name].expression:
+            continue
+        if not _same(held[name].value, free[name].value):
+            return f"'{name}' is held at different values"
+    return ""
+
+
+def _other_relations(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    held: Mapping[str, ParameterEstimate],
+    free: Mapping[str, ParameterEstimate],
+    extra: set[str],
+) -> str:
+    for name in free:
+        if name in extra:
+            continue
+        if (held[name].variable, held[name].experiments, held[name].expression) != (
+            free[name].variable,
+            free[name].experiments,
+            free[name].expression,
+        ):
+            return f"'{name}' means something else in each of them"
+    if {c.text for c in smaller.constraints} != {c.text for c in larger.constraints}:
+        return "their constraints differ"
+    for name, e in held.items():
+        inside = free[name].lower <= e.value <= free[name].upper
+        if e.searched and not inside:
+            return f"{name} = {e.value:g} of the smaller one is outside of its bounds in the larger"
+    return ""
+
+
+def _other_settings(files: tuple[Path | None, Path | None], extra: set[str]) -> str:
+    one, other = (_start_values(f) for f in files)
+    if one is None or other is None:
+        return ""
+    for key in one.keys() | other.keys():
+        if one.get(key) != other.get(key) and key[-1] not in extra:
+            return f"the start value of '{key[-1]}' differs"
+    return ""
+
+
+def _start_values(file: Path | None) -> dict[tuple[str, str], Any] | None:
+    """Return the start values of a problem file by experiment and variable."""
+    if file is None or not file.exists():
+        return None
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    found = {("", k): v for k, v in _table(_table(document, "model"), "start_values").items()}
+    experiments = document.get("experiments", [])
+    for number, table in enumerate(experiments if isinstance(experiments, list) else []):
+        own = _table(table, "start_values") if isinstance(table, dict) else {}
+        found |= {(str(number), k): v for k, v in own.items()}
+    return found
+
+
+def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = content.get(key, {})
+    return found if isinstance(found, dict) else {}
+
+
+def _doubts(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    extra: set[str],
+    files: tuple[Path | None, Path | None],
+) -> list[str]:
+    found = [
+        f"the {which} problem ended with the status '{r.status}'"
+        for which, r in (("smaller", smaller), ("larger", larger))
+        if r.status != "converged"
+    ]
+    common = [e.name for e in larger.estimates if e.at_bound and e.name not in extra]
+    common += [e.name for e in smaller.estimates if e.at_bound and e.name not in common]
+    if common:
+        found.append(f"{', '.join(common)} at a bound: the test takes the value for known")
+    if any(f is None or not f.exists() for f in files):
+        found.append("that both set the same start values was not verified: there is no file")
+    return found
+
+
+def _at_bound(value: float, e: ParameterEstimate) -> bool:
+    return _same(value, e.lower) or _same(value, e.upper)
+
+
+def _same(one: float, other: float) -> bool:
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return one == other
+    return abs(one - other) <= _SAME * max(abs(one), abs(other))

@@ -1,0 +1,230 @@
+"""Results side by side, as an object, from folders or from memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmident.errors import EstimationError
+from fmident.report.comparison.choice import Candidate, Choice, choose
+from fmident.report.comparison.plain import comparison_json
+from fmident.report.comparison.samples import stored_table, table_of
+from fmident.report.comparison.text import comparison_text, mean_square, parameter_names
+from fmident.report.numbers import plain
+from fmident.report.sections.content import Section, Table
+from fmident.report.sections.html import embedded
+from fmident.report.stored import read_result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fmident.estimation.result import EstimationResult
+
+_TEXT = 92
+"""Columns of the text of a comparison in Python."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One of the results.
+
+    Parameters
+    ----------
+    name
+        As short as tells it from the others.
+    result
+        As stored.
+    found
+        Criteria and weights.
+    """
+
+    name: str
+    result: EstimationResult
+    found: Candidate
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Results side by side.
+
+    Parameters
+    ----------
+    results
+        In the order in which they were given.
+    choice
+        Tests of nested problems, and what is known of coloured residuals.
+    """
+
+    results: tuple[Compared, ...]
+    choice: Choice
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(c.name for c in self.results)}>"
+
+    def __str__(self) -> str:
+        """Return the tables of ``fmident compare``."""
+        return comparison_text(self, _TEXT)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        fit, values = self.figures.reset_index(), self.parameters.reset_index()
+        return embedded(
+            "Comparison",
+            [
+                Section(title, [Table([str(c) for c in table], _cells(table))]).html()
+                for title, table in (("Results", fit), ("Parameters", values))
+            ],
+        )
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row per result: status, cost, NRMSE, criteria, effort; NaN where there is none.
+
+        ``weight`` is that of Akaike; ``effective_...`` count independent samples.
+        """
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        rows = [
+            {
+                "status": c.result.status,
+                "cost": c.result.cost_final,
+                "nrmse": mean_square(c.result.fits),
+                "validation_nrmse": math.nan
+                if c.result.validation is None
+                else mean_square(c.result.validation.fits),
+                "aic": c.found.criteria.aic,
+                "aicc": c.found.criteria.aicc,
+                "bic": c.found.criteria.bic,
+                "weight": c.found.weight,
+                "effective_aicc": c.found.effective.aicc,
+                "effective_bic": c.found.effective.bic,
+                "effective_weight": c.found.effective_weight,
+                "simulations": c.result.simulations,
+                "seconds": c.result.seconds,
+            }
+            for c in self.results
+        ]
+        return pd.DataFrame(rows, index=pd.Index([c.name for c in self.results], name="result"))
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """One row per parameter and result, with standard error and 95 % interval."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        rows = [
+            {
+                "parameter": name,
+                "result": c.name,
+                "value": e.value,
+                "standard_error": e.standard_error,
+                "interval_95_low": e.interval_95[0],
+                "interval_95_high": e.interval_95[1],
+                "unit": e.unit,
+            }
+            for name in parameter_names(self.results)
+            for c in self.results
+            for e in c.result.estimates
+            if e.name == name
+        ]
+        return pd.DataFrame(rows).set_index(["parameter", "result"])
+
+    @property
+    def tests(self) -> pd.DataFrame:
+        """One row per pair of nested problems: the likelihood-ratio test."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        columns = ["smaller", "larger", "extra", "statistic", "p_value", "effective_p_value"]
+        rows = [
+            (t.smaller, t.larger, ", ".join(t.extra), t.ratio.statistic, t.ratio.p_value,
+             t.effective.p_value)
+            for t in self.choice.tests
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain types for JSON; what is not finite becomes ``null``."""
+        return comparison_json(self)
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    """Return the rows of a table as texts."""
+    return [
+        [plain(v) if isinstance(v, float) else "" if v is None else str(v) for v in row]
+        for row in table.itertuples(index=False)
+    ]
+
+
+def compare_results(paths: Sequence[Path]) -> Comparison:
+    """Read results that are to be compared.
+
+    Parameters
+    ----------
+    paths
+        Result folders, or their ``result.json``.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        One of them is not a result.
+    """
+    return _compared(_names(paths), [_read(p) for p in paths])
+
+
+def compare_any(
+    results: Sequence[EstimationResult | Path], names: Sequence[str] | None = None
+) -> Comparison:
+    """Compare results in memory, in folders, or both.
+
+    Parameters
+    ----------
+    results
+        Results, result folders or their ``result.json``.
+    names
+        Of the results; by default the ends of their paths, or ``"result 1"`` and so on.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        Fewer than two, another number of names, or one that is not a result.
+    """
+    paths = [r for r in results if isinstance(r, Path)]
+    short = dict(zip(paths, _names(paths), strict=True)) if paths else {}
+    found = [short[r] if isinstance(r, Path) else f"result {k}" for k, r in enumerate(results, 1)]
+    chosen = found if names is None else list(names)
+    if len(results) < 2 or len(chosen) != len(results) or len(set(chosen)) < len(chosen):
+        raise EstimationError(
+            f"{len(results)} results with the names {', '.join(map(repr, chosen))} cannot be"
+            " compared",
+            hint="give two or more, each with a name of its own",
+        )
+    pairs = [_read(r) if isinstance(r, Path) else (r, table_of(r), None) for r in results]
+    return _compared(chosen, pairs)
+
+
+_Stored = tuple["EstimationResult", "pd.DataFrame | None", Path | None]
+"""A result, its samples, and its problem file as it was run."""
+
+
+def _read(path: Path) -> _Stored:
+    folder = path if path.is_dir() else path.parent
+    return read_result(path).result, stored_table(folder), folder / "problem.toml"
+
+
+def _compared(names: Sequence[str], stored: Sequence[_Stored]) -> Comparison:
+    results = [s[0] for s in stored]
+    choice = choose(names, results, [s[1] for s in stored], [s[2] for s in stored])
+    together = zip(names, results, choice.candidates, strict=True)
+    return Comparison(tuple(Compared(*one) for one in together), choice)
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each result: the end of its path that tells it from the others."""
+    parts = [(p if p.is_dir() else p.parent).resolve().parts for p in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(p[-depth:]) for p in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{p[-1]} ({k + 1})" for k, p in enumerate(parts)]
